@@ -2,6 +2,7 @@
  * Every open window as one row, read again at most four times a second for all callers together, and
  * printed once for all callers of the same coins.
  */
+import { mirrorOf } from '#src/domain/consolidated.ts'
 import {
   coverageOf,
   type CoverageTally,
@@ -48,7 +49,7 @@ const DEPTH_WITHIN: Millionths = 20_000
 /** A slow reader still learns of a window that closed up to this long ago. */
 const CLOSED_KEPT_MS = 600_000
 
-/** What a caller may see, and wants to. */
+/** The coins of the caller's tier, and the length that the caller filters by. */
 export type Wanted = { coins: readonly Coin[]; timeframe: Timeframe | undefined }
 
 /** Trades before a moment. */
@@ -69,16 +70,18 @@ type OpenWindow = {
   market: Market
   /** On the monotonic clock. */
   refreshedMs: number
-  /** The moment that the book and the trades are of. */
+  /** When the book and the trades were read last, Unix milliseconds. */
   readMs: number
   readRevision: number
   book: Book | undefined
+  /** Trades that are too old for an earlier one to arrive; they are not read again. */
   settled: Traded
+  /** All trades so far. */
   traded: Traded
   points: Points
   /** The row without `history` and its closing brace; undefined before it was read once. */
   text: string | undefined
-  /** The number of the change that made the text. */
+  /** `version` of the board when the text changed last. */
   version: number
   tally: CoverageTally
 }
@@ -111,12 +114,13 @@ export function createBoard({
   /** By coin and source of its markets. */
   const spots = new Map<string, { spot: Spot; readMs: number }>()
   const averages = new Map<string, { average: DescribedAverage; second: number }>()
-  /** Texts that were printed since the last change, by what is wanted. */
+  /** Bodies since the last change, by coins and length. */
   const printed = new Map<string, { text: string; tag: string; coverage: string }>()
 
   const isDue = (atMs: number): boolean => timer() - atMs >= REFRESH_MS
 
-  function* list(): Steps<void> {
+  /** Adds windows that have opened, and takes out those that have closed. */
+  function* listWindows(): Steps<void> {
     if (!isDue(listedMs)) return
     listedMs = timer()
     const { nowMs } = served()
@@ -148,7 +152,7 @@ export function createBoard({
     }
   }
 
-  /** One for all windows of a coin. */
+  /** The price of a coin is read once for all of its windows. */
   function spotOf({ coin, source }: Market, atMs: number): Spot {
     const key = `${coin} ${source}`
     const known = spots.get(key)
@@ -158,7 +162,7 @@ export function createBoard({
     return spot
   }
 
-  /** As of the whole second, and one for all windows of a coin before the settlement of one begins. */
+  /** The average of the last whole second. Windows of a coin share it until the settlement of one begins. */
   function averageOf(market: Market, nowMs: number): DescribedAverage {
     const second = Math.floor(nowMs / 1000)
     const { coin, source, settlementRule, windowEndMs = Infinity } = market
@@ -215,9 +219,9 @@ export function createBoard({
       .sort(compareWindows)
 
   return {
-    /** Reads what is due; what others have just read is not read again. */
+    /** Reads each window that was not read in the last `REFRESH_MS`. */
     *refresh(): Steps<void> {
-      yield* list()
+      yield* listWindows()
       for (const window of [...windows.values()]) {
         if (window.text !== undefined && !isDue(window.refreshedMs)) continue
         yield* refreshWindow(window)
@@ -239,7 +243,10 @@ export function createBoard({
       return made
     },
 
-    /** The moment, the rows, without history, that changed after a version, and the windows that closed. */
+    /**
+     * The event of changes after a version: rows without `history`, and windows that closed.
+     * Undefined without any.
+     */
     printChanges(wanted: Wanted, after: number): string | undefined {
       const rows = wantedWindows(wanted).filter((window) => window.version > after)
       const gone = closed.filter((each) => each.version > after && isWanted(each, wanted))
@@ -274,7 +281,7 @@ const compareWindows = ({ market: a }: OpenWindow, { market: b }: OpenWindow): n
   (a.windowEndMs ?? Number.MAX_SAFE_INTEGER) - (b.windowEndMs ?? Number.MAX_SAFE_INTEGER) ||
   Number(a.conditionId > b.conditionId) - Number(a.conditionId < b.conditionId)
 
-/** The book of up; where none was recorded, that of down as orders for up. */
+/** The book of up; if only down was recorded, its mirror. */
 function* readBook(
   history: MarketHistory,
   market: Market,
@@ -285,20 +292,14 @@ function* readBook(
     yield* fetched(history, prevailingRange(market, outcome, timestampMs))
     const row = history.at({ market, outcome, timestampMs })
     if (row === undefined) continue
-    const { bids, asks } = row.snapshot()
-    return outcome === 'up'
-      ? { of: outcome, timestampMs: row.timestampMs, bids, asks }
-      : { of: outcome, timestampMs: row.timestampMs, bids: mirror(asks), asks: mirror(bids) }
+    const own = row.snapshot()
+    const { bids, asks } = outcome === 'up' ? own : mirrorOf(own)
+    return { of: outcome, timestampMs: row.timestampMs, bids, asks }
   }
   return undefined
 }
 
-const mirror = ({ prices, sizes }: Ladder): Ladder => ({
-  prices: prices.map((price) => MILLIONTHS_PER_UNIT - price),
-  sizes,
-})
-
-/** Adds the trades up to a moment to those before; what may still change is not settled. */
+/** Adds the trades after `before`, up to `nowMs`. */
 function* addTrades(
   history: Pick<MarketHistory, 'trades'>,
   market: Market,
@@ -363,7 +364,7 @@ function* addPoints(
   }
 }
 
-/** Of a side that is empty the price is 0. */
+/** A side without orders has the price 0. */
 function midOf(outcome: Outcome, bidPrice: Millionths, askPrice: Millionths): string {
   if (bidPrice === 0 || askPrice === 0) return 'null'
   return outcome === 'up'
@@ -391,7 +392,7 @@ type DescribedAverage = ReturnType<typeof describeAverage>
 type Beside = {
   spot: Spot
   average: DescribedAverage
-  /** The gap that lasts. */
+  /** The gap in which the window is now. */
   gap: Gap | undefined
 }
 
@@ -437,7 +438,7 @@ function describeBook(book: Book | undefined) {
 const exactSigned = (value: Millionths): unknown =>
   exactNumber(value < 0 ? `-${formatMillionths(-value)}` : formatMillionths(value))
 
-/** Shares at prices near the mid, of which the double is given. */
+/** Shares at prices within `DEPTH_WITHIN` of the mid. `doubleMid`: bid plus ask, which is exact. */
 function depthOf({ prices, sizes }: Ladder, doubleMid: Millionths): Millionths {
   let sum = 0
   for (const [index, price] of prices.entries()) {
