@@ -123,16 +123,21 @@ export function requireView(options: BillingOptions, network: string): ChainView
   return sold.view
 }
 
+const FACILITATOR = 'The facilitator'
+
+/** Whether the reason why a token cannot be paid with is its facilitator, and not the node. */
+export const isOfFacilitator = (reason: string): boolean => reason.startsWith(FACILITATOR)
+
 async function checkFacilitator({ facilitator, chain }: SoldChain): Promise<string | undefined> {
   const answer = await facilitator?.supported()
   if (answer?.kinds === undefined) {
-    return `The facilitator does not answer${answer?.reason === undefined ? '' : `: ${answer.reason}`}.`
+    return `${FACILITATOR} does not answer${answer?.reason === undefined ? '' : `: ${answer.reason}`}.`
   }
   const isThere = answer.kinds.some(
     ({ x402Version, scheme, network }) =>
       x402Version === 2 && scheme === 'exact' && network === chain.network,
   )
-  return isThere ? undefined : `The facilitator does not settle payments on ${chain.name}.`
+  return isThere ? undefined : `${FACILITATOR} does not settle payments on ${chain.name}.`
 }
 
 /** What a wallet is asked for: seconds from signing for which the payment stays valid. */

@@ -61,7 +61,7 @@ export function createScreener(options: ScreenerOptions) {
       }
     },
 
-    /** Learns whether an address could be screened now, before somebody signs up. Never rejects. */
+    /** Checks whether an address could be screened now. Never rejects. */
     async check(): Promise<void> {
       try {
         // What failed may have been the ledger.

@@ -109,7 +109,7 @@ export function createMovingMarket(
     return digits === undefined ? firstPriceOf(coin) : readPrice(coin, digits)
   }
 
-  /** The simulated markets of a window, whoever made them. */
+  /** All simulated markets of a window, also those of the sample. */
   const listWindow = (windowStartMs: number): Market[] =>
     history.listMarkets({
       coin,

@@ -1,5 +1,5 @@
 /** What the operator should know first, in words: why nothing is sold, or recorded, or answered. */
-import { UNCHECKED } from '#src/billing/offers.ts'
+import { isOfFacilitator, UNCHECKED } from '#src/billing/offers.ts'
 import { formatMillionths } from '#src/domain/decimal.ts'
 import { type ErrorCode, ifSound } from '#src/domain/errors.ts'
 import { openStates } from '#src/domain/selling/payment.ts'
@@ -16,13 +16,13 @@ import type { Finding } from './schema.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const WEEK_MS = 7 * DAY_MS
-/** A payment is usually decided within a minute. */
+/** An open payment is late after this time; most are decided within a minute. */
 const LATE_MS = 15 * MINUTE_MS
-/** A running recorder stores states more often, also on another machine. */
+/** A running recorder stores a state at least this often, also on another machine. */
 const QUIET_MS = 15 * MINUTE_MS
-/** Longer ago, recording was ended for good, as for the alert BookfeedRecorderDown. */
+/** After this time without a state, recording has ended on purpose (alert BookfeedRecorderDown). */
 const STOPPED_MS = WEEK_MS
-/** Payments in a week from which their number says how often one is to be expected. */
+/** Payments in a week that are enough to tell how often one is usual. */
 const USUAL_MIN = 3
 
 /** Most urgent first. */
@@ -113,13 +113,14 @@ function* findChains({ billing }: AdminDeps, hasSold: boolean): Generator<Findin
     return
   }
   const isClosed = tokens.every(({ reason }) => reason !== undefined)
-  for (const [reason, of] of failing) {
+  for (const [reason = '', of] of failing) {
+    const variable = isOfFacilitator(reason) ? 'BOOKFEED_FACILITATOR' : 'BOOKFEED_RPC_URL'
     const names = of.map(({ name }) => name).join(', ')
     yield toFinding({
       level: isClosed ? 'fault' : 'warning',
       about: 'sales',
       text: `Buyers cannot pay with ${names}: ${reason}`,
-      todo: `Check ${reason?.startsWith('The facilitator') === true ? 'BOOKFEED_FACILITATOR' : 'BOOKFEED_RPC_URL'} and the network with bookfeed doctor.`,
+      todo: `Check ${variable} and the network with bookfeed doctor.`,
     })
   }
 }
@@ -181,7 +182,7 @@ function* findFailed(sums: readonly PaymentSum[], nowMs: number): Generator<Find
   })
 }
 
-/** Payments that are on their way for too long, and those that wait for the operator. */
+/** Payments that are late, and payments and transfers that wait for the operator. */
 function* findOpen({ ledger: { payments } }: AdminDeps, nowMs: number): Generator<Finding> {
   const late = payments
     .listPaymentsIn(openStates)
@@ -382,7 +383,7 @@ function* findServer(
   })
 }
 
-/** `3 hours`: in the largest unit that is there at least twice. */
+/** `3 hours`: in days from two days on, in hours from two hours on, else in minutes. */
 function toLength(ms: number): string {
   if (ms >= 2 * DAY_MS) return count(Math.floor(ms / DAY_MS), 'day')
   if (ms >= 2 * HOUR_MS) return count(Math.floor(ms / HOUR_MS), 'hour')

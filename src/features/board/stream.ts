@@ -132,7 +132,7 @@ export function createBoardStream({
     subscriber.checkedMs = timer()
     const now = subscriber.follower.coins()
     if (now instanceof Error) subscriber.end ??= now
-    // A stream that begins anew has the coins of the tier as it is now.
+    // The client connects again, and gets the coins of the tier as it is then.
     else if (now.join() !== subscriber.coins.join()) subscriber.end ??= 'stopped'
   }
 

@@ -370,7 +370,7 @@ function createQueue(
   const assertPace = createPace(clock)
   let faults = 0
   let hasty = 0
-  /** Of the first operation of those that wait, once it has begun and has to wait. */
+  /** The first waiting operation, while it waits for something itself. */
   let begun: Promise<void> | undefined
 
   function fail(error: unknown, text: string): void {

@@ -53,10 +53,10 @@ const COVERED_MIN = 0.5
 type Reads = Pick<MarketHistory, 'listMarkets' | 'coinTotals' | 'gaps' | 'trades' | 'spot'>
 
 /**
- * The market that shows most, of those that are over and of which most is covered: a recorded one
- * before any that is simulated, then with a winner, with books of both outcomes, with its strike;
- * among the newest of these the one that is covered best, and has trades and spot; of equal ones
- * that of the first coin whose end was closest. Where there is none, the first one in this order.
+ * The finished market that shows most, if at least `COVERED_MIN` of it is covered: recorded before
+ * simulated, then with a winner, with books of both outcomes, with a strike; of the newest of these
+ * the one that is covered best, and has trades and spot; of equal ones that of the first coin whose
+ * end was closest to its strike. If none is covered that well, the first one in this order.
  */
 export function findExampleMarket(
   history: Reads,

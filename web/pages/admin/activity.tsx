@@ -32,7 +32,7 @@ type Measure = {
 const showMs = (ms: number): string =>
   ms < 1000 ? `${Math.round(ms * 100) / 100} ms` : `${Math.round(ms / 100) / 10} s`
 
-/** Longer ones are not told apart. */
+/** All longer durations are in one bucket. */
 const BOUND_MS_MAX = 10_000
 const showBound = (ms: number): string => (ms > BOUND_MS_MAX ? 'over 10 s' : showMs(ms))
 

@@ -212,9 +212,9 @@ function Summary({ resolved }: { resolved: Resolved }) {
   return (
     <>
       <p>
-        {showSome(markets.length, 'window')} resolved of those that began since{' '}
-        <span class="num">{showStamp(new Date(countedFromMs).toISOString())}</span>: {count('up')}{' '}
-        up, {count('down')} down{count('void') > 0 && `, ${count('void')} void`}.{' '}
+        {showSome(markets.length, 'window')} that began since{' '}
+        <span class="num">{showStamp(new Date(countedFromMs).toISOString())}</span> resolved:{' '}
+        {count('up')} up, {count('down')} down{count('void') > 0 && `, ${count('void')} void`}.{' '}
         {holed.length > 0 && `${showCount(holed.length)} of them have gaps. `}
         {missing > 0 && `${showCount(missing)} of them were not recorded.`}
       </p>

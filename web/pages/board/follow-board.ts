@@ -208,7 +208,7 @@ export function followBoard() {
     connection.abort()
     wait()
   }
-  /** Begins anew. */
+  /** Connects again. */
   function online(): void {
     connection.abort()
     connection = new AbortController()

@@ -100,6 +100,7 @@ function Results({ coin, held, guestToken }: CoinProps & { held: Coin }) {
     columns: grid.columns.filter(({ offsetMs }) => view.length.moments.includes(-offsetMs)),
   }
   const source = panel?.isSimulated ? 'simulated' : 'recorded'
+  const figure = { coin, view, call, guestToken, source }
   if (isRefused) return <TierCard what={`The panel of ${coin.toUpperCase()} markets`} />
   return (
     <>
@@ -129,30 +130,9 @@ function Results({ coin, held, guestToken }: CoinProps & { held: Coin }) {
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
       {!problem && (
         <>
-          <GridFigure
-            coin={coin}
-            view={view}
-            call={call}
-            guestToken={guestToken}
-            source={source}
-            grid={shown}
-          />
-          <ReliabilityFigure
-            coin={coin}
-            view={view}
-            call={call}
-            guestToken={guestToken}
-            source={source}
-            grid={shown}
-          />
-          <Backtest
-            coin={coin}
-            view={view}
-            call={call}
-            guestToken={guestToken}
-            source={source}
-            panel={panel}
-          />
+          <GridFigure {...figure} grid={shown} />
+          <ReliabilityFigure {...figure} grid={shown} />
+          <Backtest {...figure} panel={panel} />
         </>
       )}
     </>
