@@ -2928,7 +2928,7 @@ export interface components {
                 /** @description The venue's name of the market. */
                 slug: string | null;
             } | null;
-            /** @description Every route of markets with these sources may be read, of any coin, also while they are open: nobody ever traded what is `simulated`. */
+            /** @description Every route of markets with these sources may be read, of any coin, also while they are open. `simulated` markets are invented by the server. */
             sources: ("recorded" | "simulated")[];
         };
         Tier: {

@@ -70,7 +70,7 @@ const reason = textOrNull('Why not; null if it is.')
 export const Finding = object('AdminFinding', {
   level: choice(['fault', 'warning', 'notice', 'ok'], 'How urgent it is.'),
   about: choice(['sales', 'sign-ups', 'recorder', 'server'], 'What it is about.'),
-  text: text('What is so, in words.'),
+  text: text('The finding, in one or two sentences.'),
   todo: textOrNull('What to do; null where the text says it.'),
   link: textOrNull('The part of the page that shows more; null if none does.'),
 })

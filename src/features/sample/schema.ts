@@ -19,7 +19,7 @@ export const SampleBody = object('Sample', {
   ),
   sources: Type.Array(literals(sources, {}), {
     description:
-      'Every route of markets with these sources may be read, of any coin, also while they are open: nobody ever traded what is `simulated`.',
+      'Every route of markets with these sources may be read, of any coin, also while they are open. `simulated` markets are invented by the server.',
     examples: [['simulated']],
   }),
 })
