@@ -3,10 +3,13 @@
  * for another host, is a fault; each page is checked for accessibility, and its picture kept where
  * `SHOTS` names a folder.
  */
+import { afterAll, afterEach } from 'bun:test'
 import { join } from 'node:path'
 
 import axe from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+
+import type { App } from '#src/server/app.ts'
 
 /**
  * Any Chromium that is installed; without one its tests are shown as skipped. The one without a
@@ -46,6 +49,21 @@ export type TestPage = Page & {
   /** What went wrong; statuses that a test expects are taken out by `forgive`. */
   faults: string[]
   forgive: (pattern: RegExp) => void
+}
+
+/** Serves an app with its live streams, and a browser for its pages, until the tests of the file end. */
+export function servePages(app: Pick<App, 'fetch' | 'tick' | 'drain'>) {
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.fetch })
+  const ticking = setInterval(() => app.tick(), 20)
+  const browser = createBrowser(server.url.origin)
+  afterEach(browser.closeTabs)
+  afterAll(async () => {
+    clearInterval(ticking)
+    await browser.close()
+    app.drain()
+    await server.stop(true)
+  })
+  return { server, browser }
 }
 
 /** Pages of a server at `origin`; a browser is started with the first of them. */

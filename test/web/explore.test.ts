@@ -1,11 +1,11 @@
-import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import {
   BROWSER_TEST_MS_MAX,
   chromiumPath,
-  createBrowser,
   keepKey,
   lookAtAll,
+  servePages,
   soon,
   type TestPage,
   until,
@@ -32,16 +32,7 @@ const harness = createHarness({
 const nowMs = (open.rows.at(-1)?.timestampMs ?? 0) + 1_000
 harness.time.nowMs = nowMs
 const { app, key } = harness
-const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.fetch })
-const ticking = setInterval(() => app.tick(), 20)
-const browser = createBrowser(server.url.origin)
-afterEach(browser.closeTabs)
-afterAll(async () => {
-  clearInterval(ticking)
-  await browser.close()
-  app.drain()
-  await server.stop(true)
-})
+const { server, browser } = servePages(app)
 
 const fail = (): never => {
   throw new Error('The market has no row.')

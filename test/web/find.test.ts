@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import type { Snapshot } from '#src/domain/snapshot.ts'
 
@@ -6,9 +6,9 @@ import {
   accessFaults,
   BROWSER_TEST_MS_MAX,
   chromiumPath,
-  createBrowser,
   keepKey,
   keepShot,
+  servePages,
   soon,
   type TestPage,
   themes,
@@ -79,16 +79,7 @@ for (let number = 0; number < 10; number++) {
 }
 
 time.nowMs = (open.rows.at(-1)?.timestampMs ?? 0) + 1_000
-const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.fetch })
-const ticking = setInterval(() => app.tick(), 20)
-const browser = createBrowser(server.url.origin)
-afterEach(browser.closeTabs)
-afterAll(async () => {
-  clearInterval(ticking)
-  await browser.close()
-  app.drain()
-  await server.stop(true)
-})
+const { server, browser } = servePages(app)
 
 const pageOf = (conditionId: string, coin = 'btc') => `/markets/${coin}/${conditionId}`
 const prepare = keepKey(key)

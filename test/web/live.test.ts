@@ -1,12 +1,4 @@
-import {
-  afterAll,
-  afterEach,
-  beforeEach,
-  describe,
-  expect,
-  setDefaultTimeout,
-  test,
-} from 'bun:test'
+import { beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import { ENDLESS_MS } from '#src/domain/coverage.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
@@ -14,8 +6,8 @@ import type { Snapshot } from '#src/domain/snapshot.ts'
 import {
   BROWSER_TEST_MS_MAX,
   chromiumPath,
-  createBrowser,
   keepKey,
+  servePages,
   soon,
   until,
 } from '../support/browser.ts'
@@ -34,16 +26,7 @@ const harness = createHarness({ history })
 const { app, key, time } = harness
 const market = history.findMarket(open.conditionId)
 const endMs = market?.windowEndMs ?? 0
-const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.fetch })
-const ticking = setInterval(() => app.tick(), 20)
-const browser = createBrowser(server.url.origin)
-afterEach(browser.closeTabs)
-afterAll(async () => {
-  clearInterval(ticking)
-  await browser.close()
-  app.drain()
-  await server.stop(true)
-})
+const { browser } = servePages(app)
 
 const lastMs = () => open.rows.at(-1)?.timestampMs ?? 0
 beforeEach(() => {
