@@ -14,8 +14,8 @@ export type Part = { name: string; size: number; at: number; length: number }
 export const chunkKinds = ['tops', 'rows', 'hashes', 'notes'] as const
 export type ChunkKind = (typeof chunkKinds)[number]
 
-/** A part of a chunk that is not on this machine; `part` is where it is in the archive. */
-export type ChunkBlob = { chunkId: number; kind: ChunkKind; part?: Part | undefined }
+/** A part of a chunk that is not on this machine. */
+export type ChunkBlob = { chunkId: number; kind: ChunkKind }
 
 /** Where parts of chunks are that are not on this machine. */
 export type ChunkSource = {
@@ -33,12 +33,18 @@ export type ChunkCachePlace = { path: string; bytesMax: number }
 /** Requests with an answer and without, the milliseconds that they took, and the bytes received. */
 export type ObjectCounts = { answered: number; failed: number; ms: number; bytes: number }
 
-/** The objects of an archive, which never change; every `ChunkBlob` needs its `part`. */
-export type ObjectReader = ChunkSource & {
+/** The objects of an archive, which never change. */
+export type ObjectReader = {
+  /**
+   * The bytes of parts, in the order in which they were asked for; undefined for what is not there.
+   * Rejects with `storage_unavailable`.
+   */
+  fetch(parts: readonly Part[]): Promise<readonly (Uint8Array | undefined)[]>
   /** What was asked of the bucket since it was opened. */
   counts(): ObjectCounts
   /** A copy, for which this thread waits. Throws `storage_unavailable` and a `damage` fault. */
   read(part: Part): Uint8Array
+  close(): void
 }
 
 /** `place` is `s3://bucket/prefix`. */

@@ -1,12 +1,12 @@
 /**
  * Reads parts of the objects of an archive, which never change. A server fetches many parts without
  * blocking its thread, and gets parts that are close together with one request. Any other process
- * blocks until a part is there, and reads whole blocks, because most reads continue where the last
- * one ended.
+ * blocks while a thread of its own fetches for it, whole blocks, because most reads continue where
+ * the last one ended.
  */
 
 import { storageError } from '#src/database/database.ts'
-import type { ChunkBlob, ObjectCounts, ObjectReader, Part } from '#src/database/stores.ts'
+import type { ObjectCounts, ObjectReader, Part } from '#src/database/stores.ts'
 import { SOON_SECONDS } from '#src/domain/errors.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { createCache } from '#src/platform/cache.ts'
@@ -30,8 +30,7 @@ const PAUSE_MS = 1000
 const patience = { tries: 2, waitMs: 100, limitMs: 2000 }
 
 type Range = Pick<Part, 'name' | 'at' | 'length'>
-type Reason = 'missing' | 'unreachable'
-type BlockingAnswer = { bytes: Uint8Array } | { reason: Reason }
+type Found = (Uint8Array | undefined)[]
 
 export function openArchive(place: string): ObjectStore {
   const bucket = parseBucketPlace(place)
@@ -44,9 +43,8 @@ export function createRangeReader(place: string): ObjectReader {
   const store = openArchive(place)
   const trials = createTrials(PAUSE_MS)
   const takeSlot = createSlots(REQUESTS_MAX)
-  const { missingRange, keep, copy } = createBlocks()
   const counts: ObjectCounts = { answered: 0, failed: 0, ms: 0, bytes: 0 }
-  let thread: BlockingThread<Range> | undefined
+  const blocks = createBlocks(place)
 
   function note(begunMs: number, bytes: number | undefined): void {
     if (bytes === undefined) counts.failed++
@@ -80,26 +78,12 @@ export function createRangeReader(place: string): ObjectReader {
       found[index] = bytes?.slice(part.at - range.at, part.at - range.at + part.length)
   }
 
-  function readBlocking(range: Range): void {
-    if (!trials.begin()) throw unreachable()
-    thread ??= archiveWorker.startBlocking(place)
-    const begunMs = performance.now()
-    const answer = thread.ask<BlockingAnswer>(range, ANSWER_MS_MAX)
-    const reason = answer === undefined ? 'unreachable' : 'reason' in answer && answer.reason
-    note(begunMs, reason === 'unreachable' ? undefined : range.length)
-    trials.end(reason !== 'unreachable')
-    if (reason === 'missing')
-      throw new Fault(`${range.name} is not in the archive.`, { kind: 'damage' })
-    if (answer === undefined || 'reason' in answer) throw unreachable()
-    keep(range, answer.bytes)
-  }
-
   return {
-    async fetch(blobs) {
+    async fetch(parts) {
       if (!trials.begin()) throw unreachable()
       const begunMs = performance.now()
-      const found: Found = blobs.map(() => undefined)
-      const fetching = rangesOf(blobs).map(({ range, wanted }) => fetchRange(range, wanted, found))
+      const found: Found = parts.map(() => undefined)
+      const fetching = rangesOf(parts).map(({ range, wanted }) => fetchRange(range, wanted, found))
       const results = await Promise.allSettled(fetching)
       const failed = results.find(({ status }) => status === 'rejected')
       trials.end(failed === undefined, begunMs)
@@ -108,24 +92,27 @@ export function createRangeReader(place: string): ObjectReader {
     },
 
     read(part) {
-      const range = missingRange(part)
-      if (range !== undefined) readBlocking(range)
-      return copy(part)
+      const end = part.at + part.length
+      const bytes = new Uint8Array(part.length)
+      for (let at = part.at - (part.at % BLOCK_BYTES); at < end; at += BLOCK_BYTES) {
+        const from = Math.max(at, part.at)
+        bytes.set(blocks.read(part, at).subarray(from - at, end - at), from - part.at)
+      }
+      return bytes
     },
 
     counts: () => counts,
 
-    close: (): void => thread?.close(),
+    close: blocks.close,
   }
 }
 
-type Found = (Uint8Array | undefined)[]
 type Wanted = { index: number; part: Part }
 
 /** Joins parts of an object that are close together into one range. */
-function rangesOf(blobs: readonly ChunkBlob[]) {
-  const wanted = blobs
-    .flatMap(({ part }, index): Wanted[] => (part === undefined ? [] : [{ index, part }]))
+function rangesOf(parts: readonly Part[]) {
+  const wanted = parts
+    .map((part, index): Wanted => ({ index, part }))
     .sort(
       (a, b) =>
         Number(a.part.name > b.part.name) - Number(a.part.name < b.part.name) ||
@@ -166,73 +153,51 @@ function createSlots(max: number) {
   }
 }
 
-/** Blocks that were read. */
-function createBlocks() {
+/** Blocks of objects, each read once by a thread while the caller waits. */
+function createBlocks(place: string) {
   const kept = createCache<string, Uint8Array>(KEPT_BYTES_MAX)
-  /** The blocks of the last read, even if they exceed `KEPT_BYTES_MAX`. */
-  let latest = new Map<string, Uint8Array>()
-  const find = (name: string, block: number): Uint8Array | undefined =>
-    latest.get(keyOf(name, block)) ?? kept.get(keyOf(name, block))
+  let thread: BlockingThread<Part> | undefined
+
+  function fetch(block: Part): Uint8Array {
+    thread ??= archiveWorker.startBlocking(place)
+    let found: Found | undefined
+    try {
+      found = thread.ask<Found>(block, ANSWER_MS_MAX)
+    } catch (cause) {
+      throw unreachable(cause)
+    }
+    if (found === undefined) throw unreachable()
+    const [bytes] = found
+    if (bytes === undefined)
+      throw new Fault(`${block.name} is not in the archive.`, { kind: 'damage' })
+    return bytes
+  }
 
   return {
-    /** The range of the blocks of a part that are not in memory; undefined if all are. */
-    missingRange({ name, size, at, length }: Part): Range | undefined {
-      const lacks = blocksOf(at, length).filter((block) => find(name, block) === undefined)
-      const first = lacks[0]
-      const last = lacks.at(-1)
-      if (first === undefined || last === undefined) return undefined
-      const end = Math.min(size, (last + 1) * BLOCK_BYTES)
-      return { name, at: first * BLOCK_BYTES, length: end - first * BLOCK_BYTES }
-    },
-
-    keep({ name, at }: Range, bytes: Uint8Array): void {
-      latest = new Map()
-      for (let from = 0; from < bytes.length; from += BLOCK_BYTES) {
-        const key = keyOf(name, (at + from) / BLOCK_BYTES)
-        const block = bytes.slice(from, from + BLOCK_BYTES)
-        latest.set(key, block)
-        kept.set(key, block, { size: block.length })
-      }
-    },
-
-    /** All blocks of the part must be in memory. */
-    copy(part: Part): Uint8Array {
-      const bytes = new Uint8Array(part.length)
-      for (const block of blocksOf(part.at, part.length)) {
-        const start = block * BLOCK_BYTES - part.at
-        const found = find(part.name, block)
-        if (found === undefined) throw new Error('A block is gone while it is read.')
-        const from = Math.max(0, -start)
-        bytes.set(found.subarray(from, from + part.length - Math.max(0, start)), Math.max(0, start))
-      }
+    /** The block of an object that begins at `at`. */
+    read({ name, size }: Part, at: number): Uint8Array {
+      const key = `${name} ${at}`
+      const known = kept.get(key)
+      if (known !== undefined) return known
+      const bytes = fetch({ name, size, at, length: Math.min(BLOCK_BYTES, size - at) })
+      kept.set(key, bytes, { size: bytes.length })
       return bytes
     },
+
+    close: (): void => thread?.close(),
   }
 }
 
-const keyOf = (name: string, block: number): string => `${name} ${block}`
-
-function blocksOf(at: number, length: number): number[] {
-  const first = Math.floor(at / BLOCK_BYTES)
-  const last = Math.floor((at + Math.max(1, length) - 1) / BLOCK_BYTES)
-  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
-}
-
-const unreachable = () =>
+const unreachable = (cause?: unknown) =>
   storageError('Older books are in an archive that does not answer. Try again in a moment.', {
     retryAfterSeconds: SOON_SECONDS,
+    cause,
   })
 
 const archiveWorker = defineWorker(
   { name: 'archive', purpose: 'reads the archive', file: import.meta.filename },
-  (place: string, parent: Parent<never, Range>) => {
-    const store = openArchive(place)
-    return parent.receive(async ({ name, at, length }): Promise<BlockingAnswer> => {
-      try {
-        return { bytes: await store.read(name, at, length) }
-      } catch (error) {
-        return { reason: isFault(error, 'object_missing') ? 'missing' : 'unreachable' }
-      }
-    })
+  (place: string, parent: Parent<never, Part>) => {
+    const reader = createRangeReader(place)
+    return parent.receive((block) => reader.fetch([block]))
   },
 )

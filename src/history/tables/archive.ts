@@ -6,7 +6,6 @@
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
 import { storageError } from '#src/database/database.ts'
 import {
-  type ChunkKind,
   type ObjectCounts,
   type ObjectReader,
   openObjects,
@@ -84,11 +83,9 @@ export function createArchive(logMeta: LogMeta) {
     /** As `ObjectReader.read`. */
     read: (pointer: Pointer): Uint8Array => (reader ?? openReader()).read(partAt(pointer)),
 
-    /** As `ChunkSource.fetch`, of what pointers stand for. */
-    fetch: async (parts: readonly { chunkId: number; kind: ChunkKind; pointer: Pointer }[]) =>
-      (reader ?? openReader()).fetch(
-        parts.map(({ chunkId, kind, pointer }) => ({ chunkId, kind, part: partAt(pointer) })),
-      ),
+    /** As `ObjectReader.fetch`. */
+    fetch: async (pointers: readonly Pointer[]) =>
+      (reader ?? openReader()).fetch(pointers.map(partAt)),
 
     counts: (): ObjectCounts => reader?.counts() ?? NO_COUNTS,
 

@@ -96,7 +96,7 @@ export function createChunkFetch(
 
   async function fetchFromArchive(parts: readonly InArchive[]): Promise<void> {
     if (parts.length === 0) return
-    const found = await archive.fetch(parts)
+    const found = await archive.fetch(parts.map(({ pointer }) => pointer))
     const sound: FetchedPart[] = []
     for (const [index, part] of parts.entries()) {
       const { chunkId, kind, place, pointer } = part
