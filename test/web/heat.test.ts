@@ -24,7 +24,7 @@ const START_MS = Date.UTC(2026, 0, 1)
 const WINDOW_MS = 300_000
 const STATE_MS = 250
 /** As in `web/charts/heat-canvas.ts`. */
-const AXIS_WIDTH = 48
+const AXIS_WIDTH = 64
 const AXIS_HEIGHT = 22
 const traded = conditionIdOf('a')
 const bare = conditionIdOf('b')

@@ -19,7 +19,7 @@ setDefaultTimeout(BROWSER_TEST_MS_MAX)
 const WINDOW_MS = 300_000
 const GAP_MS = 60_000
 /** Beside and below the plot. */
-const AXIS_WIDTH = 48
+const AXIS_WIDTH = 64
 const AXIS_HEIGHT = 22
 const { history, open } = createMarketHistory()
 const harness = createHarness({ history })

@@ -13,7 +13,8 @@ import { binOf, columnsIn, priceOfBin, spanOfHeat } from './heat-columns.ts'
 import { type Marks, marksIn, tradeGroups } from './heat-marks.ts'
 import type { Range } from './time-axis.ts'
 
-export const AXIS_WIDTH = 48
+/** Room for `$104,000.00`. */
+export const AXIS_WIDTH = 64
 export const AXIS_HEIGHT = 22
 const PRICE_LINES = [0, 0.25, 0.5, 0.75, 1]
 const STRIPES = 8

@@ -1,5 +1,5 @@
 import type { Book, Level } from '../lib/bodies.ts'
-import { showCount, showPrice } from '../lib/format.ts'
+import { showPrice, showSize } from '../lib/format.ts'
 
 const DEPTH = 8
 
@@ -47,7 +47,7 @@ const Rows = ({ levels, side, most }: Side) => (
         <td class="right">{level ? showPrice(level.price) : ' '}</td>
         <td class="right ladder-size">
           <i style={{ '--part': level ? level.size / most : 0 }} aria-hidden="true" />
-          <span>{level ? showCount(Math.round(level.size * 100) / 100) : ''}</span>
+          <span>{level ? showSize(level.size) : ''}</span>
         </td>
       </tr>
     ))}

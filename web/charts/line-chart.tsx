@@ -130,14 +130,17 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
       },
       {
         ...shared,
-        // Room for `$64,000`.
         font: '10.5px system-ui, sans-serif',
         gap: 2,
         side: 1,
         size: AXIS_WIDTH,
         ticks: { show: false },
         grid: { stroke: grid, width: 1 },
-        values: (_, values) => values.map(showValue),
+        // Ticks that are closer than a value is shown with would say the same.
+        values: (_, values) => {
+          const texts = values.map(showValue)
+          return texts.map((text, index) => (text === texts[index - 1] ? '' : text))
+        },
       },
     ],
     series: [

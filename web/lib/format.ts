@@ -32,32 +32,41 @@ const units = [
   [1, ''],
 ] as const
 
-/** 4120 is `4.1K`. */
-export function showCompact(count: number): string {
+/** A number of shares where room is short: 4120 is `4.1K`, three digits at most. */
+export function showCompact(count: number | null | undefined): string {
+  if (count === null || count === undefined) return DASH
   // What would be rounded to a thousand is one of the next.
-  const [size, unit] = units.find(([each]) => count >= each * 0.99995) ?? [1, '']
-  return `${Number((count / size).toFixed(1))}${unit}`
+  const [size, unit] = units.find(([each]) => count >= each * 0.9995) ?? [1, '']
+  const value = count / size
+  return `${value >= 99.95 ? Math.round(value) : Number(value.toFixed(1))}${unit}`
 }
 
-/** 1240.499 is `1,240.5 shares`: hundredths at most. */
-export const showShares = (size: number): string =>
-  `${showCount(Math.round(size * 100) / 100)} shares`
+/** A number of shares: 1240.499 is `1,240.5`, hundredths at most. */
+export const showSize = (size: number): string => showCount(Math.round(size * 100) / 100)
+export const showShares = (size: number): string => `${showSize(size)} shares`
 
-/** With two to four decimals, or six below a dollar. */
-export const showDollars = (price: number | null | undefined): string => {
-  if (price === null || price === undefined) return DASH
-  const digits = price.toFixed(Math.abs(price) < 1 ? 6 : 4)
-  return `$${group(digits.replace(/(?<=\.\d\d\d*)0+$/, ''))}`
-}
+/** Five digits, and cents at least: as many decimals as venues show of a coin at about this price. */
+const priceDecimals = (price: number): number =>
+  Math.max(2, 4 - Math.floor(Math.log10(Math.max(Math.abs(price), 1e-8))))
 
-/** The same at a tick of an axis, where there is less room: as many decimals as it has. */
-export const showDollarTick = (price: number): string => `$${group(String(price))}`
+/** A price of a coin, with as many decimals as `like`, which is a price of the same coin. */
+export const showCoinPrice = (price: number | null | undefined, like = price): string =>
+  price === null || price === undefined
+    ? DASH
+    : `$${group(price.toFixed(priceDecimals(like ?? price)))}`
 
-/** A difference of prices: `+$19.75`, `−$0.42`. */
-export const showDollarChange = (change: number): string =>
-  `${change < 0 ? '−' : '+'}${showDollars(Math.abs(change))}`
+/** How far a price of a coin is from another, with the decimals of the price: `+$19.75`, `−$0.42`. */
+export const showCoinChange = (price: number, from: number): string =>
+  `${price < from ? '−' : '+'}${showCoinPrice(Math.abs(price - from), price)}`
 
-/** A change as a share: 0.0042 is `+0.42 %`. */
+/** An amount of money: `$1,234.50`. */
+export const showDollars = (amount: number): string => `$${group(amount.toFixed(2))}`
+
+/** A profit, or a loss: -3.2 is `−$3.20`. */
+export const showProfit = (usdc: number): string =>
+  `${usdc < 0 ? '−' : '+'}${showDollars(Math.abs(usdc))}`
+
+/** A change or a return as a share: 0.0042 is `+0.42 %`. */
 export const showChange = (share: number): string =>
   `${share < 0 ? '−' : '+'}${(Math.abs(share) * 100).toFixed(2)} %`
 
@@ -79,20 +88,18 @@ export const showShare = (share: number | null | undefined): string => {
   return `${(Math.floor(share * 1000) / 10).toFixed(1)} %`
 }
 
-/** 3.2 is `+$3.20`, and -3.2 is `−$3.20`. */
-export const showProfit = (usdc: number): string =>
-  `${usdc < 0 ? '−' : '+'}${showDollars(Math.round(Math.abs(usdc) * 100) / 100)}`
-
-/** 0.034 is `+3.4 %`, and -0.034 is `−3.4 %`. */
-export const showReturn = (part: number): string =>
-  `${part < 0 ? '−' : '+'}${(Math.abs(part) * 100).toFixed(1)} %`
-
 /** 300000 is `5 min`, 30000 is `30 s`. */
 export function showSpan(ms: number): string {
   if (ms > 0 && ms % 3_600_000 === 0) return `${ms / 3_600_000} h`
   return ms > 0 && ms % 60_000 === 0 ? `${ms / 60_000} min` : `${ms / 1000} s`
 }
 
+/** A measured duration: 12.345 is `12.35 ms`, 12345 is `12.3 s`. */
+export const showDuration = (ms: number): string =>
+  ms < 1000 ? `${Math.round(ms * 100) / 100} ms` : `${showCount(Math.round(ms / 100) / 10)} s`
+
+/** `08:05`. */
+export const showMinute = (ms: number): string => showTime(ms).slice(0, 5)
 export const showTime = (ms: number): string => new Date(ms).toISOString().slice(11, 19)
 export const showMoment = (ms: number): string => new Date(ms).toISOString().slice(11, 23)
 
@@ -104,6 +111,9 @@ const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 export const showMonth = (ms: number): string => months[new Date(ms).getUTCMonth()] ?? ''
 export const showDay = (ms: number): string => `${showMonth(ms)} ${new Date(ms).getUTCDate()}`
 
+/** `Apr 14, 08:05`. */
+export const showDayMinute = (ms: number): string => `${showDay(ms)}, ${showMinute(ms)}`
+
 /** `Apr 14, 2026`. */
 export const showDate = (ms: number): string => `${showDay(ms)}, ${new Date(ms).getUTCFullYear()}`
 
@@ -113,7 +123,7 @@ export function showWindow(start: string | null, end: string | null): string {
   const from = Date.parse(start)
   const to = Date.parse(end)
   const until = to - from < 86_400_000 ? '' : `${showDay(to)}, `
-  return `${showDay(from)}, ${showTime(from).slice(0, 5)} – ${until}${showTime(to).slice(0, 5)}`
+  return `${showDayMinute(from)} – ${until}${showMinute(to)}`
 }
 
 type MarketWindow = {

@@ -61,7 +61,7 @@ export function UsageDays({ usage: { days } }: { usage: Usage }) {
           viewBox={`0 0 ${DAYS_SHOWN * BAR_WIDTH} ${BARS_HEIGHT}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`Requests by day, ${most} at most`}
+          aria-label={`Requests by day, ${showCount(most)} at most`}
         >
           {shown.map(({ date, requests, bytes }, index) => {
             const height = Math.max(2, (requests / most) * BARS_HEIGHT)
@@ -95,7 +95,7 @@ const Routes = ({ day }: { day: Usage['days'][number] }) => (
           {day.routes.map(({ route, requests, bytes }) => (
             <tr key={route}>
               <td>{route}</td>
-              <td class="right num">{requests}</td>
+              <td class="right num">{showCount(requests)}</td>
               <td class="right num">{showBytes(bytes)}</td>
             </tr>
           ))}

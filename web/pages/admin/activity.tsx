@@ -2,7 +2,13 @@
 import { useState } from 'preact/hooks'
 
 import { type ActivitySeries, useAdmin } from '../../lib/admin.ts'
-import { showCount, showDay, showDollars, showTime } from '../../lib/format.ts'
+import {
+  showCount,
+  showDayMinute,
+  showDollars,
+  showDuration,
+  showMinute,
+} from '../../lib/format.ts'
 import { Card } from '../../parts/card.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { Records } from '../../parts/records.tsx'
@@ -29,12 +35,9 @@ type Measure = {
   sum?: boolean
 }
 
-const showMs = (ms: number): string =>
-  ms < 1000 ? `${Math.round(ms * 100) / 100} ms` : `${Math.round(ms / 100) / 10} s`
-
 /** All longer durations are in one bucket. */
 const BOUND_MS_MAX = 10_000
-const showBound = (ms: number): string => (ms > BOUND_MS_MAX ? 'over 10 s' : showMs(ms))
+const showBound = (ms: number): string => (ms > BOUND_MS_MAX ? 'over 10 s' : showDuration(ms))
 
 const measures: readonly Measure[] = [
   {
@@ -78,7 +81,12 @@ const measures: readonly Measure[] = [
     read: (step) => step.statesPerSecond,
     show: showCount,
   },
-  { name: 'Largest lag to the disk', color: '--warn', read: (step) => step.lagMs, show: showMs },
+  {
+    name: 'Largest lag to the disk',
+    color: '--warn',
+    read: (step) => step.lagMs,
+    show: showDuration,
+  },
 ]
 
 export function ActivityPart() {
@@ -234,9 +242,7 @@ function Chart({ measure, steps, length, pointed, onPoint }: ChartProps) {
   )
 }
 
-/** `Nov 27, 14:05`. */
-const showMoment = (iso: string): string =>
-  iso === '' ? '' : `${showDay(Date.parse(iso))}, ${showTime(Date.parse(iso)).slice(0, 5)}`
+const showMoment = (iso: string): string => (iso === '' ? '' : showDayMinute(Date.parse(iso)))
 
 const showEnd = (iso: string, seconds: number): string =>
-  showTime(Date.parse(iso) + seconds * 1000).slice(0, 5)
+  showMinute(Date.parse(iso) + seconds * 1000)

@@ -1,5 +1,5 @@
 import type { Asked, Overview } from '../../lib/admin.ts'
-import { showBytes, showCount, showSome, showStamp } from '../../lib/format.ts'
+import { showBytes, showCount, showDuration, showSome, showStamp } from '../../lib/format.ts'
 import { Card } from '../../parts/card.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Records } from '../../parts/records.tsx'
@@ -34,7 +34,7 @@ export const OverviewPart = ({ asked, isStale }: PartProps) => (
 
 type Props = { overview: Overview }
 
-const inMs = (ms: number | null): string => (ms === null ? 'none yet' : `${showCount(ms)} ms`)
+const inMs = (ms: number | null): string => (ms === null ? 'none yet' : showDuration(ms))
 
 function Recording({ overview: { recorder, now } }: Props) {
   if (recorder === null) {
@@ -53,7 +53,7 @@ function Recording({ overview: { recorder, now } }: Props) {
           ['Messages', `${showCount(perSecond.messages)} a second`],
           ['States stored', `${showCount(perSecond.rows)} a second`],
           ['Lag to the disk', inMs(sink.lagMs)],
-          ['Open gaps', `${gaps} of ${showSome(markets.length * 2, 'book')}`],
+          ['Open gaps', `${showCount(gaps)} of ${showSome(markets.length * 2, 'book')}`],
           ['Waiting, dropped', `${showCount(sink.waiting)}, ${showCount(sink.dropped)}`],
           ['Unreadable', showCount(faults)],
           [
@@ -109,9 +109,9 @@ const Sales = ({ overview: { chains, review } }: Props) => (
   <Card title="Payments" look="">
     <Facts
       rows={[
-        ['In review', review.payments],
-        ['Unmatched transfers', review.transfers],
-        ['In flight', review.inFlight],
+        ['In review', showCount(review.payments)],
+        ['Unmatched transfers', showCount(review.transfers)],
+        ['In flight', showCount(review.inFlight)],
         ...chains.flatMap(({ name, tokens }) =>
           tokens.map(
             ({ symbol, reason }) =>
@@ -135,7 +135,7 @@ function Feeds({ overview: { recorder, now } }: Props) {
           key: `${lane} ${state} ${rest.sinceMs}`,
           cells: [
             `${lane + 1}, ${state}`,
-            `${tokens - withoutBook} of ${tokens}`,
+            `${showCount(tokens - withoutBook)} of ${showCount(tokens)}`,
             age(now, rest.lastMessageMs),
           ],
         }))}

@@ -55,8 +55,8 @@ const toCells = (tier: Tier, choose: (id: string) => void) => [
     : `${tier.priceUsdc} USDC${tier.isForSale ? '' : ', not for sale'}`,
   showCount(tier.requestsPerMinute),
   tier.coins.join(', '),
-  tier.bought,
-  tier.granted,
+  showCount(tier.bought),
+  showCount(tier.granted),
   <Button look="small" onClick={() => choose(tier.id)}>
     Edit<span class="sr"> {tier.name}</span>
   </Button>,

@@ -214,7 +214,8 @@ function Summary({ resolved }: { resolved: Resolved }) {
       <p>
         {showSome(markets.length, 'window')} that began since{' '}
         <span class="num">{showStamp(new Date(countedFromMs).toISOString())}</span> resolved:{' '}
-        {count('up')} up, {count('down')} down{count('void') > 0 && `, ${count('void')} void`}.{' '}
+        {showCount(count('up'))} up, {showCount(count('down'))} down
+        {count('void') > 0 && `, ${showCount(count('void'))} void`}.{' '}
         {holed.length > 0 && `${showCount(holed.length)} of them have gaps. `}
         {missing > 0 && `${showCount(missing)} of them were not recorded.`}
       </p>

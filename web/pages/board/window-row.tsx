@@ -5,12 +5,13 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { drawPrices, drawProbability, type Ink, type Point } from '../../charts/small-charts.ts'
 import {
   showChange,
+  showCoinChange,
+  showCoinPrice,
   showCompact,
-  showDollarChange,
-  showDollars,
   showLength,
   showPrice,
   showProbability,
+  showShare,
   showTime,
   showWindow,
 } from '../../lib/format.ts'
@@ -73,7 +74,7 @@ export function WindowRow({ board, store, ink }: RowProps) {
         <Depth row={row} />
       </td>
       <td class="num right board-volume" data-name="Volume">
-        {showShares(row.volume)}
+        {showCompact(row.volume)}
       </td>
       <td class="board-recording">
         <Recording row={row} />
@@ -82,12 +83,9 @@ export function WindowRow({ board, store, ink }: RowProps) {
   )
 }
 
-const showShares = (shares: number | null): string =>
-  shares === null ? '–' : showCompact(shares < 1_000 ? Math.round(shares) : shares)
-
 /** With a wide spread no order is near the mid, which is not an empty book. */
 function Depth({ row: { bidDepth, askDepth, spread } }: { row: Row }) {
-  if (bidDepth !== 0 || askDepth !== 0) return `${showShares(bidDepth)} / ${showShares(askDepth)}`
+  if (bidDepth !== 0 || askDepth !== 0) return `${showCompact(bidDepth)} / ${showCompact(askDepth)}`
   const why = spread === null ? '' : `: the spread is ${showPrice(spread)}`
   return <span title={`No order is within 2¢ of the mid${why}.`}>–</span>
 }
@@ -98,18 +96,18 @@ function Price({ row, nowMs }: { row: Row; nowMs: number }) {
   const move = moveOf(row)
   return (
     <>
-      <span>{spot === null ? 'no price' : showDollars(spot.price)}</span>
+      <span>{spot === null ? 'no price' : showCoinPrice(spot.price)}</span>
       {spot !== null && strike !== null && move !== undefined && (
         <span class={move < 0 ? 'down' : 'up'}>
-          {showDollarChange(spot.price - strike)} ({showChange(move)})
+          {showCoinChange(spot.price, strike)} ({showChange(move)})
         </span>
       )}
       {strike === null && <span class="note">strike unknown</span>}
       {average !== null && (
         <span class="board-average">
           {average.isSettlement
-            ? `avg ${showDollars(average.price)}, ${Math.max(0, Math.round((nowMs - Date.parse(average.from)) / 1000))} s`
-            : `avg ${showDollars(average.price)}`}
+            ? `avg ${showCoinPrice(average.price)}, ${Math.max(0, Math.round((nowMs - Date.parse(average.from)) / 1000))} s`
+            : `avg ${showCoinPrice(average.price)}`}
         </span>
       )}
     </>
@@ -118,7 +116,7 @@ function Price({ row, nowMs }: { row: Row; nowMs: number }) {
 
 function Recording({ row: { recording, source } }: { row: Row }) {
   const { state, reason, since, covered } = recording
-  const share = covered === null || covered === 1 ? '' : `${(covered * 100).toFixed(1)} % covered`
+  const share = covered === null || covered === 1 ? '' : `${showShare(covered)} covered`
   if (state === 'none') return <span class="tag warn">not recorded</span>
   if (state === 'recorded')
     return (
@@ -177,9 +175,9 @@ function PriceChart({ shown, ink }: ChartProps) {
     drawPrices(canvas.current, { fromMs, toMs, spot: spots, average: averages, strike }, ink)
   }, [shown, ink])
   const parts = [
-    `${symbol.toUpperCase()} ${showDollars(spot?.price)}`,
-    `strike ${showDollars(strike)}`,
-    ...(average === null ? [] : [`average ${showDollars(average.price)}`]),
+    `${symbol.toUpperCase()} ${showCoinPrice(spot?.price)}`,
+    `strike ${showCoinPrice(strike)}`,
+    ...(average === null ? [] : [`average ${showCoinPrice(average.price)}`]),
   ]
   return <canvas ref={canvas} class="small-chart" role="img" aria-label={parts.join(', ')} />
 }

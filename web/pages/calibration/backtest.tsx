@@ -21,11 +21,11 @@ import type { Observation } from '../../lib/calibration.ts'
 import { type Call, toCode } from '../../lib/calls.ts'
 import {
   outcomeNames,
+  showChange,
   showCount,
   showDollars,
   showPrice,
   showProfit,
-  showReturn,
   showShare,
   showSome,
   showSpan,
@@ -166,9 +166,6 @@ const NumberField = ({ label, value, ...input }: FieldProps) => (
   </label>
 )
 
-/** Rounded to cents: sums have more digits. */
-const showCents = (usdc: number): string => showDollars(Math.round(usdc * 100) / 100)
-
 type SummaryProps = { entries: Entries | undefined; run: Run | undefined; rule: Rule }
 
 function RunSummary({ entries, run, rule }: SummaryProps) {
@@ -185,10 +182,10 @@ function RunSummary({ entries, run, rule }: SummaryProps) {
             ['Trades', run && showCount(run.trades.length)],
             ['Won', sum ? showShare(sum.wins / sum.count) : none],
             ['Mean price paid', sum ? showPrice(sum.meanPrice) : none],
-            ['Mean return', sum ? showReturn(sum.meanReturn) : none],
+            ['Mean return', sum ? showChange(sum.meanReturn) : none],
             ['Profit after fees', sum ? showProfit(sum.profit) : none],
-            ['Fees', sum ? showCents(sum.fees) : none],
-            ['Max drawdown', sum ? showCents(sum.drawdown) : none],
+            ['Fees', sum ? showDollars(sum.fees) : none],
+            ['Max drawdown', sum ? showDollars(sum.drawdown) : none],
           ]}
         />
       </div>
@@ -198,7 +195,7 @@ function RunSummary({ entries, run, rule }: SummaryProps) {
             {showSome(sum.wins, 'win')} in {showSome(sum.count, 'trade')}.{' '}
             {range(showShare(winInterval.low), showShare(winInterval.high))} of wins
             {returnInterval &&
-              `; ${showReturn(returnInterval.low)} to ${showReturn(returnInterval.high)} of the mean return`}
+              `; ${showChange(returnInterval.low)} to ${showChange(returnInterval.high)} of the mean return`}
             .
           </li>
         )}

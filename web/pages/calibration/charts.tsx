@@ -4,7 +4,15 @@ import { useLayoutEffect, useState } from 'preact/hooks'
 
 import type { Equity } from '../../lib/backtest.ts'
 import { type Column, verdictOf } from '../../lib/calibration.ts'
-import { showDay, showProfit, showTime } from '../../lib/format.ts'
+import {
+  showCount,
+  showDay,
+  showDayMinute,
+  showDollars,
+  showMinute,
+  showProfit,
+  showSome,
+} from '../../lib/format.ts'
 import { useStore } from '../../lib/store.ts'
 import { colorOf, themeStore } from '../../lib/theme.ts'
 
@@ -158,7 +166,7 @@ export function EquityChart({ equity, label, canvasRef }: EquityProps) {
 function describePoint({ times, net }: Equity, at: number): string {
   const ms = times[at]
   if (ms === undefined) return 'No trade.'
-  return `${showDay(ms)}, ${showTime(ms).slice(0, 5)}: ${showProfit(net[at] ?? 0)} after ${at + 1} of ${times.length} trades`
+  return `${showDayMinute(ms)}: ${showProfit(net[at] ?? 0)} after ${showCount(at + 1)} of ${showSome(times.length, 'trade')}`
 }
 
 /** Trades stand side by side: windows without one take no room. `count` is how many are before. */
@@ -197,7 +205,7 @@ function drawEquity(
   const right = size.width - MARGIN.right
   context.fillStyle = soft
   context.textAlign = 'right'
-  const step = stepOf(range, 5)
+  const step = Math.max(0.01, stepOf(range, 5))
   for (let usdc = Math.ceil(low / step) * step; usdc <= high + step / 1e6; usdc += step) {
     const y = toY(usdc)
     const isZero = Math.abs(usdc) < step / 2
@@ -209,7 +217,7 @@ function drawEquity(
       ],
       { color: isZero ? soft : line },
     )
-    context.fillText(isZero ? '$0' : showProfit(usdc), EQUITY_LEFT - 6, y + 4)
+    context.fillText(isZero ? showDollars(0) : showProfit(usdc), EQUITY_LEFT - 6, y + 4)
   }
   if (times.length === 0) return
   const labels = Math.min(times.length, Math.floor((right - EQUITY_LEFT) / LABEL_PX))
@@ -218,7 +226,7 @@ function drawEquity(
   for (let label = 0; label < labels; label++) {
     const index = Math.floor(((label + 0.5) / labels) * times.length)
     const ms = times[index] ?? 0
-    const text = showDay(ms) === day ? showTime(ms).slice(0, 5) : showDay(ms)
+    const text = showDay(ms) === day ? showMinute(ms) : showDay(ms)
     day = showDay(ms)
     context.fillText(text, toX(index + 1), size.height - 6)
   }

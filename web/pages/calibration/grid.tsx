@@ -43,7 +43,7 @@ const showBin = ({ fromCents, toCents }: Pick<Bin, 'fromCents' | 'toCents'>): st
   `${fromCents}–${toCents}¢`
 
 const showInterval = ({ interval: { low, high } }: Bin): string =>
-  `${(low * 100).toFixed(1)} to ${(high * 100).toFixed(1)} %`
+  `${showShare(low)} to ${showShare(high)}`
 
 export function describeLeftOut({ gap, noPrice, noWinner }: LeftOut): string {
   const parts = [
@@ -135,7 +135,7 @@ function GridCell({ bin }: { bin: Bin | undefined }) {
   return (
     <td
       class={`verdict-${verdictOf(bin)}`}
-      title={`${wins} of ${count} won, 95 % interval ${showInterval(bin)}`}
+      title={`${showCount(wins)} of ${showCount(count)} won, 95 % interval ${showInterval(bin)}`}
     >
       {Math.round(share * 100)} %<small>{showCount(count)}</small>
     </td>

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { type QueryValues, request, toProblem, urlOf, useApi } from '../../lib/api.ts'
 import type { Listed, Market } from '../../lib/bodies.ts'
-import { showCount, showDollars, showShare, showWindow } from '../../lib/format.ts'
+import { showCoinPrice, showCount, showShare, showWindow } from '../../lib/format.ts'
 import { navigate } from '../../lib/location.ts'
 import { Button } from '../../parts/button.tsx'
 import { MarketState } from '../../parts/market-state.tsx'
@@ -117,8 +117,8 @@ function MarketRow({ coin, market }: { coin: string; market: Market }) {
       <td>
         <MarketState market={market} />
       </td>
-      <td class="right num wide">{showDollars(strike)}</td>
-      <td class="right num wide">{showDollars(finalPrice)}</td>
+      <td class="right num wide">{showCoinPrice(strike)}</td>
+      <td class="right num wide">{showCoinPrice(finalPrice)}</td>
       <td class="right num">{showShare(covered)}</td>
       <td class="right num wide">{showCount(snapshots)}</td>
     </tr>

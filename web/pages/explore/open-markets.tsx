@@ -3,7 +3,7 @@
 import { type Loaded, useApi } from '../../lib/api.ts'
 import type { PricesNow } from '../../lib/bodies.ts'
 import { serverNowMs, useNow } from '../../lib/clock.ts'
-import { showDollars, showLength, showPrice, showWindow } from '../../lib/format.ts'
+import { showCoinPrice, showLength, showPrice, showWindow } from '../../lib/format.ts'
 import { usePoll } from '../../lib/poll.ts'
 import { SimulatedTag } from '../../parts/simulated.tsx'
 
@@ -75,4 +75,4 @@ function OpenCard({ coin, market, spot }: Props) {
 }
 
 const spotText = (coin: string, spot: PricesNow['spot']): string =>
-  spot ? `${coin.toUpperCase()} ${showDollars(spot.price)}` : 'No spot price recorded'
+  spot ? `${coin.toUpperCase()} ${showCoinPrice(spot.price)}` : 'No spot price recorded'

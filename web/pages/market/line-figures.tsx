@@ -6,7 +6,7 @@ import { type Line, LineChart, type LineData } from '../../charts/line-chart.tsx
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Market, Spot } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
-import { outcomeNames, showDollars, showDollarTick, showPrice } from '../../lib/format.ts'
+import { outcomeNames, showCoinPrice, showPrice } from '../../lib/format.ts'
 import type { Cell } from '../../lib/save.ts'
 import { Figure } from '../../parts/figure.tsx'
 
@@ -83,14 +83,14 @@ export function SpotFigure({ axis, market, call, ticks }: Shared & { ticks: read
             <i class="key" /> spot
           </span>
           <span>
-            <i class="key" /> strike {showDollars(strike)}
+            <i class="key" /> strike {showCoinPrice(strike)}
           </span>
         </div>
       }
     >
       <LineChart
         {...{ axis, data, lines: spotLines, height: 150, canvasRef: canvas }}
-        showValue={showDollarTick}
+        showValue={showCoinPrice}
         label="Spot price of the coin and strike over time"
       />
     </Figure>

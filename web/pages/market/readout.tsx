@@ -6,7 +6,7 @@ import { indexAt } from '../../charts/find-at.ts'
 import type { LineData } from '../../charts/line-chart.tsx'
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Market, Outcome, Spot } from '../../lib/bodies.ts'
-import { outcomeNames, showDollars, showLength, showPrice } from '../../lib/format.ts'
+import { outcomeNames, showCoinPrice, showLength, showPrice } from '../../lib/format.ts'
 import { useStore } from '../../lib/store.ts'
 import { Facts } from '../../parts/facts.tsx'
 
@@ -33,11 +33,11 @@ export function Readout({ axis, market, outcome, mids, spreads, ticks }: Props) 
     ['Up', showPrice(mids[1]?.[at]), 'up'],
     ['Down', showPrice(mids[2]?.[at]), 'down'],
     [`${outcomeNames[outcome]} spread`, showPrice(spreads[outcome === 'up' ? 1 : 2]?.[spreadAt])],
-    ['Strike', showDollars(strike)],
+    ['Strike', showCoinPrice(strike)],
     // No moment before the end knows it.
     left !== null && left <= 0 && finalPrice !== null
-      ? ['Final', showDollars(finalPrice)]
-      : [nameOf(ageMs), showDollars(spot), toneOf(spot, strike)],
+      ? ['Final', showCoinPrice(finalPrice)]
+      : [nameOf(ageMs), showCoinPrice(spot), toneOf(spot, strike)],
     ['Time left', left === null ? '–' : showLength(left)],
   ]
   return <Facts look="readout num" rows={facts} />
