@@ -115,6 +115,35 @@ describe.skipIf(chromiumPath === undefined)('the search, in a browser', () => {
     expect(page.faults).toEqual([])
   })
 
+  test('behavior: letters that are typed before its code is loaded are kept', async () => {
+    let release = () => {}
+    const isReleased = new Promise<void>((resolve) => (release = resolve))
+    const page = await browser.open(pageOf(both.conditionId), {
+      async prepare(tab) {
+        await prepare(tab)
+        await tab.route('**/assets/find-dialog-*', async (route) => {
+          await isReleased
+          await route.continue()
+        })
+      },
+    })
+    await page.waitForSelector('.ladder .ladder-bid')
+    await page.keyboard.press('/')
+    await page.keyboard.type('btcc')
+    await page.keyboard.press('Backspace')
+    await page.keyboard.type(' 5m /')
+    // The space is a letter, and plays nothing.
+    expect(await page.locator('button[aria-label="Play"]').count()).toBe(1)
+    release()
+    await page.waitForSelector('dialog[open] input[role=combobox]:focus')
+    await page.keyboard.type('x')
+    expect(await page.inputValue('dialog input[role=combobox]')).toBe('btc 5m /x')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press(' ')
+    await page.waitForSelector('button[aria-label="Pause"]')
+    expect(page.faults).toEqual([])
+  })
+
   test('default: a slug, or a coin with a day and a time, leads to its market by the keyboard alone', async () => {
     const page = await browser.open('/docs', { prepare })
     await page.waitForSelector('.find-button')

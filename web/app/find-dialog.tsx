@@ -21,13 +21,20 @@ const RECENT_SHOWN = 6
 
 type Option = { href: string; text: string; note?: string | undefined; source?: string }
 
-/** It is shown as long as it is there; `onClose` once the visitor has chosen or given up. */
-export function FindDialog({ onClose }: { onClose: () => void }) {
+type Props = {
+  /** What was typed before it was there. */
+  typed: string
+  /** The visitor has chosen or given up. */
+  onClose: () => void
+}
+
+/** It is shown as long as it is there. */
+export function FindDialog({ typed, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   // Before the next key is pressed.
   useLayoutEffect(() => dialog.current?.showModal(), [])
   const close = () => dialog.current?.close()
-  const [text, setText] = useState('')
+  const [text, setText] = useState(typed)
   const found = useFound(text)
   const { options, say } = useOptions(text, found)
   const [chosen, setChosen] = useState(0)

@@ -1,9 +1,9 @@
 /** The way to the search: a button, `/` and Ctrl-K. Its code is loaded when it is first opened. */
 
 import type { ComponentType } from 'preact'
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-type Dialog = ComponentType<{ onClose: () => void }>
+type Dialog = ComponentType<{ typed: string; onClose: () => void }>
 
 const typing = 'input:not([type=range], [type=checkbox]), select, textarea, [contenteditable]'
 
@@ -13,33 +13,56 @@ const isShortcut = ({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent): b
   return key === '/' && !isTyping && !ctrlKey && !metaKey && !altKey
 }
 
+/** A text after a key, as a field would have it; undefined if the key changes no text. */
+function typeKey(text: string, { key, ctrlKey, metaKey, altKey }: KeyboardEvent) {
+  if (ctrlKey || metaKey || altKey) return undefined
+  if (key === 'Backspace') return text.slice(0, -1)
+  return key.length === 1 ? text + key : undefined
+}
+
 export function Find() {
   const [isOpen, setOpen] = useState(false)
   const [Dialog, setDialog] = useState<Dialog>()
+  /** What was typed before the dialog was there; undefined unless it is waited for. */
+  const typed = useRef<string | undefined>(undefined)
+  const open = () => {
+    if (Dialog === undefined) typed.current ??= ''
+    setOpen(true)
+  }
+  const close = () => {
+    typed.current = undefined
+    setOpen(false)
+  }
   useEffect(() => {
     if (!isOpen || Dialog !== undefined) return
-    import('./find-dialog.tsx').then(
-      ({ FindDialog }) => setDialog(() => FindDialog),
-      () => setOpen(false),
-    )
+    import('./find-dialog.tsx').then(({ FindDialog }) => setDialog(() => FindDialog), close)
   }, [isOpen])
   // From the first paint on.
   useLayoutEffect(() => {
+    // The dialog has taken what was typed.
+    if (Dialog !== undefined) typed.current = undefined
     const press = (event: KeyboardEvent) => {
-      if (!isShortcut(event) || document.querySelector('dialog[open]') !== null) return
+      if (document.querySelector('dialog[open]') !== null) return
+      const isAwaited = typed.current !== undefined
+      const text = typeKey(typed.current ?? '', event)
+      if (isAwaited && text !== undefined) typed.current = text
+      else if (isAwaited && event.key === 'Escape') close()
+      else if (isShortcut(event)) open()
+      else return
       event.preventDefault()
-      setOpen(true)
+      // What is typed for the search plays no market.
+      event.stopPropagation()
     }
-    addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
-  }, [])
+    addEventListener('keydown', press, true)
+    return () => removeEventListener('keydown', press, true)
+  }, [Dialog])
   return (
     <>
       <button
         type="button"
         class="button small find-button"
         aria-keyshortcuts="/ Control+K"
-        onClick={() => setOpen(true)}
+        onClick={open}
       >
         <svg viewBox="0 0 20 20" width="16" height="16" aria-hidden="true">
           <path d="M9 3a6 6 0 1 0 0 12A6 6 0 0 0 9 3zM13.5 13.5 17 17" />
@@ -49,7 +72,7 @@ export function Find() {
           /
         </span>
       </button>
-      {isOpen && Dialog !== undefined && <Dialog onClose={() => setOpen(false)} />}
+      {isOpen && Dialog !== undefined && <Dialog typed={typed.current ?? ''} onClose={close} />}
     </>
   )
 }
