@@ -2,7 +2,7 @@ import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from '
 
 import { closedBilling } from '#src/billing/billing.ts'
 import { homeChain } from '#src/domain/selling/payment-chain.ts'
-import type { Overview } from '#src/features/admin/schema.ts'
+import type { ActivitySeries, Overview } from '#src/features/admin/schema.ts'
 import { ACTIVITY_STEP_MS } from '#src/ledger/ledger.ts'
 
 import {
@@ -122,6 +122,11 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
   test('behavior: offline, or without an answer, it says as of when, in grey', async () => {
     const page = await browser.open('/admin')
     await page.waitForSelector('h2:has-text("What needs your attention")')
+    /** What says that it is so: the note of all pages, that of this one, and cards of problems. */
+    const messages = () =>
+      page.evaluate<number[]>(
+        `['.offline', '.admin p[role=status]', '.admin .problem'].map((name) => document.querySelectorAll(name).length)`,
+      )
     const expectStale = async (isStale: boolean) => {
       const title = isStale
         ? /^State of the server as of [0-9:]{8} UTC$/
@@ -134,15 +139,40 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
     }
     await page.context().setOffline(true)
     await expectStale(true)
+    await page.waitForSelector('.row .tag:text-is("Offline")')
+    expect(await messages()).toEqual([1, 0, 0])
     expect(await accessFaults(page)).toEqual([])
     await keepShot(page, 'admin-stale-1280-light')
     await page.context().setOffline(false)
     await expectStale(false)
     await page.route('**/admin/api/overview', (route) => route.fulfill({ status: 502 }))
     await expectStale(true)
+    await page.waitForSelector('.row .tag:text-is("Does not answer")')
+    expect(await messages()).toEqual([0, 1, 0])
     await page.unroute('**/admin/api/overview')
     await expectStale(false)
     page.forgive(/ERR_|Failed to load/)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: of requests that took longer than the last bucket it says so', async () => {
+    const page = await browser.open('/admin', {
+      async prepare(tab) {
+        await tab.route('**/admin/api/activity*', async (route) => {
+          const response = await route.fetch()
+          const series = (await response.json()) as ActivitySeries
+          const steps = series.steps.map((step) => ({ ...step, p99Ms: step.p99Ms && 20_000 }))
+          await route.fulfill({ response, json: { ...series, steps } })
+        })
+      },
+    })
+    const chart = page.locator('.activity figure:has-text("99 of 100 requests within")')
+    expect(await chart.locator('.activity-axis span:nth-child(2)').textContent()).toBe(
+      'highest over 10 s',
+    )
+    expect(await chart.locator('svg').getAttribute('aria-label')).toEndWith(
+      '; highest over 10 s in a step.',
+    )
     expect(page.faults).toEqual([])
   })
 

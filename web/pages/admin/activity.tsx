@@ -202,7 +202,7 @@ function Chart({ measure, steps, length, pointed, onPoint }: ChartProps) {
     onPoint(Math.min(steps.length - 1, Math.max(0, index)))
   }
   const text = shown === null || shown === undefined ? '–' : show(shown)
-  const atMost = known.length === 0 ? 'nothing counted' : `at most ${show(max)}`
+  const highest = known.length === 0 ? 'nothing counted' : `highest ${show(max)}`
   const when = sum ? `in ${length}` : 'last'
   return (
     <figure>
@@ -217,7 +217,7 @@ function Chart({ measure, steps, length, pointed, onPoint }: ChartProps) {
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${name}: ${text} ${pointed === undefined ? when : 'then'}; ${atMost}${known.length === 0 ? '' : ' in a step'}.`}
+        aria-label={`${name}: ${text} ${pointed === undefined ? when : 'then'}; ${highest}${known.length === 0 ? '' : ' in a step'}.`}
         onPointerMove={point}
         onPointerLeave={() => onPoint(undefined)}
       >
@@ -235,7 +235,7 @@ function Chart({ measure, steps, length, pointed, onPoint }: ChartProps) {
       </svg>
       <div class="activity-axis num">
         <span>{showMoment(steps[0]?.at ?? '')}</span>
-        <span>{atMost}</span>
+        <span>{highest}</span>
         <span>{showMoment(steps.at(-1)?.at ?? '')}</span>
       </div>
     </figure>

@@ -67,7 +67,7 @@ function Parts() {
     <div class="page admin">
       <div class="row spread">
         <h1>Admin</h1>
-        {!isRefused && data && <State overview={data} isStale={isStale} />}
+        {!isRefused && data && <State overview={data} isLost={isLost} isStale={isStale} />}
       </div>
       {isRefused ? (
         <Gate detail={problem.detail} isOff={problem.status === 404} />
@@ -110,8 +110,11 @@ function search(event: SubmitEvent): void {
   if (find !== undefined) navigate(`/admin?tab=search&search=${encodeURIComponent(find)}`)
 }
 
-function State({ overview, isStale }: { overview: Overview; isStale: boolean }) {
+type StateProps = { overview: Overview; isLost: boolean; isStale: boolean }
+
+function State({ overview, isLost, isStale }: StateProps) {
   const { recorder, findings } = overview
+  if (isLost) return <span class="tag">Offline</span>
   if (isStale) return <span class="tag down">Does not answer</span>
   const isDown = findings.some(({ about, level }) => about === 'recorder' && level === 'fault')
   if (recorder === null && isDown) return <span class="tag down">Recorder stopped</span>

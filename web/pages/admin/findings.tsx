@@ -1,6 +1,8 @@
 /** What the operator should know first. */
 import type { Overview } from '../../lib/admin.ts'
+import { lostStore } from '../../lib/connection.ts'
 import { showTime } from '../../lib/format.ts'
+import { useStore } from '../../lib/store.ts'
 import { Card } from '../../parts/card.tsx'
 
 const looks = { fault: 'tag down', warning: 'tag warn', notice: 'tag', ok: 'tag up' } as const
@@ -19,12 +21,14 @@ type Props = {
 }
 
 export function Findings({ findings, staleSince }: Props) {
+  // The note of all pages says so then.
+  const isOffline = useStore(lostStore) !== undefined
   const urgent = findings.filter(({ level }) => level === 'fault' || level === 'warning').length
   const title = urgent === 0 ? 'Nothing needs your attention' : 'What needs your attention'
   const time = staleSince === undefined ? '' : `${showTime(Date.parse(staleSince))} UTC`
   return (
     <Card title={staleSince === undefined ? title : `State of the server as of ${time}`}>
-      {staleSince !== undefined && (
+      {staleSince !== undefined && !isOffline && (
         <p class="note" role="status">
           The server does not answer. All values are as of {time}; this page keeps trying.
         </p>

@@ -14,8 +14,9 @@ const age = (now: string, ms: number | undefined): string =>
 
 type PartProps = { asked: Asked<Overview>; isStale: boolean }
 
-export const OverviewPart = ({ asked, isStale }: PartProps) => (
-  <Shown asked={asked}>
+export const OverviewPart = ({ asked: { data, problem }, isStale }: PartProps) => (
+  // What is there says itself since when it is stale.
+  <Shown asked={{ data, problem: data === undefined ? problem : undefined }}>
     {(overview) => (
       <div class={isStale ? 'page is-stale' : 'page'}>
         <Findings findings={overview.findings} staleSince={isStale ? overview.now : undefined} />

@@ -17,9 +17,11 @@ export function Shown<T>({
   children: (data: T) => ComponentChildren
 }) {
   const { data, problem } = asked
+  // That the page is offline is said once, for all of it.
+  const isSaid = data !== undefined && problem?.code === 'unreachable'
   return (
     <>
-      {problem && <ProblemCard problem={problem} />}
+      {problem && !isSaid && <ProblemCard problem={problem} />}
       {data === undefined
         ? problem === undefined && <div class="page-wait" aria-busy="true" />
         : children(data)}
