@@ -20,15 +20,9 @@ import type { PaymentPage } from '#src/ledger/payments.ts'
 import type { Log } from '#src/platform/log.ts'
 
 import { admit } from './admission.ts'
+import { closedSales, createAvailability, type SalesState, toChainStatus } from './availability.ts'
 import { admitUnquoted, createDemand } from './keyless.ts'
-import {
-  createAvailability,
-  createQuotes,
-  findOwnOffer,
-  findSame,
-  toChainStatus,
-  toUnpaidQuote,
-} from './offers.ts'
+import { createQuotes, findOwnOffer, findSame, toUnpaidQuote } from './offers.ts'
 import {
   allowanceError,
   rejectedError,
@@ -109,6 +103,8 @@ export type Billing = {
   /** False where nothing can be sold, nor asked about. */
   isOpen: boolean
   chains(): readonly ChainStatus[]
+  /** Whether anything can be bought, as of the last `refresh`. */
+  sales(): SalesState
   /** What is wrong although payments are taken, as of the last `refresh`, for the operator. */
   warnings(): readonly string[]
 
@@ -250,6 +246,7 @@ export function createBilling(options: BillingOptions): Billing {
   return {
     isOpen: true,
     chains: availability.chains,
+    sales: availability.sales,
     warnings: availability.warnings,
     refresh: availability.refresh,
     quote: createQuotes(options, availability, poll),
@@ -314,6 +311,7 @@ export function closedBilling(
   return {
     isOpen: false,
     chains: () => statuses,
+    sales: () => closedSales(statuses, `Nothing is sold: ${reason}`),
     warnings: () => [],
     quote: async () => refuse(),
     challenge: async () => refuse(),

@@ -13,15 +13,10 @@ import { isFault } from '#src/platform/fault.ts'
 import { isRecord } from '#src/platform/record.ts'
 
 import { offerFault } from './admission.ts'
+import type { createAvailability } from './availability.ts'
 import type { Billing, BillingOptions, PaymentRequired, UnquotedOrigin } from './billing.ts'
 import { readMoment } from './chain-clock.ts'
-import {
-  assertFewFailed,
-  type createAvailability,
-  requireView,
-  toAtomic,
-  toRequirements,
-} from './offers.ts'
+import { assertFewFailed, requireView, toAtomic, toRequirements } from './offers.ts'
 import {
   allowanceError,
   conflictError,
@@ -84,7 +79,10 @@ export function createDemand(
     })
     const accepts = (await Promise.all(perChain)).flat()
     if (accepts.length === 0) {
-      throw unavailableError('Nothing can be paid with just now. Try again.', 'wait_and_retry')
+      throw unavailableError(
+        'No token can be paid with at the moment. Nothing was charged. Try again in a few minutes.',
+        'wait_and_retry',
+      )
     }
     return {
       x402Version: 2,

@@ -1,9 +1,9 @@
-/** Which tokens can be paid with just now, and offers, shown again until they are paid. */
+/** Offers, shown again until they are paid. */
 import { AppError } from '#src/domain/errors.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { ChainView } from '#src/domain/selling/chain-view.ts'
 import { networkError } from '#src/domain/selling/payload.ts'
-import type { Network, PaymentChain, PaymentToken } from '#src/domain/selling/payment-chain.ts'
+import type { Network, PaymentToken } from '#src/domain/selling/payment-chain.ts'
 import {
   ANOTHER_PERIOD,
   isForAnotherPeriod,
@@ -16,8 +16,8 @@ import {
 import { bookPeriod, paidPeriods } from '#src/domain/selling/subscription.ts'
 import { termsOf } from '#src/domain/selling/tier.ts'
 
-import type { Billing, BillingOptions, ChainStatus, Quote, SoldChain } from './billing.ts'
-import { describeDrift, readMoment } from './chain-clock.ts'
+import { type createAvailability, missingPart } from './availability.ts'
+import type { Billing, BillingOptions, Quote } from './billing.ts'
 import {
   expiredOfferError,
   heldOfferError,
@@ -26,91 +26,6 @@ import {
   unknownOfferError,
   usedOfferError,
 } from './payment-errors.ts'
-
-export const toChainStatus = (
-  chain: PaymentChain,
-  findReason: (token: PaymentToken) => string | undefined,
-): ChainStatus => ({
-  chain,
-  tokens: chain.tokens.map((token) => ({ token, reason: findReason(token) })),
-})
-
-/** Why a token cannot be paid with before its chain was first looked at. */
-export const UNCHECKED = 'It is being checked.'
-
-/** Everything counts as unavailable until it was checked. */
-export function createAvailability({
-  chains,
-  payTo,
-  log,
-  clock,
-}: Pick<BillingOptions, 'chains' | 'payTo' | 'log' | 'clock'>) {
-  /** By network and symbol. */
-  const reasons = new Map<string, string | undefined>()
-  const toKey = ({ chain }: SoldChain, token: PaymentToken) => `${chain.network} ${token.symbol}`
-  const findReason = (sold: SoldChain, token: PaymentToken): string | undefined => {
-    const key = toKey(sold, token)
-    if (reasons.has(key)) return reasons.get(key)
-    return missingPart({ payTo }, sold) ?? UNCHECKED
-  }
-
-  const drifts = new Map<SoldChain, string>()
-
-  /** Logs once when the clocks begin to differ, and once when they agree again. */
-  async function compareClocks(sold: SoldChain): Promise<void> {
-    const drift = describeDrift(await readMoment(clock, sold.view), sold.chain)
-    const was = drifts.get(sold)
-    if (drift === undefined) drifts.delete(sold)
-    else drifts.set(sold, drift)
-    if (drift !== undefined && was === undefined) log(`billing: ${drift}`, 'warn')
-    if (drift === undefined && was !== undefined) {
-      log(`billing: the clock of this server agrees with ${sold.chain.name} again`)
-    }
-  }
-
-  async function refresh(sold: SoldChain): Promise<void> {
-    const [reasonNow] = await Promise.all([checkChain(sold), compareClocks(sold)])
-    for (const token of sold.chain.tokens) {
-      const key = toKey(sold, token)
-      const reason = reasonNow(token)
-      if (reason !== findReason(sold, token)) {
-        log(
-          `billing: ${key} ${reason ?? 'can be paid with'}`,
-          reason === undefined ? 'info' : 'warn',
-        )
-      }
-      reasons.set(key, reason)
-    }
-  }
-
-  /** Why each token of a chain cannot be paid with. */
-  async function checkChain(sold: SoldChain) {
-    const missing = missingPart({ payTo }, sold)
-    if (missing !== undefined) return () => missing
-    const [seen, relay] = await Promise.all([sold.view?.check(), checkFacilitator(sold)])
-    return ({ symbol }: PaymentToken) => seen?.chain ?? seen?.tokens[symbol] ?? relay
-  }
-
-  return {
-    chains: (): readonly ChainStatus[] =>
-      chains.map((sold) => toChainStatus(sold.chain, (token) => findReason(sold, token))),
-    findReason,
-    warnings: (): readonly string[] => [...drifts.values()],
-    async refresh(): Promise<void> {
-      await Promise.all(chains.map(refresh))
-    },
-  }
-}
-
-export function missingPart(
-  { payTo }: Pick<BillingOptions, 'payTo'>,
-  { view, facilitator }: SoldChain,
-): string | undefined {
-  if (payTo === '') return 'Nothing is sold here: no address to pay to is configured.'
-  if (view === undefined) return 'Nothing is sold here: no node of the chain is configured.'
-  if (facilitator === undefined) return 'Nothing is sold here: no facilitator is configured.'
-  return undefined
-}
 
 /** The chain that a payment is on. Throws `payment_invalid`, `billing_unavailable`. */
 export function requireView(options: BillingOptions, network: string): ChainView {
@@ -121,23 +36,6 @@ export function requireView(options: BillingOptions, network: string): ChainView
     throw unavailableError(missing ?? 'Nothing is sold here.')
   }
   return sold.view
-}
-
-const FACILITATOR = 'The facilitator'
-
-/** Whether the reason why a token cannot be paid with is its facilitator, and not the node. */
-export const isOfFacilitator = (reason: string): boolean => reason.startsWith(FACILITATOR)
-
-async function checkFacilitator({ facilitator, chain }: SoldChain): Promise<string | undefined> {
-  const answer = await facilitator?.supported()
-  if (answer?.kinds === undefined) {
-    return `${FACILITATOR} does not answer${answer?.reason === undefined ? '' : `: ${answer.reason}`}.`
-  }
-  const isThere = answer.kinds.some(
-    ({ x402Version, scheme, network }) =>
-      x402Version === 2 && scheme === 'exact' && network === chain.network,
-  )
-  return isThere ? undefined : `${FACILITATOR} does not settle payments on ${chain.name}.`
 }
 
 /** What a wallet is asked for: seconds from signing for which the payment stays valid. */
@@ -207,7 +105,10 @@ export function createQuotes(
     if (paying) return toQuote(options, paying, same)
     const reason = findReason(sold, token)
     if (reason !== undefined) {
-      throw unavailableError(`${ask.token} cannot be paid with: ${reason}`, 'wait_and_retry')
+      throw unavailableError(
+        `${ask.token} cannot be paid with at the moment: ${reason} Nothing was charged. Try again in a few minutes.`,
+        'wait_and_retry',
+      )
     }
     const head = await sold.view?.head(0)
     if (!head) {

@@ -140,7 +140,7 @@ async function readHead(rpc: Rpc, confirmations: Confirmations): Promise<Head> {
       return { final, latestNumber: latest.number, latestTime: latest.time }
     }
   }
-  throw rpcFault('The RPC knows no block that is final.')
+  throw rpcFault(`The RPC at ${rpc.origin} knows no block that is final.`)
 }
 
 const isTakenBack = (before: Block, after: Block): boolean =>

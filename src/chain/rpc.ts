@@ -69,10 +69,13 @@ export type Rpc = ReturnType<typeof createRpc>
 
 /** Opens nothing: viem is loaded, and the chain checked, when the first question is asked. */
 export function createRpc(options: RpcOptions) {
-  const ask = createGuard(options, createRequest(options))
+  const origin = URL.parse(options.url)?.origin ?? 'BOOKFEED_RPC_URL'
+  const ask = createGuard(options, origin, createRequest(options))
 
   return {
     chain: options.chain,
+    /** The address of the node, without credentials. */
+    origin,
     /** Code at an address, `0x` if there is none. */
     getCode: (address: string) =>
       ask({ method: 'eth_getCode', params: [address, 'latest'] }, readHex),
@@ -103,10 +106,10 @@ const toTag = (tag: BlockTag): string => (typeof tag === 'number' ? `0x${tag.toS
 
 /** Asks only a node that is on the chain, which it checks again after each failure. */
 function createGuard(
-  { chain, url, log = () => {} }: RpcOptions,
+  { chain, log = () => {} }: RpcOptions,
+  origin: string,
   request: (question: Question) => Promise<unknown>,
 ) {
-  const origin = URL.parse(url)?.origin ?? 'BOOKFEED_RPC_URL'
   let identity: Promise<void> | undefined
   let isFailing = false
 

@@ -63,7 +63,7 @@ export async function checkChain(
   // Whatever the node is asked, it first has to say that it is on the right chain.
   const chain = await findReason(async () => {
     const block = await rpc.getBlock(confirmations === 'final' ? rpc.chain.finality : 'latest')
-    return block ? undefined : 'The RPC knows no block that is final.'
+    return block ? undefined : `The RPC at ${rpc.origin} knows no block that is final.`
   })
   if (chain !== undefined) return { chain, tokens: {} }
   const tokens: Partial<Record<TokenSymbol, string>> = {}

@@ -199,7 +199,6 @@ async function checkPayments(context: CliContext, ledger: Ledger | undefined): P
       return [found('wrong', text, 'Set all of these variables, or none: docs/configuration.md.')]
     }
     await shop.billing.refresh()
-    const todo = 'Check BOOKFEED_RPC_URL, BOOKFEED_FACILITATOR and the network.'
     const clocks = shop.billing.warnings().map((text) => {
       return found(
         'warning',
@@ -207,14 +206,17 @@ async function checkPayments(context: CliContext, ledger: Ledger | undefined): P
         'Compare both with a third clock. Payments are judged by the time of the chain.',
       )
     })
-    const tokensOfAll = shop.billing.chains().flatMap(({ chain, tokens }) =>
-      tokens.map(({ token, reason }) => {
+    const faults = shop.billing.sales().faults.map(({ part, text, tokens }) => {
+      const todo = `Check ${part === 'facilitator' ? 'BOOKFEED_FACILITATOR' : 'BOOKFEED_RPC_URL'} and the network.`
+      return found('wrong', `Buyers cannot pay with ${tokens.join(', ')}: ${text}`, todo)
+    })
+    const works = shop.billing.chains().flatMap(({ chain, tokens }) =>
+      tokens.flatMap(({ token, reason }) => {
         const name = `${token.symbol} on ${chain.name} (chain ${chain.chainId})`
-        if (reason === undefined) return found('ok', `Buyers can pay with ${name}.`)
-        return found('wrong', `Buyers cannot pay with ${name}: ${reason}`, todo)
+        return reason === undefined ? [found('ok', `Buyers can pay with ${name}.`)] : []
       }),
     )
-    return [...tokensOfAll, ...clocks]
+    return [...faults, ...works, ...clocks]
   } catch (error) {
     return [found('wrong', messageOf(error))]
   }

@@ -252,6 +252,8 @@ export function every(ms: number, step: () => void, end: () => void = () => unde
 /** After a payment was submitted: soon, then later by half each time, up to the second. */
 const RECONCILE_MS = { min: 2 * SECOND_MS, max: MINUTE_MS }
 const GROWTH = 1.5
+/** Sales that fail once may fail by chance: buyers are told that they are paused after this check. */
+const RECHECK_MS = 10 * SECOND_MS
 
 type Tools = { startTimer: StartTimer; log: Log }
 
@@ -260,7 +262,7 @@ type BillingLocks = Partial<Record<'reconcile' | 'watch', JobLock | undefined>>
 
 /** Begins what billing does by itself. `checked`: all was checked for the first time. */
 export function startBillingJobs(
-  billing: Pick<Billing, 'refresh' | 'reconcile' | 'watch' | 'onSubmitted'>,
+  billing: Pick<Billing, 'refresh' | 'sales' | 'reconcile' | 'watch' | 'onSubmitted'>,
   tools: Tools & {
     report?: { job: JobReport; clock: Clock } | undefined
     turns?: BillingLocks
@@ -291,7 +293,7 @@ export function startBillingJobs(
     await billing.refresh()
     resolve()
     // What fails is published within that time, and what works again too.
-    return MINUTE_MS
+    return billing.sales().state === 'failing' ? RECHECK_MS : MINUTE_MS
   }, tools)
   const watching = repeat(async () => {
     const isDone = await withJobLock(watch, () => billing.watch().then(() => true))

@@ -103,6 +103,7 @@ function watchRpc(rpc: Rpc, { node, others }: Watches): Rpc {
       others.during(() => node.during(() => ask(...args)))
   return {
     chain: rpc.chain,
+    origin: rpc.origin,
     getCode: watch(rpc.getCode),
     call: watch(rpc.call),
     getBlock: watch(rpc.getBlock),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { createAvailability } from '#src/billing/offers.ts'
+import { createAvailability } from '#src/billing/availability.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import { homeChain } from '#src/domain/selling/payment-chain.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -307,5 +307,65 @@ describe('refresh', () => {
     await billing.refresh()
     expect(reasons()).toEqual([undefined, undefined])
     expect(calls.log.at(-1)).toBe('billing: eip155:137 USDT can be paid with')
+  })
+
+  test('behavior: sales are paused by the second check that fails, since the first, and open by one that works', async () => {
+    const { billing, script } = await openBilling()
+    const stateAfterCheck = async () => {
+      script.nowMs += 10_000
+      await billing.refresh()
+      const { state, sinceMs } = billing.sales()
+      return [state, sinceMs === undefined ? undefined : sinceMs - NOW_MS]
+    }
+    expect(await stateAfterCheck()).toEqual(['open', undefined])
+    script.faults = { chain: 'The RPC at http://node.example cannot be reached.', tokens: {} }
+    expect(await stateAfterCheck()).toEqual(['failing', 20_000])
+    expect(await stateAfterCheck()).toEqual(['paused', 20_000])
+    script.faults = { tokens: { USDT: 'The proxy is not there.' } }
+    expect(await stateAfterCheck()).toEqual(['open', undefined])
+    expect(billing.sales().faults).toEqual([
+      {
+        part: 'token',
+        text: 'The proxy is not there.',
+        sinceMs: NOW_MS + 40_000,
+        tokens: ['USDT on Polygon'],
+      },
+    ])
+    script.faults = { tokens: {} }
+    script.kinds = undefined
+    expect(await stateAfterCheck()).toEqual(['failing', 50_000])
+    script.kinds = [{ x402Version: 2, scheme: 'exact', network: polygon }]
+    expect(await stateAfterCheck()).toEqual(['open', undefined])
+  })
+
+  test('behavior: a node and a facilitator that both fail are both named, each since its own check', async () => {
+    const { billing, script } = await openBilling()
+    const text = 'The RPC at http://node.example cannot be reached.'
+    const tokens = ['USDC on Polygon', 'USDT on Polygon']
+    script.faults = { chain: text, tokens: {} }
+    await billing.refresh()
+    script.nowMs += 60_000
+    script.kinds = undefined
+    await billing.refresh()
+    script.nowMs += 60_000
+    await billing.refresh()
+    expect(billing.sales().faults).toEqual([
+      { part: 'node', text, sinceMs: NOW_MS, tokens },
+      {
+        part: 'facilitator',
+        text: 'The facilitator at scripted does not answer: HTTP 502.',
+        sinceMs: NOW_MS + 60_000,
+        tokens,
+      },
+    ])
+    // Buyers are told the first of them, without an address of the facilitator.
+    expect(billing.chains()[0]?.tokens[0]?.reason).toBe(text)
+  })
+
+  test('behavior: sales without an address to pay to are closed, and never paused', async () => {
+    const { billing } = await openBilling({ payTo: '' })
+    await billing.refresh()
+    await billing.refresh()
+    expect(billing.sales()).toMatchObject({ state: 'closed', sinceMs: undefined })
   })
 })

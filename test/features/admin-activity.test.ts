@@ -1,6 +1,7 @@
 /** What the operator sees over time, and is told first. */
 import { describe, expect, test } from 'bun:test'
 
+import type { SalesFault } from '#src/billing/availability.ts'
 import { type Billing, closedBilling } from '#src/billing/billing.ts'
 import { homeChain } from '#src/domain/selling/payment-chain.ts'
 import type { ActivitySeries, Overview, PaymentList, Sales } from '#src/features/admin/schema.ts'
@@ -30,11 +31,25 @@ const aStep = (changes: Partial<Activity> = {}): Activity => ({
   ...changes,
 })
 
-/** Billing that takes payments with each token, unless there is a reason. */
-function openBilling(reason?: string): Billing {
-  const tokens = homeChain.tokens.map((token) => ({ token, reason }))
-  return { ...closedBilling(''), isOpen: true, chains: () => [{ chain: homeChain, tokens }] }
+/** Billing that takes payments with each token, unless something fails. */
+function openBilling(...faults: SalesFault[]): Billing {
+  const [first] = faults
+  const tokens = homeChain.tokens.map((token) => ({ token, reason: first?.text }))
+  const state = first === undefined ? 'open' : 'paused'
+  return {
+    ...closedBilling(''),
+    isOpen: true,
+    chains: () => [{ chain: homeChain, tokens }],
+    sales: () => ({ state, sinceMs: first?.sinceMs, faults }),
+  }
 }
+
+const aFault = (part: SalesFault['part'], text: string, agoMs: number): SalesFault => ({
+  part,
+  text,
+  sinceMs: NOW_MS - agoMs,
+  tokens: ['USDC on Polygon', 'USDT on Polygon'],
+})
 
 function createShop(options: Parameters<typeof createOperatorServer>[0] = {}) {
   const unwritten: Activity[] = []
@@ -185,16 +200,34 @@ describe('findings of GET /admin/api/overview', () => {
     expect(await levelsOf()).toEqual([['fault', text]])
   })
 
-  test.each([
-    ['a node that does not answer', 'The node of Polygon does not answer.', 'RPC_URL'],
-    ['a facilitator that does not', 'The facilitator does not answer: timeout.', 'FACILITATOR'],
-  ])('behavior: %s comes first, with what to do', async (_, reason, variable) => {
-    const { findings } = createShop({ billing: openBilling(reason) })
-    const [first] = await findings()
-    expect(first).toMatchObject({ level: 'fault', about: 'sales' })
-    expect(first?.text).toMatch(/^Buyers cannot pay with USDC on Polygon, USDT on Polygon: The /)
-    expect(first?.text).toContain(reason)
-    expect(first?.todo).toBe(`Check BOOKFEED_${variable} and the network with bookfeed doctor.`)
+  test('behavior: a node and a facilitator that fail come first, each with its address, since when and what to do', async () => {
+    const { findings } = createShop({
+      billing: openBilling(
+        aFault('node', 'The RPC at http://node.example cannot be reached.', 2 * HOUR_MS),
+        aFault('facilitator', 'The facilitator at relay.example cannot be reached.', 600_000),
+      ),
+    })
+    const stamp = (agoMs: number) =>
+      new Date(NOW_MS - agoMs).toISOString().slice(0, 19).replace('T', ' ')
+    const begin =
+      'Purchases are paused: buyers cannot pay with USDC on Polygon, USDT on Polygon: The'
+    const todo = (variable: string) => `Check ${variable} and the network with bookfeed doctor.`
+    expect((await findings()).slice(0, 2)).toEqual([
+      {
+        level: 'fault',
+        about: 'sales',
+        text: `${begin} RPC at http://node.example cannot be reached since ${stamp(2 * HOUR_MS)} UTC, 2 hours ago.`,
+        todo: todo('BOOKFEED_RPC_URL'),
+        link: null,
+      },
+      {
+        level: 'fault',
+        about: 'sales',
+        text: `${begin} facilitator at relay.example cannot be reached since ${stamp(600_000)} UTC, 10 minutes ago.`,
+        todo: todo('BOOKFEED_FACILITATOR'),
+        link: null,
+      },
+    ])
   })
 
   test('behavior: payments that failed are counted by their reason, in words', async () => {
@@ -249,7 +282,10 @@ describe('findings of GET /admin/api/overview', () => {
 
   test('behavior: what was refused is a fault of its own as long as it is refused', async () => {
     const signup = () => ({ isOpen: true, warning: 'No source of sanctions answers.' }) as const
-    const { findings, unwritten } = createShop({ billing: openBilling('No node.'), signup })
+    const { findings, unwritten } = createShop({
+      billing: openBilling(aFault('node', 'No node.', 0)),
+      signup,
+    })
     unwritten.push(aStep({ problems: { screening_unavailable: 1, billing_unavailable: 1 } }))
     const told = (await findings())
       .filter(({ text }) => text.includes('in the last hour'))

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 
+import type { SalesState } from '#src/billing/availability.ts'
 import { storageError } from '#src/database/database.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import type { RecordingState } from '#src/features/health/routes.ts'
 import type { Readiness } from '#src/features/health/schema.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
+import { fakeBilling } from '../support/fake-billing.ts'
 import { fakeHistory } from '../support/fake-history.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 
@@ -56,6 +58,24 @@ describe('GET /readyz', () => {
     state = { isOwn: false, fault: 'The disk is nearly full.' }
     expect(await read()).toMatchObject({ ready: true, warning: 'The disk is nearly full.' })
     expect((await read()).checks).not.toHaveProperty('recording')
+  })
+
+  test('behavior: purchases that are paused are a warning with since when, and no address', async () => {
+    let state: SalesState['state'] = 'failing'
+    const text = 'The RPC at http://10.0.0.7:8545 cannot be reached.'
+    const tokens = ['USDC on Polygon']
+    const sales = () => ({
+      state,
+      sinceMs: NOW_MS,
+      faults: [{ part: 'node', text, sinceMs: NOW_MS, tokens }] as const,
+    })
+    const { send } = createHarness({ billing: fakeBilling({ sales }) })
+    const read = async () => (await (await send('/readyz')).json()) as Readiness
+    expect(await read()).not.toHaveProperty('warning')
+    state = 'paused'
+    expect((await read()).warning).toBe(
+      `Purchases are paused since ${new Date(NOW_MS).toISOString()}, because payments cannot be settled.`,
+    )
   })
 
   test('error: is not ready while it cannot store what it hears', async () => {

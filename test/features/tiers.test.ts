@@ -7,6 +7,7 @@ import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { type TierBody, TierList } from '#src/features/billing/schema.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
+import { fakeBilling } from '../support/fake-billing.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { readProblem } from '../support/page-client.ts'
 
@@ -21,6 +22,26 @@ async function readTiers(): Promise<TierBody[]> {
 }
 
 describe('GET /v1/billing/tiers', () => {
+  test.each(['failing', 'paused'] as const)(
+    'behavior: while sales are %s, tiers for sale are listed, and say since when only if paused',
+    async (state) => {
+      const sales = () => ({ state, sinceMs: NOW_MS, faults: [] })
+      const server = createHarness({ billing: fakeBilling({ sales }) })
+      const tiers = (await (await server.send('/v1/billing/tiers')).json()) as TierBody[]
+      const since = state === 'paused' ? new Date(NOW_MS).toISOString() : null
+      expect(
+        tiers
+          .slice(0, 4)
+          .map(({ tierId, isForSale, pausedSince }) => [tierId, isForSale, pausedSince]),
+      ).toEqual([
+        ['free', false, null],
+        ['starter', true, since],
+        ['pro', true, since],
+        ['enterprise', false, null],
+      ])
+    },
+  )
+
   test('default: the catalogue, lowest first, without a key', async () => {
     const tiers = await readTiers()
     expect(tiers.slice(0, 4)).toEqual([
@@ -36,6 +57,7 @@ describe('GET /v1/billing/tiers', () => {
         periodDays: null,
         isForSale: false,
         contact: null,
+        pausedSince: null,
       },
       {
         id: 'starter',
@@ -49,6 +71,7 @@ describe('GET /v1/billing/tiers', () => {
         periodDays: 30,
         isForSale: true,
         contact: null,
+        pausedSince: null,
       },
       {
         id: 'pro',
@@ -62,6 +85,7 @@ describe('GET /v1/billing/tiers', () => {
         periodDays: 30,
         isForSale: true,
         contact: null,
+        pausedSince: null,
       },
       {
         id: 'enterprise',
@@ -75,6 +99,7 @@ describe('GET /v1/billing/tiers', () => {
         periodDays: null,
         isForSale: false,
         contact: 'Ask the operator of this server.',
+        pausedSince: null,
       },
     ])
   })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
+import type { SalesState } from '#src/billing/availability.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 import { createShop, describeBilling } from '#src/server/billing.ts'
@@ -117,7 +118,12 @@ describe('createShop', () => {
 /** Billing that only counts what is asked of it. */
 function countingBilling() {
   const calls = { refresh: 0, reconcile: 0, watch: 0 }
-  const state = { open: 0, isBroken: false, handIn: () => {} }
+  const state = {
+    open: 0,
+    isBroken: false,
+    sales: 'open' as SalesState['state'],
+    handIn: () => {},
+  }
   const billing = {
     async refresh() {
       calls.refresh++
@@ -130,6 +136,7 @@ function countingBilling() {
     async watch() {
       calls.watch++
     },
+    sales: () => ({ state: state.sales, sinceMs: undefined, faults: [] }),
     onSubmitted(listener: () => void) {
       state.handIn = listener
     },
@@ -151,6 +158,20 @@ describe('startBillingJobs', () => {
     expect(calls).toEqual({ refresh: 2, reconcile: 2, watch: 2 })
     await jobs.dispose()
     expect(timers.delays()).toEqual([])
+  })
+
+  test('behavior: sales that failed once are checked again before buyers are told that they are paused', async () => {
+    const timers = createFakeTimers(NOW_MS)
+    const { billing, calls, state } = countingBilling()
+    state.sales = 'failing'
+    const jobs = startBillingJobs(billing, { startTimer: timers.startTimer, log: () => {} })
+    await until(() => timers.delays().length === 3)
+    state.sales = 'paused'
+    timers.advance(10_000)
+    await until(() => timers.delays().length === 3)
+    expect(calls).toEqual({ refresh: 2, reconcile: 1, watch: 1 })
+    expect(timers.delays()).toEqual([50_000, 50_000, 60_000])
+    await jobs.dispose()
   })
 
   test('behavior: the board of jobs says how many payments are open, and when it looks again', async () => {

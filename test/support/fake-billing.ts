@@ -130,6 +130,7 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
   return {
     isOpen: true,
     chains: () => statuses,
+    sales: () => ({ state: 'open', sinceMs: undefined, faults: [] }),
     warnings: () => [],
     quote: async ({ accountId }, { tierId, network, token }) => {
       if (tierId !== 'pro') throw new AppError('unknown_tier', 'No such tier.')

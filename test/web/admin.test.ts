@@ -58,11 +58,18 @@ const site = Bun.serve({
 })
 const reason = 'The facilitator does not answer: timeout.'
 const tokens = homeChain.tokens.map((token) => ({ token, reason }))
+const relayFault = {
+  part: 'facilitator',
+  text: 'The facilitator at relay.example gave no answer in 10 seconds.',
+  sinceMs: NOW_MS,
+  tokens: ['USDC on Polygon', 'USDT on Polygon'],
+} as const
 const shop = createOperatorServer({
   billing: {
     ...closedBilling(reason),
     isOpen: true,
     chains: () => [{ chain: homeChain, tokens }],
+    sales: () => ({ state: 'paused', sinceMs: NOW_MS, faults: [relayFault] }),
   },
 })
 for (const name of ['one', 'two']) {
@@ -180,8 +187,8 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
     const page = await selling.open('/')
     await page.click('footer >> text=Admin')
     const first = await page.textContent('.findings li')
-    expect(first).toContain('Buyers cannot pay with USDC on Polygon')
-    expect(first).toContain('The facilitator does not answer: timeout.')
+    expect(first).toContain('Purchases are paused: buyers cannot pay with USDC on Polygon')
+    expect(first).toContain('The facilitator at relay.example gave no answer in 10 seconds since')
     await page.click('.findings li:has-text("2 payments failed") a')
     await page.waitForSelector('td >> text=the wallet holds less than the amount')
     expect(page.url()).toContain('state=rejected')

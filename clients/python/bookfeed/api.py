@@ -1064,6 +1064,7 @@ Tier = TypedDict(
         "periodDays": Optional[int],
         "isForSale": bool,
         "contact": Optional[str],
+        "pausedSince": Optional[str],
     },
 )
 Trade = TypedDict(

@@ -757,7 +757,7 @@ export interface paths {
         };
         /**
          * The catalogue of tiers
-         * @description The live catalogue. What was bought stays as it was when it was bought.
+         * @description The live catalogue. What was bought stays as it was when it was bought. While purchases are paused, because payments cannot be settled, `pausedSince` of the tiers for sale says since when; a quote is then refused with `billing_unavailable`, and nothing is charged.
          */
         get: operations["listTiers"];
         put?: never;
@@ -917,7 +917,7 @@ export interface paths {
         };
         /**
          * Whether requests should be sent here
-         * @description Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So is a clock that differs much from that of a chain that is sold on.
+         * @description Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So are purchases that are paused because payments cannot be settled, and a clock that differs much from that of a chain that is sold on.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -2954,6 +2954,11 @@ export interface components {
             isForSale: boolean;
             /** @description Where to ask for a tier that is not for sale; else null. */
             contact: string | null;
+            /**
+             * Format: date-time
+             * @description Since when purchases of a tier for sale are paused, because payments cannot be settled; null while they are not.
+             */
+            pausedSince: string | null;
         };
         Chain: {
             /** @description CAIP-2 identifier of the chain. */
@@ -3324,7 +3329,7 @@ export interface components {
                 /** @description Why signup is closed, or why signups are refused at the moment. */
                 reason?: string;
             };
-            /** @description What is wrong with the recording, of this process or another, or with the clock, though requests may be sent. */
+            /** @description What is wrong with the recording, of this process or another, with the clock, or with selling, though requests may be sent. */
             warning?: string;
         };
         Pack: {

@@ -1,5 +1,5 @@
 /** What the operator should know first, in words: why nothing is sold, or recorded, or answered. */
-import { isOfFacilitator, UNCHECKED } from '#src/billing/offers.ts'
+import type { SalesFault } from '#src/billing/availability.ts'
 import { formatMillionths } from '#src/domain/decimal.ts'
 import { type ErrorCode, ifSound } from '#src/domain/errors.ts'
 import { openStates } from '#src/domain/selling/payment.ts'
@@ -60,7 +60,7 @@ function* findSales(
   const sums = ledger.payments.sumPayments({ sinceMs: nowMs - 2 * WEEK_MS, stepMs: HOUR_MS })
   const made = sums.filter(({ state }) => state === 'provisioned')
   const found = [
-    ...findChains(deps, made.length > 0),
+    ...findChains(deps, made.length > 0, nowMs),
     ...findPrices(deps, nowMs),
     ...findFailed(sums, nowMs),
     ...findOpen(deps, nowMs),
@@ -69,7 +69,7 @@ function* findSales(
       about: 'sales',
       code: 'billing_unavailable',
       text: 'Payments and quotes could not be taken',
-      isOver: tokensOf(billing).some(({ reason }) => reason === undefined),
+      isOver: billing.sales().state === 'open',
     }),
   ]
   for (const text of billing.warnings())
@@ -91,36 +91,30 @@ function* findSales(
   })
 }
 
-const tokensOf = (billing: AdminDeps['billing']) =>
-  billing
-    .chains()
-    .flatMap(({ chain, tokens }) =>
-      tokens.map(({ token, reason }) => ({ name: `${token.symbol} on ${chain.name}`, reason })),
-    )
+const variables: Record<SalesFault['part'], string> = {
+  node: 'BOOKFEED_RPC_URL',
+  token: 'BOOKFEED_RPC_URL',
+  facilitator: 'BOOKFEED_FACILITATOR',
+  configuration: 'BOOKFEED_PAY_TO',
+}
 
 /** Whether anything can be bought, and with what. */
-function* findChains({ billing }: AdminDeps, hasSold: boolean): Generator<Finding> {
-  const tokens = tokensOf(billing)
-  const failing = Map.groupBy(
-    tokens.filter(({ reason }) => reason !== undefined && reason !== UNCHECKED),
-    ({ reason }) => reason,
-  )
-  if (!billing.isOpen) {
-    const [reason] = failing.keys()
-    const level = hasSold ? 'fault' : 'notice'
-    const todo = hasSold ? 'See docs/configuration.md, “Selling tiers”.' : null
-    yield toFinding({ level, about: 'sales', text: `Nothing is sold: ${reason}`, todo })
-    return
-  }
-  const isClosed = tokens.every(({ reason }) => reason !== undefined)
-  for (const [reason = '', of] of failing) {
-    const variable = isOfFacilitator(reason) ? 'BOOKFEED_FACILITATOR' : 'BOOKFEED_RPC_URL'
-    const names = of.map(({ name }) => name).join(', ')
+function* findChains({ billing }: AdminDeps, hasSold: boolean, nowMs: number): Generator<Finding> {
+  const { state, faults } = billing.sales()
+  for (const { part, text, sinceMs, tokens } of faults) {
+    if (state === 'closed') {
+      const level = hasSold ? 'fault' : 'notice'
+      const todo = hasSold ? 'See docs/configuration.md, “Selling tiers”.' : null
+      yield toFinding({ level, about: 'sales', text, todo })
+      continue
+    }
+    const effect = `${state === 'paused' ? 'Purchases are paused: b' : 'B'}uyers cannot pay with ${tokens.join(', ')}`
+    const since = sinceMs === undefined ? '' : ` since ${showSince(sinceMs, nowMs)}`
     yield toFinding({
-      level: isClosed ? 'fault' : 'warning',
+      level: state === 'open' ? 'warning' : 'fault',
       about: 'sales',
-      text: `Buyers cannot pay with ${names}: ${reason}`,
-      todo: `Check ${variable} and the network with bookfeed doctor.`,
+      text: `${effect}: ${text.replace(/\.$/, '')}${since}.`,
+      todo: `Check ${variables[part]} and the network with bookfeed doctor.`,
     })
   }
 }
@@ -318,10 +312,9 @@ function findNoRecorder({ history, operator }: AdminDeps, nowMs: number): Findin
   const about = 'recorder'
   const todo =
     'Start bookfeed record again, or the server with BOOKFEED_RECORD=on. The time until then is a gap.'
-  const since = (ms: number) => `since ${showStamp(ms)}, ${toAgo(nowMs - ms)}`
   const silentMs = operator.silentMs()
   if (silentMs !== undefined) {
-    const text = `The recorder was killed or hangs: it has reported nothing ${since(silentMs)}.`
+    const text = `The recorder was killed or hangs: it has reported nothing since ${showSince(silentMs, nowMs)}.`
     return toFinding({ level: 'fault', about, text, todo })
   }
   const none = 'No recorder runs on the data folder of this server'
@@ -335,7 +328,7 @@ function findNoRecorder({ history, operator }: AdminDeps, nowMs: number): Findin
     const text = `${none}; the last recorded state is of ${showStamp(lastMs)}.`
     return toFinding({ level: 'notice', about, text })
   }
-  const text = `${none}, and nothing has been recorded ${since(lastMs)}.`
+  const text = `${none}, and nothing has been recorded since ${showSince(lastMs, nowMs)}.`
   if (nowMs - lastMs < STOPPED_MS) return toFinding({ level: 'fault', about, text, todo })
   return toFinding({ level: 'notice', about, text })
 }
@@ -394,5 +387,9 @@ const showMinute = (ms: number): string => toIso(ms).slice(11, 16)
 
 /** `2026-11-27 22:08:12 UTC`. */
 const showStamp = (ms: number): string => `${toIso(ms).slice(0, 19).replace('T', ' ')} UTC`
+
+/** `2026-11-27 22:08:12 UTC, 14 minutes ago`. */
+const showSince = (sinceMs: number, nowMs: number): string =>
+  `${showStamp(sinceMs)}, ${toAgo(nowMs - sinceMs)}`
 
 const toAgo = (ms: number): string => (ms < MINUTE_MS ? 'just now' : `${toLength(ms)} ago`)

@@ -100,7 +100,7 @@ export type AdminDeps = {
   randomBytes: (length: number) => Uint8Array
   screen: Screen
   signup: () => SignupState
-  billing: Pick<Billing, 'chains' | 'isOpen' | 'warnings'>
+  billing: Pick<Billing, 'chains' | 'isOpen' | 'sales' | 'warnings'>
   config: { keysPerAccountMax: number; sanctionsDaysMax: number; freeBytesMin: number }
   version: string
   operator: OperatorPorts

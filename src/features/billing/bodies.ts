@@ -1,6 +1,7 @@
 /** Chains, offers and payments as a payer sees them: never the payload, which holds a signature. */
 import type { Static } from '@sinclair/typebox'
 
+import type { SalesState } from '#src/billing/availability.ts'
 import type { ChainStatus, Quote, Settlement } from '#src/billing/billing.ts'
 import { formatMillionths } from '#src/domain/decimal.ts'
 import type { RetryAction } from '#src/domain/errors.ts'
@@ -37,7 +38,8 @@ import type {
 
 type Status = ReceiptBody['status']
 
-export const toTierBody = (tier: Tier): TierBody => ({
+/** A tier that is for sale cannot be bought while sales are paused. */
+export const toTierBody = (tier: Tier, { state, sinceMs }: SalesState): TierBody => ({
   id: tier.tierId,
   tierId: tier.tierId,
   name: tier.name,
@@ -49,6 +51,7 @@ export const toTierBody = (tier: Tier): TierBody => ({
   periodDays: tier.periodDays ?? null,
   isForSale: tier.isForSale,
   contact: tier.contact ?? null,
+  pausedSince: tier.isForSale && state === 'paused' ? toIsoOrNull(sinceMs) : null,
 })
 
 const toChainFacts = ({ network, name, chainId, explorer, finality }: PaymentChain) => {

@@ -92,18 +92,26 @@ export const billingRoutes = (
 ) =>
   new Elysia({ name: 'billing', tags: ['billing'] })
     .use(api)
-    .get('/v1/billing/tiers', () => listTiers().map(toTierBody), {
-      openTo: 'open',
-      ...shared,
-      caching: 'no-cache',
-      response: { 200: TierList },
-      answers: { description: 'The catalogue.' },
-      detail: {
-        operationId: 'listTiers',
-        summary: 'The catalogue of tiers',
-        description: 'The live catalogue. What was bought stays as it was when it was bought.',
+    .get(
+      '/v1/billing/tiers',
+      () => {
+        const sales = billing.sales()
+        return listTiers().map((tier) => toTierBody(tier, sales))
       },
-    })
+      {
+        openTo: 'open',
+        ...shared,
+        caching: 'no-cache',
+        response: { 200: TierList },
+        answers: { description: 'The catalogue.' },
+        detail: {
+          operationId: 'listTiers',
+          summary: 'The catalogue of tiers',
+          description:
+            'The live catalogue. What was bought stays as it was when it was bought. While purchases are paused, because payments cannot be settled, `pausedSince` of the tiers for sale says since when; a quote is then refused with `billing_unavailable`, and nothing is charged.',
+        },
+      },
+    )
     .get('/v1/billing/x402/chains', () => billing.chains().map(toChainBody), {
       openTo: 'open',
       ...shared,

@@ -104,6 +104,9 @@ const TierBody = object('Tier', {
     Type.String({ examples: ['Ask the operator of this server.'] }),
     'Where to ask for a tier that is not for sale; else null.',
   ),
+  pausedSince: timeOrNull(
+    'Since when purchases of a tier for sale are paused, because payments cannot be settled; null while they are not.',
+  ),
 })
 export type TierBody = Static<typeof TierBody>
 

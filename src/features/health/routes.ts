@@ -1,5 +1,7 @@
 import { Elysia } from 'elysia'
 
+import type { SalesState } from '#src/billing/availability.ts'
+import type { Billing } from '#src/billing/billing.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import type { StaleSince } from '#src/domain/staleness.ts'
@@ -25,7 +27,7 @@ type Deps = {
   staleSince: StaleSince
   signup: () => SignupState
   recording: () => RecordingState | undefined
-  billing: { warnings(): readonly string[] }
+  billing: Pick<Billing, 'sales' | 'warnings'>
   version: string
   /** Takes a line when the history or the ledger begins to refuse, and one when it ends. */
   say: Log
@@ -113,7 +115,11 @@ export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
       '/readyz',
       () => {
         const recorder = recording()
-        const states = { signup: signup(), recorder, selling: billing.warnings() }
+        const states = {
+          signup: signup(),
+          recorder,
+          selling: [...describePause(billing.sales()), ...billing.warnings()],
+        }
         return after(checkStores(), (stores) => toReadiness(checkAll(stores, recorder), states))
       },
       {
@@ -127,7 +133,7 @@ export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
           operationId: 'getReadiness',
           summary: 'Whether requests should be sent here',
           description:
-            'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So is a clock that differs much from that of a chain that is sold on.',
+            'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So are purchases that are paused because payments cannot be settled, and a clock that differs much from that of a chain that is sold on.',
           tags: ['health'],
         },
       },
@@ -163,6 +169,12 @@ function toReadiness(
     signup: reason === undefined ? { open } : { open, reason },
     ...(warnings.length > 0 && { warning: warnings.join(' ') }),
   }
+}
+
+/** Without addresses: the operator's page and `bookfeed doctor` name them. */
+function describePause({ state, sinceMs }: SalesState): string[] {
+  if (state !== 'paused' || sinceMs === undefined) return []
+  return [`Purchases are paused since ${toIso(sinceMs)}, because payments cannot be settled.`]
 }
 
 function assertCurrent(staleSince: StaleSince, store: 'history' | 'ledger'): void {

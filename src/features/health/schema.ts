@@ -29,7 +29,7 @@ export const Readiness = object('Readiness', {
   }),
   warning: Type.Optional(
     text(
-      'What is wrong with the recording, of this process or another, or with the clock, though requests may be sent.',
+      'What is wrong with the recording, of this process or another, with the clock, or with selling, though requests may be sent.',
       "The venue's feed is down; the recorder keeps trying.",
     ),
   ),

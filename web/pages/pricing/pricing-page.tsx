@@ -1,9 +1,9 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 
 import { useApi } from '../../lib/api.ts'
 import type { Tier } from '../../lib/billing.ts'
 import { facts } from '../../lib/facts.ts'
-import { showCount } from '../../lib/format.ts'
+import { showCount, showStamp } from '../../lib/format.ts'
 import { useLocation } from '../../lib/location.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
@@ -12,10 +12,18 @@ import { Checkout } from './checkout.tsx'
 /** What the catalogue offers can then be read, and not bought. */
 const isClosed = facts.isSelling === false
 
+/** Prices change, and purchases are paused and resumed, while the page is open. */
+const RENEW = { everyMs: 60_000 }
+
 export function PricingPage() {
-  const { data: tiers, problem, reload } = useApi<Tier[]>('/v1/billing/tiers')
+  const { data: tiers, problem, reload } = useApi<Tier[]>('/v1/billing/tiers', undefined, RENEW)
+  const pausedSince = tiers?.find((each) => each.pausedSince !== null)?.pausedSince ?? null
   const chosen = useLocation().query.get('tier')
   const tier = tiers?.find((each) => each.tierId === chosen && each.isForSale && !isClosed)
+  /** A purchase that has begun stays on the page: it may hold a signed payment. */
+  const begun = useRef<string | undefined>(undefined)
+  if (tier && pausedSince === null) begun.current = tier.tierId
+  const isCheckout = tier !== undefined && begun.current === tier.tierId
   useEffect(() => {
     if (tier) document.getElementById('checkout')?.scrollIntoView({ block: 'start' })
   }, [tier?.tierId])
@@ -33,6 +41,7 @@ export function PricingPage() {
           </p>
         )}
       </header>
+      {pausedSince !== null && <Paused since={pausedSince} />}
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
       <div class="tiers" aria-busy={tiers === undefined}>
         {tiers?.map((each) => (
@@ -40,11 +49,32 @@ export function PricingPage() {
         ))}
       </div>
       {/* Not before the tiers: it would be seen moving down. */}
-      {tier && <Checkout key={tier.tierId} tier={tier} />}
-      {!tier && (tiers ?? problem) && <Promises />}
+      {isCheckout && <Checkout key={tier.tierId} tier={tier} />}
+      {!isCheckout && (tiers ?? problem) && <Promises />}
     </div>
   )
 }
+
+const Paused = ({ since }: { since: string }) => (
+  <section class="card paused" role="status">
+    <h2>Purchases are paused</h2>
+    <p>
+      Since {showStamp(since)} this server cannot settle payments, so no tier can be bought. It
+      gives no quotes, and nothing is charged.
+    </p>
+    <ul>
+      <li>
+        Come back later. This page checks every minute, and offers the tiers again once payments
+        work.
+      </li>
+      <li>
+        If you have signed a payment, do not sign another one: <a href="/account">your account</a>{' '}
+        shows its outcome.
+      </li>
+      <li>Keys and tiers that you have continue to work.</li>
+    </ul>
+  </section>
+)
 
 const upper = (names: readonly string[]): string => names.join(', ').toUpperCase()
 
@@ -64,7 +94,8 @@ function TierCard({ tier, isChosen }: { tier: Tier; isChosen: boolean }) {
         {isForSale && <span class="note"> for {periodDays} days</span>}
       </p>
       <Facts rows={rows} />
-      {isForSale && !isClosed && (
+      {tier.pausedSince !== null && <p class="note">Purchases are paused.</p>}
+      {isForSale && !isClosed && tier.pausedSince === null && (
         <a class="button primary" href={`/pricing?tier=${encodeURIComponent(tierId)}`}>
           Choose {name}
         </a>

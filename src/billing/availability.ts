@@ -1,0 +1,241 @@
+/** What can be paid with now, and what keeps the rest from being paid with. */
+import type { PaymentChain, PaymentToken } from '#src/domain/selling/payment-chain.ts'
+
+import type { BillingOptions, ChainStatus, SoldChain } from './billing.ts'
+import { describeDrift, readMoment } from './chain-clock.ts'
+
+/**
+ * Whether anything can be bought: what `/readyz`, `bookfeed doctor`, the operator's page and the list
+ * of tiers say of it.
+ */
+export type SalesState = {
+  /**
+   * `failing`: nothing can be paid with since the last check, which may have failed by chance.
+   * `paused`: the check after it failed too. `closed`: nothing to sell with is configured.
+   */
+  state: 'open' | 'failing' | 'paused' | 'closed'
+  /** When the check was that failed first; undefined while `open` or `closed`. */
+  sinceMs: number | undefined
+  /** Also where other tokens can be paid with. */
+  faults: readonly SalesFault[]
+}
+
+/** Something that payments need and that does not work, for the operator. */
+export type SalesFault = {
+  part: 'node' | 'token' | 'facilitator' | 'configuration'
+  /** One sentence, with the address of a node or facilitator, without credentials. */
+  text: string
+  /** When the check was that failed first; undefined for the configuration. */
+  sinceMs: number | undefined
+  /** What cannot be paid with, such as `USDC on Polygon`. */
+  tokens: readonly string[]
+}
+
+export const toChainStatus = (
+  chain: PaymentChain,
+  findReason: (token: PaymentToken) => string | undefined,
+): ChainStatus => ({
+  chain,
+  tokens: chain.tokens.map((token) => ({ token, reason: findReason(token) })),
+})
+
+/** Why a token cannot be paid with before its chain was first looked at. */
+const UNCHECKED = 'It is being checked.'
+
+/** Nothing is sold by configuration. */
+export const closedSales = (chains: readonly ChainStatus[], reason: string): SalesState => ({
+  state: 'closed',
+  sinceMs: undefined,
+  faults: [
+    {
+      part: 'configuration',
+      text: reason,
+      sinceMs: undefined,
+      tokens: chains.flatMap(({ chain, tokens }) =>
+        tokens.map(({ token }) => nameToken(chain, token)),
+      ),
+    },
+  ],
+})
+
+const nameToken = (chain: PaymentChain, token: PaymentToken): string =>
+  `${token.symbol} on ${chain.name}`
+
+/** What a check found about one chain. */
+type Checked = {
+  /** Why a token cannot be paid with, as buyers are told. */
+  reasonOf: (token: PaymentToken) => string | undefined
+  faults: readonly SalesFault[]
+}
+
+/** Everything counts as unavailable until it was checked. */
+export function createAvailability({
+  chains,
+  payTo,
+  log,
+  clock,
+}: Pick<BillingOptions, 'chains' | 'payTo' | 'log' | 'clock'>) {
+  const lastChecks = new Map<SoldChain, Checked>()
+  let state: 'open' | 'failing' | 'paused' = 'open'
+  let failedSinceMs: number | undefined
+
+  const findReason = (sold: SoldChain, token: PaymentToken): string | undefined => {
+    const checked = lastChecks.get(sold)
+    if (checked !== undefined) return checked.reasonOf(token)
+    return missingPart({ payTo }, sold) ?? UNCHECKED
+  }
+  const listStatuses = (): readonly ChainStatus[] =>
+    chains.map((sold) => toChainStatus(sold.chain, (token) => findReason(sold, token)))
+
+  const drifts = new Map<SoldChain, string>()
+
+  /** Logs once when the clocks begin to differ, and once when they agree again. */
+  async function compareClocks(sold: SoldChain): Promise<void> {
+    const drift = describeDrift(await readMoment(clock, sold.view), sold.chain)
+    const was = drifts.get(sold)
+    if (drift === undefined) drifts.delete(sold)
+    else drifts.set(sold, drift)
+    if (drift !== undefined && was === undefined) log(`billing: ${drift}`, 'warn')
+    if (drift === undefined && was !== undefined) {
+      log(`billing: the clock of this server agrees with ${sold.chain.name} again`)
+    }
+  }
+
+  async function refresh(sold: SoldChain): Promise<void> {
+    const [checked] = await Promise.all([check(sold), compareClocks(sold)])
+    for (const token of sold.chain.tokens) {
+      const reason = checked.reasonOf(token)
+      if (reason === findReason(sold, token)) continue
+      const name = `${sold.chain.network} ${token.symbol}`
+      log(
+        `billing: ${name} ${reason ?? 'can be paid with'}`,
+        reason === undefined ? 'info' : 'warn',
+      )
+    }
+    lastChecks.set(sold, checked)
+  }
+
+  async function check(sold: SoldChain): Promise<Checked> {
+    const { chain, view, facilitator } = sold
+    const missing = missingPart({ payTo }, sold)
+    if (missing !== undefined) return { reasonOf: () => missing, faults: [] }
+    const [seen, relay] = await Promise.all([view?.check(), checkFacilitator(sold)])
+    const faults: SalesFault[] = []
+    const add = (part: SalesFault['part'], text: string, tokens: readonly PaymentToken[]): void => {
+      const names = tokens.map((token) => nameToken(chain, token))
+      const before = lastChecks
+        .get(sold)
+        ?.faults.find((fault) => fault.part === part && fault.tokens[0] === names[0])
+      faults.push({ part, text, sinceMs: before?.sinceMs ?? clock(), tokens: names })
+    }
+    if (seen?.chain !== undefined) add('node', seen.chain, chain.tokens)
+    for (const token of chain.tokens) {
+      const reason = seen?.tokens[token.symbol]
+      if (reason !== undefined) add('token', reason, [token])
+    }
+    // A facilitator in this process uses the same node.
+    const isOfNode = seen?.chain !== undefined && facilitator?.name === 'local'
+    if (relay !== undefined && !isOfNode) add('facilitator', relay.text, chain.tokens)
+    return {
+      reasonOf: ({ symbol }) => seen?.chain ?? seen?.tokens[symbol] ?? relay?.reason,
+      faults,
+    }
+  }
+
+  return {
+    chains: listStatuses,
+    findReason,
+    warnings: (): readonly string[] => [...drifts.values()],
+    sales(): SalesState {
+      const missing = chains.map((sold) => missingPart({ payTo }, sold))
+      if (missing.every((part) => part !== undefined)) {
+        return closedSales(listStatuses(), missing[0] ?? 'Nothing is sold here.')
+      }
+      const faults = chains.flatMap((sold) => lastChecks.get(sold)?.faults ?? [])
+      return { state, sinceMs: failedSinceMs, faults: joinFaults(faults) }
+    },
+    async refresh(): Promise<void> {
+      await Promise.all(chains.map(refresh))
+      const isFailing = listStatuses().every(({ tokens }) =>
+        tokens.every(({ reason }) => reason !== undefined),
+      )
+      if (!isFailing) state = 'open'
+      else state = state === 'open' ? 'failing' : 'paused'
+      failedSinceMs = isFailing ? (failedSinceMs ?? clock()) : undefined
+    },
+  }
+}
+
+/** The same fault of several chains or tokens is one, since the first of them. */
+function joinFaults(faults: readonly SalesFault[]): SalesFault[] {
+  const joined = new Map<string, SalesFault>()
+  for (const fault of faults) {
+    const same = joined.get(fault.text)
+    if (same === undefined) {
+      joined.set(fault.text, fault)
+      continue
+    }
+    joined.set(fault.text, {
+      ...same,
+      sinceMs: Math.min(same.sinceMs ?? Infinity, fault.sinceMs ?? Infinity),
+      tokens: [...same.tokens, ...fault.tokens],
+    })
+  }
+  return [...joined.values()]
+}
+
+export function missingPart(
+  { payTo }: Pick<BillingOptions, 'payTo'>,
+  { view, facilitator }: SoldChain,
+): string | undefined {
+  if (payTo === '') return 'Nothing is sold here: no address to pay to is configured.'
+  if (view === undefined) return 'Nothing is sold here: no node of the chain is configured.'
+  if (facilitator === undefined) return 'Nothing is sold here: no facilitator is configured.'
+  return undefined
+}
+
+/** What the facilitator cannot do: `text` for the operator, `reason` for buyers, without its address. */
+async function checkFacilitator({
+  facilitator,
+  chain,
+}: SoldChain): Promise<{ text: string; reason: string } | undefined> {
+  const name =
+    facilitator?.name === 'local'
+      ? 'The facilitator of this server'
+      : `The facilitator at ${facilitator?.name}`
+  const answer = await facilitator?.supported()
+  if (answer?.kinds === undefined) {
+    const why = answer?.reason
+    const silence = `does not answer${why === undefined ? '' : `: ${why}`}`
+    return {
+      text: `${name} ${describeFailure(why) ?? silence}.`,
+      reason: `The facilitator ${silence}.`,
+    }
+  }
+  const isThere = answer.kinds.some(
+    ({ x402Version, scheme, network }) =>
+      x402Version === 2 && scheme === 'exact' && network === chain.network,
+  )
+  if (isThere) return undefined
+  const rest = `does not settle payments on ${chain.name}.`
+  return { text: `${name} ${rest}`, reason: `The facilitator ${rest}` }
+}
+
+function describeFailure(code = ''): string | undefined {
+  const [, status] = /^facilitator_http_(\d+)$/.exec(code) ?? []
+  return status === undefined ? failures[code] : `answers with HTTP status ${status}`
+}
+
+/** By the codes of `src/facilitator`. */
+const failures: Readonly<Record<string, string>> = {
+  facilitator_unreachable: 'cannot be reached',
+  facilitator_timeout: 'gave no answer in 10 seconds',
+  facilitator_redirect: 'answers with a redirect, which is not followed',
+  facilitator_answer_invalid: 'answers with something other than the JSON of x402',
+  facilitator_answer_too_large: 'answers with more than 64 KiB',
+  facilitator_token_failed:
+    'was not asked, because no token can be signed with BOOKFEED_FACILITATOR_KEY_SECRET',
+  gas_exhausted: 'cannot pay for gas: its wallet is empty',
+  rpc_unavailable: 'gets no answer from its node',
+  rpc_wrong_chain: 'has a node of another chain',
+}
