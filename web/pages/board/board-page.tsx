@@ -2,7 +2,7 @@
 
 import './board.css'
 
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 
 import { useNow } from '../../lib/clock.ts'
 import { facts } from '../../lib/facts.ts'
@@ -11,7 +11,6 @@ import { apiKey } from '../../lib/key.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, type Rights, useRights } from '../../lib/rights.ts'
 import { useStore } from '../../lib/store.ts'
-import { colorOf, themeStore } from '../../lib/theme.ts'
 import { Button } from '../../parts/button.tsx'
 import { CallPanel } from '../../parts/call-panel.tsx'
 import { Choice } from '../../parts/choice.tsx'
@@ -188,7 +187,6 @@ type TableProps = { board: FollowedBoard; arrangement: Arrangement; rights: Righ
 
 function BoardTable({ board, arrangement, rights }: TableProps) {
   const state = useStore(board.state)
-  const ink = useInk()
   const { order, holding } = useOrder(board, arrangement)
   if (state.kind === 'refused') return <ProblemCard problem={state.problem} />
   const isCurrent = state.kind === 'live' || state.kind === 'polled'
@@ -220,7 +218,7 @@ function BoardTable({ board, arrangement, rights }: TableProps) {
           <tbody {...holding}>
             {order.map((id) => {
               const store = board.windows.get(id)
-              return store && <WindowRow key={id} board={board} store={store} ink={ink} />
+              return store && <WindowRow key={id} board={board} store={store} />
             })}
           </tbody>
         </table>
@@ -282,20 +280,5 @@ function Legend({ board }: { board: FollowedBoard }) {
       </span>
       <span>Depth: shares of bids / asks within 2¢ of the mid. Volume: shares traded.</span>
     </div>
-  )
-}
-
-function useInk() {
-  const theme = useStore(themeStore)
-  return useMemo(
-    () => ({
-      line: colorOf('--line'),
-      soft: colorOf('--ink-soft'),
-      accent: colorOf('--accent'),
-      bid: colorOf('--bid'),
-      ask: colorOf('--ask'),
-      average: colorOf('--warn'),
-    }),
-    [theme],
   )
 }

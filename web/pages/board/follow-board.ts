@@ -37,7 +37,7 @@ export type BoardState =
 type BoardEvent = { time: string; data: Row[]; closed: string[] }
 
 /** Rows that are drawn in a frame: more would take longer than one on a slow processor. */
-const ROWS_A_FRAME = 1
+const ROWS_A_FRAME = 2
 const SECOND_MS = 1_000
 /** A row that was drawn less than this ago need not be drawn for the time that is left. */
 const DRAWN_MS = 800

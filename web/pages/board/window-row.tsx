@@ -1,8 +1,8 @@
 /** A row of the board: an open window as it is now. */
 
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 
-import { drawPrices, drawProbability, type Ink, type Point } from '../../charts/small-charts.ts'
+import { type Point, PriceChart, ProbabilityChart } from '../../charts/small-charts.tsx'
 import {
   showChange,
   showCoinChange,
@@ -29,9 +29,9 @@ const reasons: Record<string, string> = {
   import: 'not imported',
 }
 
-type RowProps = { board: FollowedBoard; store: Store<Shown>; ink: Ink }
+type RowProps = { board: FollowedBoard; store: Store<Shown> }
 
-export function WindowRow({ board, store, ink }: RowProps) {
+export function WindowRow({ board, store }: RowProps) {
   const shown = useStore(store)
   const line = useRef<HTMLTableRowElement>(null)
   useEffect(() => (line.current === null ? undefined : board.observe(line.current)), [board])
@@ -58,13 +58,13 @@ export function WindowRow({ board, store, ink }: RowProps) {
       </th>
       <td class="num board-left">{isOver ? 'over' : leftText}</td>
       <td class="board-price">
-        <PriceChart shown={shown} ink={ink} />
+        <WindowPrices shown={shown} />
       </td>
       <td class="num board-spot">
         <Price row={row} nowMs={nowMs} />
       </td>
       <td class="num board-up">
-        <ProbabilityChart shown={shown} ink={ink} />
+        <WindowProbability shown={shown} />
         <b class={row.mid !== null && row.mid < 0.5 ? 'down' : 'up'}>{showProbability(row.mid)}</b>
       </td>
       <td class="num right board-spread" data-name="Spread">
@@ -160,40 +160,31 @@ function Pin({ row, name }: { row: Row; name: string }) {
   )
 }
 
-type ChartProps = { shown: Shown; ink: Ink }
-
-function PriceChart({ shown, ink }: ChartProps) {
-  const canvas = useRef<HTMLCanvasElement>(null)
-  const { row } = shown
-  const { symbol, spot, strike, average } = row
-  useLayoutEffect(() => {
-    const span = spanOf(shown)
-    if (canvas.current === null || span === undefined) return
-    const spots = pointsOf(shown, 'spot', spot?.price ?? null)
-    const averages = pointsOf(shown, 'average', average?.price ?? null)
-    const { fromMs, toMs } = span
-    drawPrices(canvas.current, { fromMs, toMs, spot: spots, average: averages, strike }, ink)
-  }, [shown, ink])
+function WindowPrices({ shown }: { shown: Shown }) {
+  const span = spanOf(shown)
+  if (span === undefined) return null
+  const { symbol, spot, strike, average } = shown.row
+  const lines = {
+    ...span,
+    spot: pointsOf(shown, 'spot', spot?.price ?? null),
+    average: pointsOf(shown, 'average', average?.price ?? null),
+    strike,
+  }
   const parts = [
     `${symbol.toUpperCase()} ${showCoinPrice(spot?.price)}`,
     `strike ${showCoinPrice(strike)}`,
     ...(average === null ? [] : [`average ${showCoinPrice(average.price)}`]),
   ]
-  return <canvas ref={canvas} class="small-chart" role="img" aria-label={parts.join(', ')} />
+  return <PriceChart lines={lines} label={parts.join(', ')} />
 }
 
-function ProbabilityChart({ shown, ink }: ChartProps) {
-  const canvas = useRef<HTMLCanvasElement>(null)
+function WindowProbability({ shown }: { shown: Shown }) {
+  const span = spanOf(shown)
+  if (span === undefined) return null
   const { row, series } = shown
-  useLayoutEffect(() => {
-    const span = spanOf(shown)
-    if (canvas.current === null || span === undefined) return
-    const { fromMs, toMs } = span
-    drawProbability(canvas.current, { fromMs, toMs, mid: pointsOf(shown, 'mid', row.mid) }, ink)
-  }, [shown, ink])
   const first = series?.mid.find((mid) => mid !== null)
   const label = `Up ${showProbability(row.mid)}${first == null ? '' : `, ${showProbability(first)} at the start`}`
-  return <canvas ref={canvas} class="small-chart spark" role="img" aria-label={label} />
+  return <ProbabilityChart line={{ ...span, mid: pointsOf(shown, 'mid', row.mid) }} label={label} />
 }
 
 function spanOf({ row: { windowStart, windowEnd } }: Shown) {
