@@ -3,6 +3,8 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import type { MarketFacts } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
+import { createBoardStream } from '#src/features/board/stream.ts'
+import type { Board } from '#src/features/board/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 
@@ -443,6 +445,31 @@ describe('GET /v1/board/live', () => {
       closed: [],
     })
   }, 20_000)
+
+  test('behavior: is read twice a second, however long reading takes', () => {
+    let nowMs = 0
+    const begunMs: number[] = []
+    const board = {
+      version: 0,
+      *refresh() {
+        begunMs.push(nowMs)
+        for (let step = 0; step < 50; step++) {
+          nowMs += 4
+          yield
+        }
+      },
+      printChanges: () => undefined,
+    } as unknown as Board
+    const timer = () => nowMs
+    const stream = createBoardStream({ board, timer, clock: timer, staleSince: () => undefined })
+    stream.open({ timeframe: undefined, coins: () => ['btc'], leave: () => undefined }, ['btc'])
+    while (nowMs < 5_000) {
+      stream.tick()
+      nowMs += 4
+    }
+    expect(begunMs.length).toBeGreaterThanOrEqual(10)
+    expect(Math.max(...begunMs.slice(1).map((ms, at) => ms - (begunMs[at] ?? 0)))).toBeLessThan(520)
+  })
 
   test('behavior: ends when the key does, and takes a place among the streams of the account', async () => {
     const { ledger, follow, send, time } = live()

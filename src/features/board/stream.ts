@@ -207,14 +207,16 @@ export function createBoardStream({
         sendOn()
         return
       }
-      if (reading === undefined && timer() - roundMs < SEND_MS) return
+      if (reading === undefined) {
+        if (timer() - roundMs < SEND_MS) return
+        roundMs = timer()
+      }
       try {
         if (!readOn()) return
       } catch (error) {
         failAll(error)
         return
       }
-      roundMs = timer()
       queue = [...subscribers]
       sendOn()
     },
