@@ -18,6 +18,7 @@ import {
   SLOTS,
   withdrawSide,
 } from './book.ts'
+import { type CoinPrice, VOLATILITY } from './coin-price.ts'
 import { lookUp, type Model, STATES_PER_SECOND } from './model.ts'
 
 /** After a gap on one side of the median the next is on the same side in 62 % of cases. */
@@ -111,6 +112,8 @@ export function createMarket(
       /** Known from the end of the window on. */
       winner: undefined as Outcome | undefined,
     },
+    /** Set when the window opens where the coin has a price of its own: then that decides, and no walk. */
+    coinPrice: undefined as CoinPrice | undefined,
     book: createBook({ model, random, sizes: hashInput.subarray(HASH_HEADER) }),
     /** No state is later than this. */
     endMs: windowEndMs + random.integer(TAIL_MS_MAX),
@@ -138,7 +141,7 @@ export function createMarket(
 export function advanceMarket(market: SimulatedMarket, batch: Snapshot[]): Outcome | undefined {
   const { price, plan } = market
   const timestampMs = market.nextMs
-  advancePrice(price, timestampMs)
+  advancePrice(market, timestampMs)
   if (timestampMs >= market.endMs) return price.winner
   if (market.snapshots + plan.outcomes.length > plan.maxSnapshots) {
     market.nextMs = market.endMs
@@ -192,15 +195,19 @@ function changeOnce(market: SimulatedMarket, slot: number): boolean {
 
 /** Follows the fair price, or withdraws the side that has lost. Returns how many levels changed. */
 function moveTouch(market: SimulatedMarket): number {
-  const { book, price } = market
-  const sigmas = oddsSigmas(price)
+  const { book, price, coinPrice } = market
+  const { winner, windowEndMs, timestampMs } = price
+  const remainingMs = Math.max(REMAINING_MS_MIN, windowEndMs - timestampMs)
+  const sigmas = oddsSigmas(market, coinPrice?.variableMs(remainingMs) ?? remainingMs)
   const mills = normalProbability(sigmas) * 1_000
   if (market.hasFineTick && !book.isFine && (mills < FINE_MILLS || mills > 1_000 - FINE_MILLS)) {
     refineTick(book, sigmas > 0)
   }
   const limit = market.withdrawSigmas * (market.hasWithdrawn ? RETURN_SHARE : 1)
   const hasWithdrawn =
-    price.winner === undefined ? Math.abs(sigmas) > limit : market.isOneSidedAtEnd
+    winner === undefined
+      ? Math.abs(oddsSigmas(market, remainingMs)) > limit
+      : market.isOneSidedAtEnd
   /** The side that is empty has since won. */
   const isOnOtherSide = sigmas > 0 ? book.ask < SLOTS : book.bid >= 0
   const isMoved = hasWithdrawn !== market.hasWithdrawn || isOnOtherSide
@@ -284,9 +291,6 @@ const toOwnId = (digest: string): string => ID_START + digest.slice(0, 64 - ID_S
 
 const sha256 = (text: string): string => Bun.SHA256.hash(text, 'hex')
 
-/** Standard deviation of what a coin moves in a window, as a share; roughly Bitcoin's in 5m. */
-const VOLATILITY = 0.0008
-
 /**
  * The price of the coin in its smallest unit. The strike is the price at the start of the window,
  * and what moved it before does not count.
@@ -310,11 +314,15 @@ export const toFinalCoinPrice = (market: SimulatedMarket, strike: number): numbe
 type FairPrice = SimulatedMarket['price']
 
 /** Moves the price on to a time; one step however long, with the right distribution. */
-function advancePrice(price: FairPrice, timestampMs: number): void {
+function advancePrice({ price, coinPrice }: SimulatedMarket, timestampMs: number): void {
   const { windowStartMs, windowEndMs } = price
   const former = price.timestampMs
   price.timestampMs = timestampMs
   if (price.winner !== undefined) return
+  if (coinPrice !== undefined) {
+    price.winner = coinPrice.winner
+    return
+  }
   if (timestampMs < windowStartMs) {
     price.walk += step(price, timestampMs - former) * LEAD_VOLATILITY
     return
@@ -326,12 +334,11 @@ function advancePrice(price: FairPrice, timestampMs: number): void {
   if (timestampMs >= windowEndMs) price.winner = price.walk >= 0 ? 'up' : 'down'
 }
 
-/** How many standard deviations of what is to come Up is ahead; negative when behind. */
-function oddsSigmas(price: FairPrice): number {
+/** How many standard deviations of what comes in some time Up is ahead; negative when behind. */
+function oddsSigmas({ price, coinPrice }: SimulatedMarket, ms: number): number {
   if (price.winner !== undefined) return price.winner === 'up' ? DECIDED_SIGMAS : -DECIDED_SIGMAS
   const windowMs = price.windowEndMs - price.windowStartMs
-  const remainingMs = Math.max(REMAINING_MS_MIN, price.windowEndMs - price.timestampMs)
-  return price.walk / Math.sqrt(Math.min(1, remainingMs / windowMs))
+  return (coinPrice?.lead ?? price.walk) / Math.sqrt(Math.min(1, ms / windowMs))
 }
 
 /** The probability of a standard normal number below `x`, to 1.5e-7: Abramowitz, Stegun 26.2.19. */

@@ -3,26 +3,30 @@
  * trades and prices of the coin, all marked as simulated.
  */
 
-import { type Coin, type Market, type Timeframe, timeframeMs } from '#src/domain/market.ts'
+import {
+  type Coin,
+  coinTable,
+  type Market,
+  type Timeframe,
+  timeframeMs,
+} from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
+import type { Opening } from './coin-price.ts'
 import { isSimulatedId, LEAD_MS } from './market.ts'
 import { createModel } from './model.ts'
 import {
   createTradedMarket,
-  finalPriceOf,
-  firstPriceOf,
   moveTradedMarket,
-  readPrice,
   toTradedFacts,
   type TradedMarket,
 } from './traded-market.ts'
 
 const TIMEFRAME: Timeframe = '5m'
 const WINDOW_MS = timeframeMs[TIMEFRAME]
-const SEED = 'moving-2'
-/** Of a version whose markets had gaps. */
-const FORMER_SEED = 'moving'
+const SEED = 'moving-3'
+/** Of versions whose markets had gaps, or settled on no average. */
+const FORMER_SEEDS = ['moving', 'moving-2']
 /** Enough to see it move; real ones have three times as many. That of a coin beside Bitcoin. */
 const STATES_PER_SECOND = 4
 const OTHERS_STATES_PER_SECOND = 0.75
@@ -84,7 +88,7 @@ export function createMovingMarket(
       if (idOf(windowStartMs, SEED) === conditionId) open(windowStartMs)
       // Another version made it: nothing will continue it.
       else if (
-        idOf(windowStartMs, FORMER_SEED) === conditionId ||
+        FORMER_SEEDS.some((seed) => idOf(windowStartMs, seed) === conditionId) ||
         (!isSimulatedId(conditionId) && windowEndMs <= nowMs)
       )
         history.close(conditionId)
@@ -95,18 +99,18 @@ export function createMovingMarket(
     isResumed = true
   }
 
-  /** The final price of the window before; undefined as long as that is unknown. */
-  function findStrike({ market }: TradedMarket): number | undefined {
+  /** The final price of the window before, and the price of the coin at its end. */
+  function findOpening({ market }: TradedMarket): Opening {
     const { windowStartMs } = market.price
     const beforeMs = windowStartMs - WINDOW_MS
-    const before = live.get(beforeMs)
-    const strike = history.findMarket(market.conditionId)?.strike
-    if (strike === undefined && before !== undefined) return finalPriceOf(before)
     const known =
-      strike ?? listWindow(beforeMs).find((market) => market.finalPrice !== undefined)?.finalPrice
-    const price = { coin, source: 'simulated', toMs: windowStartMs, order: 'desc' } as const
-    const digits = known ?? history.spot({ ...price, limit: 1 })[0]?.price
-    return digits === undefined ? firstPriceOf(coin) : readPrice(coin, digits)
+      history.findMarket(market.conditionId)?.strike ??
+      live.get(beforeMs)?.market.coinPrice?.finalPrice ??
+      listWindow(beforeMs).find(({ finalPrice }) => finalPrice !== undefined)?.finalPrice
+    const query = { coin, source: 'simulated', toMs: windowStartMs + 1, order: 'desc' } as const
+    const [tick] = history.spot({ ...query, limit: 1 })
+    const price = tick?.price ?? known ?? coinTable[coin].simulatedPrice
+    return { strike: known ?? price, price }
   }
 
   /** All simulated markets of a window, also those of the sample. */
@@ -130,8 +134,8 @@ export function createMovingMarket(
     const startMs = Math.floor(nowMs / WINDOW_MS) * WINDOW_MS
     open(startMs)
     if (nowMs >= startMs + WINDOW_MS - LEAD_MS) open(startMs + WINDOW_MS)
-    const progress = { untilMs: nowMs, statesMax: STATES_MAX, findStrike }
-    // A window that is behind goes before the next one, whose strike is its final price.
+    const progress = { untilMs: nowMs, statesMax: STATES_MAX, findOpening }
+    // A window that is behind goes before the next one, which opens at its prices.
     for (const [windowStartMs, traded] of [...live].sort(([a], [b]) => a - b)) {
       if (moveTradedMarket(history, traded, progress)) live.delete(windowStartMs)
       else if (traded.market.nextMs <= nowMs) return 'behind'

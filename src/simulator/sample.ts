@@ -1,18 +1,20 @@
 /** The markets of a first start: the last windows of each coin, over and whole. */
 
-import { type Coin, coins, mainCoins, type Timeframe, timeframeMs } from '#src/domain/market.ts'
+import {
+  type Coin,
+  coins,
+  coinTable,
+  mainCoins,
+  type Timeframe,
+  timeframeMs,
+} from '#src/domain/market.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
+import type { Opening } from './coin-price.ts'
 import { TAIL_MS_MAX } from './market.ts'
 import { createModel } from './model.ts'
-import {
-  createTradedMarket,
-  finalPriceOf,
-  firstPriceOf,
-  moveTradedMarket,
-  toTradedFacts,
-} from './traded-market.ts'
+import { createTradedMarket, moveTradedMarket, toTradedFacts } from './traded-market.ts'
 
 const SEED = 'sample'
 const TIMEFRAME: Timeframe = '5m'
@@ -52,20 +54,25 @@ const termsOf = (coin: Coin): typeof BITCOIN => {
 
 type Windows = { coin: Coin; count: number; startMs: number; statesPerSecond: number }
 
-/** Makes windows that follow each other: the final price of one is the strike of the next. */
+/**
+ * Makes windows that follow each other: the final price of one is the strike of the next, and the
+ * last price of the coin its first.
+ */
 export function makeSampleWindows(
   history: MarketHistory,
   { coin, count, startMs, statesPerSecond }: Windows,
   model = createModel(),
 ): void {
-  let strike = firstPriceOf(coin)
+  const { simulatedPrice } = coinTable[coin]
+  let opening: Opening = { strike: simulatedPrice, price: simulatedPrice }
   for (let index = 0; index < count; index++) {
     const windowStartMs = startMs + index * WINDOW_MS
     const plan = { seed: SEED, coin, timeframe: TIMEFRAME, windowStartMs, statesPerSecond }
     const traded = createTradedMarket(plan, model)
     history.putMarket(toTradedFacts(traded))
-    const progress = { untilMs: Infinity, statesMax: STATES_MAX, findStrike: () => strike }
+    const progress = { untilMs: Infinity, statesMax: STATES_MAX, findOpening: () => opening }
     while (!moveTradedMarket(history, traded, progress));
-    strike = finalPriceOf(traded) ?? strike
+    const { finalPrice, lastPrice } = traded.market.coinPrice ?? {}
+    opening = { strike: finalPrice ?? opening.strike, price: lastPrice ?? opening.price }
   }
 }

@@ -22,10 +22,11 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom } from '#src/platform/random.ts'
 import type { MarketWindow } from '#src/venue/venue.ts'
 
+import { firstPriceOf, printPrice } from './coin-price.ts'
 import { advanceMarket, createMarket, toCoinPrice, toFinalCoinPrice } from './market.ts'
 import { createModel, type Model } from './model.ts'
 import { toFacts } from './simulator.ts'
-import { drawTrade, firstPriceOf, printPrice } from './traded-market.ts'
+import { drawTrade } from './traded-market.ts'
 
 /** The first millisecond, UTC. */
 export const TEST_DAY_MS = Date.UTC(2026, 3, 13)

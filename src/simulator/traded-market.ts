@@ -5,43 +5,31 @@
 
 import {
   type Coin,
-  coinTable,
   finalPriceFacts,
   type MarketFacts,
   outcomes,
   strikeFacts,
   type Timeframe,
 } from '#src/domain/market.ts'
+import { averageSeconds } from '#src/domain/settlement.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 
-import {
-  advanceMarket,
-  createMarket,
-  type SimulatedMarket,
-  toCoinPrice,
-  toFinalCoinPrice,
-} from './market.ts'
+import { type CoinPrice, createCoinPrice, type Opening } from './coin-price.ts'
+import { advanceMarket, createMarket, type SimulatedMarket } from './market.ts'
 import type { Model } from './model.ts'
 import { toFacts } from './simulator.ts'
 
-const SPOT_MS = 1000
 /** The share of states with a trade. */
 const TRADE_SHARE = 0.25
 const TRADE_SHARES_MAX = 200
 const MILLIONTHS_PER_SHARE = 1_000_000
 
-export type TradedMarket = {
-  market: SimulatedMarket
-  random: Random
-  /** In the coin's smallest unit; known from the start of the window on. */
-  strike: number | undefined
-  /** The second of its last price. */
-  spotSecond: number
-}
+export type TradedMarket = { market: SimulatedMarket; random: Random }
 
 type Plan = {
   seed: string
@@ -51,45 +39,57 @@ type Plan = {
   statesPerSecond: number
 }
 
-/** What happens in it follows from its plan alone. */
+/** What happens in it follows from its plan, and in its window from what it opens at. */
 export function createTradedMarket(plan: Plan, model: Model): TradedMarket {
   const market = createMarket(
     { ...plan, outcomes, maxSnapshots: Number.POSITIVE_INFINITY, isWhole: true },
     model,
   )
-  const random = createRandom(`bookfeed/${plan.seed}/${market.conditionId}`)
-  return { market, random, strike: undefined, spotSecond: 0 }
+  return { market, random: createRandom(nameOf(market)) }
 }
+
+const nameOf = ({ plan, conditionId }: SimulatedMarket): string =>
+  `bookfeed/${plan.seed}/${conditionId}`
+
+/** The rule by which the venue settles its markets of this length at this time. */
+const settlementRuleOf = ({ plan, price }: SimulatedMarket) =>
+  homeVenue.settlementRuleOf({ timeframe: plan.timeframe, endMs: price.windowEndMs })
 
 type Progress = {
   untilMs: number
   /** The most states that are written at once. */
   statesMax: number
-  /** Undefined as long as the strike is unknown. */
-  findStrike: (traded: TradedMarket) => number | undefined
+  /** Called once, when the window opens. */
+  findOpening: (traded: TradedMarket) => Opening
 }
 
 /** Writes what happened in a market up to a moment. Returns whether it is over. */
 export function moveTradedMarket(
   history: Pick<MarketHistory, 'putMarket' | 'record' | 'putSpot' | 'close'>,
   traded: TradedMarket,
-  { untilMs, statesMax, findStrike }: Progress,
+  { untilMs, statesMax, findOpening }: Progress,
 ): boolean {
   const { market, random } = traded
   const { conditionId } = market
   const snapshots: Snapshot[] = []
   const trades: Trade[] = []
   const ticks: SpotTick[] = []
+  /** Moves the price of the coin, which does so also between states. */
+  const movePrice = (timestampMs: number): void => {
+    if (timestampMs < market.price.windowStartMs) return
+    if (market.coinPrice === undefined) {
+      market.coinPrice = openPrice(market, findOpening(traded))
+      history.putMarket(toTradedFacts(traded))
+    }
+    ticks.push(...market.coinPrice.advance(timestampMs))
+  }
   let isOver = false
   for (let states = 0; states < statesMax && market.nextMs <= untilMs && !isOver; states++) {
+    movePrice(market.nextMs)
     isOver = advanceMarket(market, snapshots) !== undefined
-    if (isOpen(traded) && traded.strike === undefined) {
-      traded.strike = findStrike(traded)
-      if (traded.strike !== undefined) history.putMarket(toTradedFacts(traded))
-    }
-    ticks.push(...drawTick(traded))
     if (!isOver) trades.push(...drawTrade(snapshots.slice(-2), random))
   }
+  if (market.nextMs > untilMs) movePrice(untilMs)
   if (snapshots.length > 0) {
     history.record({
       source: 'simulated',
@@ -106,39 +106,31 @@ export function moveTradedMarket(
   return isOver
 }
 
-/** What is known of it by now. */
-export function toTradedFacts(traded: TradedMarket): MarketFacts {
-  const { market, strike } = traded
-  const { coin } = market.plan
+function openPrice(market: SimulatedMarket, opening: Opening): CoinPrice {
   const { windowStartMs, windowEndMs } = market.price
+  const rule = settlementRuleOf(market)
+  return createCoinPrice({
+    ...opening,
+    coin: market.plan.coin,
+    random: createRandom(`${nameOf(market)}/price`),
+    windowStartMs,
+    windowEndMs,
+    averageMs: ((rule && averageSeconds[rule]) ?? 0) * 1000,
+  })
+}
+
+/** What is known of it by now. */
+export function toTradedFacts({ market }: TradedMarket): MarketFacts {
+  const { windowStartMs, windowEndMs, winner } = market.price
   const origin = { windowStartMs, windowEndMs, source: 'simulated' } as const
-  const final = finalPriceOf(traded)
+  const { strike, finalPrice } = market.coinPrice ?? {}
   return {
     ...toFacts(market),
-    ...strikeFacts(strike === undefined ? undefined : printPrice(coin, strike), origin),
-    ...finalPriceFacts(final === undefined ? undefined : printPrice(coin, final), origin),
+    settlementRule: settlementRuleOf(market),
+    ...strikeFacts(strike, origin),
+    // With the winner.
+    ...finalPriceFacts(winner && finalPrice, origin),
   }
-}
-
-/** In the coin's smallest unit; undefined while the market is not over. */
-export function finalPriceOf({ market, strike }: TradedMarket): number | undefined {
-  if (market.price.winner === undefined || strike === undefined) return undefined
-  return toFinalCoinPrice(market, strike)
-}
-
-const isOpen = ({ market: { price } }: TradedMarket): boolean =>
-  price.timestampMs >= price.windowStartMs && price.winner === undefined
-
-/** The price of the coin, once a second. */
-function drawTick(traded: TradedMarket): SpotTick[] {
-  const { market, strike, spotSecond } = traded
-  const { timestampMs } = market.price
-  const second = Math.floor(timestampMs / SPOT_MS)
-  if (strike === undefined || !isOpen(traded) || second === spotSecond) return []
-  traded.spotSecond = second
-  const { coin } = market.plan
-  const price = printPrice(coin, toCoinPrice(market, strike))
-  return [{ coin, source: 'simulated', windowSeconds: 0, timestampMs, price }]
 }
 
 /** Sometimes makes a trade at the best level of an outcome. */
@@ -151,17 +143,3 @@ export function drawTrade(state: readonly Snapshot[], random: Random): Trade[] {
   if (!isTrade || price === undefined) return []
   return [{ timestampMs, price, outcome, side, size: shares * MILLIONTHS_PER_SHARE }]
 }
-
-/** The first price of a coin, in its smallest unit. */
-export const firstPriceOf = (coin: Coin): number => readPrice(coin, coinTable[coin].simulatedPrice)
-
-/** A printed price in the coin's smallest unit. */
-export const readPrice = (coin: Coin, digits: string): number =>
-  Math.round(Number(digits) * 10 ** decimalsOf(coin))
-
-export const printPrice = (coin: Coin, units: number): string => {
-  const decimals = decimalsOf(coin)
-  return (units / 10 ** decimals).toFixed(decimals)
-}
-
-const decimalsOf = (coin: Coin): number => coinTable[coin].simulatedPrice.split('.')[1]?.length ?? 0

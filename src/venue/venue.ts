@@ -1,5 +1,5 @@
 import type { Millionths } from '#src/domain/decimal.ts'
-import type { Coin, MarketFacts, Source, Timeframe } from '#src/domain/market.ts'
+import type { Coin, MarketFacts, SettlementRule, Source, Timeframe } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { Trade } from '#src/domain/trade.ts'
 
@@ -24,6 +24,8 @@ export type Venue = {
   /** The slug of a market in the venue's addresses, which `kinds` read. */
   slugOf(window: Omit<MarketWindow, 'endMs'>): string
   titleOf(window: Omit<MarketWindow, 'endMs'>): string
+  /** How it settles windows of a length that end at a time; undefined where that is not known. */
+  settlementRuleOf(window: Pick<MarketWindow, 'timeframe' | 'endMs'>): SettlementRule | undefined
   /** Why a market of this slug is not kept; undefined where it is. */
   whyNotKept(slug: string): string | undefined
   /**

@@ -33,6 +33,13 @@ const spotOf = (history: MarketHistory) =>
 const rowsOf = (history: MarketHistory) =>
   list(history).map((market) => history.tops({ market, order: 'asc', limit: 100_000 }).length)
 
+const topsOf = (history: MarketHistory) =>
+  list(history).map((market) =>
+    history
+      .tops({ market, order: 'asc', limit: 100_000 })
+      .map(({ timestampMs, bidPrice, askPrice }) => [timestampMs, bidPrice, askPrice]),
+  )
+
 describe('createMovingMarket', () => {
   test('default: one market is open, simulated, and has new states, trades and prices in ten seconds', () => {
     const history = aHistory()
@@ -91,6 +98,24 @@ describe('createMovingMarket', () => {
     expect(spotOf(restarted).map(({ price }) => price)).toEqual(
       spotOf(steady).map(({ price }) => price),
     )
+  })
+
+  test('behavior: so it does in a window whose strike is the average of the one before', () => {
+    const restarted = aHistory()
+    const steady = aHistory()
+    const whole = createMovingMarket(steady)
+    // The first window is its own beginning; the second opens at the prices of the first.
+    const times = [100_000, 290_000, 301_000, 400_000, 550_000].map((at) => START_MS + at)
+    for (const at of times) moveTo(whole, at)
+    for (const at of times) moveTo(createMovingMarket(restarted), at)
+    expect(topsOf(restarted)).toEqual(topsOf(steady))
+    const pricesOf = (history: MarketHistory) =>
+      spotOf(history).map(({ timestampMs, price }) => [timestampMs, price])
+    expect(pricesOf(restarted)).toEqual(pricesOf(steady))
+    const second = list(steady).find(({ windowStartMs }) => windowStartMs === START_MS + WINDOW_MS)
+    const first = pricesOf(steady).find(([timestampMs]) => timestampMs === START_MS + WINDOW_MS)
+    expect(second?.settlementRule).toBe('twap60')
+    expect(second?.strike).not.toBe(String(first?.[1]))
   })
 
   test('behavior: a market that an earlier run left open is completed', () => {

@@ -59,14 +59,19 @@ describe('makeSample', () => {
   })
 })
 
-describe('makeSample and createMovingMarket', () => {
+/** When the venue settled windows of five minutes on an average, and when on a price. */
+const AVERAGED_MS = Date.UTC(2026, 10, 27, 10, 2, 3, 456)
+describe.each([
+  ['twap60', AVERAGED_MS],
+  ['spot', NOW_MS],
+] as const)('makeSample and createMovingMarket, when %s settles', (rule, startMs) => {
   const history = openHistory(':memory:', { chunkCacheBytes: 0 })
   histories.push(history)
-  makeSample(history, { print: () => undefined, clock: () => NOW_MS })
+  makeSample(history, { print: () => undefined, clock: () => startMs })
   const sample = createMovingMarket(history)
   // Until two windows of the moving market are over.
-  const endMs = Math.ceil(NOW_MS / 300_000 + 2) * 300_000 + 10_000
-  for (let nowMs = NOW_MS; nowMs <= endMs; nowMs += 500) while (sample.tick(nowMs) === 'behind');
+  const endMs = Math.ceil(startMs / 300_000 + 2) * 300_000 + 10_000
+  for (let nowMs = startMs; nowMs <= endMs; nowMs += 500) while (sample.tick(nowMs) === 'behind');
   const markets = listAll(history)
   const over = markets.filter(({ isClosed }) => isClosed)
 
@@ -88,7 +93,7 @@ describe('makeSample and createMovingMarket', () => {
       expect(coverageText({ market, gaps: history.gaps(market), nowMs: endMs })).toBe('full')
   })
 
-  test('behavior: each has a strike, a final price that agrees with its winner, trades, and a price of the coin each few seconds', () => {
+  test('behavior: each has a strike, a final price that agrees with its winner, trades, and a price of the coin each second', () => {
     for (const market of over) {
       const { coin, strike, finalPrice, winner, windowStartMs = 0, windowEndMs = 0 } = market
       expect([market.slug, winner]).toEqual([
@@ -100,8 +105,46 @@ describe('makeSample and createMovingMarket', () => {
       const ticks = history.spot({ coin, ...range, limit: 1_000 })
       const times = [windowStartMs, ...ticks.map(({ timestampMs }) => timestampMs), windowEndMs]
       const pauses = times.slice(1).map((timeMs, index) => timeMs - (times[index] ?? 0))
-      expect(Math.max(...pauses)).toBeLessThan(10_000)
+      expect(Math.max(...pauses)).toBe(1_000)
       for (const { price } of ticks) expect(Number(price) / Number(strike)).toBeWithin(0.99, 1.01)
+    }
+  })
+
+  test('default: the final price is what the rule of the venue gives for the prices of the coin, and so is the strike', () => {
+    const unitsOf = (price: string) => Number(price.replace('.', ''))
+    /** What a window that ends at a moment settles on, in the smallest unit; undefined without prices. */
+    const settledAt = ({ coin }: Market, atMs: number): number | undefined => {
+      const range = rule === 'twap60' ? [atMs - 60_000, atMs] : [atMs, atMs + 1]
+      const [fromMs, toMs] = range
+      const ticks = history.spot({ coin, fromMs, toMs, order: 'asc', limit: 100 })
+      if (ticks.length === 0) return undefined
+      expect(ticks).toHaveLength(rule === 'twap60' ? 60 : 1)
+      const sum = ticks.reduce((total, { price }) => total + unitsOf(price), 0)
+      return Math.round(sum / ticks.length)
+    }
+    const strikes = over.map((market) => {
+      const {
+        settlementRule,
+        strike = '',
+        finalPrice = '',
+        windowStartMs = 0,
+        windowEndMs = 0,
+      } = market
+      expect(settlementRule).toBe(rule)
+      expect(settledAt(market, windowEndMs)).toBe(unitsOf(finalPrice))
+      const strikeUnits = settledAt(market, windowStartMs)
+      if (strikeUnits !== undefined) expect(strikeUnits).toBe(unitsOf(strike))
+      return strikeUnits
+    })
+    expect(strikes.filter((units) => units !== undefined).length).toBeGreaterThan(mainCoins.length)
+  })
+
+  test('behavior: the price of a coin goes on where the window before ended', () => {
+    for (const coin of mainCoins) {
+      const ticks = history.spot({ coin, order: 'asc', limit: 10_000 })
+      expect(new Set(ticks.map(({ timestampMs }) => timestampMs)).size).toBe(ticks.length)
+      for (const [index, { price }] of ticks.slice(1).entries())
+        expect(Number(price) / Number(ticks[index]?.price)).toBeWithin(0.9995, 1.0005)
     }
   })
 

@@ -1,5 +1,6 @@
 /** The average of a coin's prices on which a window settles, as far as it is known. */
-import type { Coin, Market, SettlementRule, Source } from '#src/domain/market.ts'
+import type { Coin, Market, Source } from '#src/domain/market.ts'
+import { averageOf, averageSeconds, PRICE_HOLD_MS } from '#src/domain/settlement.ts'
 import type { StoredTick } from '#src/domain/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
@@ -15,20 +16,10 @@ export type Average = {
   isSettlement: boolean
 }
 
-const averageSeconds: Partial<Record<SettlementRule, number>> = { twap60: 60, twap30: 30 }
-
-/** The longest time that a window settles on. */
-export const SETTLEMENT_MS_MAX = 60_000
-
-/** How long a price holds when no other comes: feeds have one a second. */
-const HOLD_MS = 5_000
-/** The share of the time for which prices must be known. */
-const KNOWN_SHARE_MIN = 0.9
 /** Prices of a moment that are read: of four sources a second, for a minute. */
 const TICKS_MAX = 300
 /** Those that the venue settles on, the first before the others. */
 const settlementSources = ['chainlink', 'pyth']
-const DECIMALS_MAX = 8
 
 /**
  * The average at a moment: in the last seconds of a window, which its settlement is the average of,
@@ -66,7 +57,7 @@ function findPublished(
   const newest = history.spot({
     coin,
     windowSeconds,
-    fromMs: toMs - HOLD_MS,
+    fromMs: toMs - PRICE_HOLD_MS,
     toMs: toMs + 1,
     order: 'desc',
     limit: TICKS_MAX,
@@ -78,7 +69,7 @@ function findPublished(
   return { price, fromMs, toMs: timestampMs, source: tick.source, isSettlement: false }
 }
 
-/** The average of prices of the moment, each of which holds until the next. */
+/** The average of the prices of the moment. */
 function computeAverage(
   history: SpotHistory,
   { coin, source, fromMs, toMs }: Question,
@@ -87,27 +78,15 @@ function computeAverage(
     history.spot({
       coin,
       windowSeconds: 0,
-      fromMs: fromMs - HOLD_MS,
+      fromMs: fromMs - PRICE_HOLD_MS,
       toMs: toMs + 1,
       order: 'asc',
       limit: TICKS_MAX,
     }),
     source,
   )
-  let sum = 0
-  let knownMs = 0
-  let decimals = 0
-  for (const [index, { timestampMs, price }] of ticks.entries()) {
-    const nextMs = ticks[index + 1]?.timestampMs ?? toMs
-    const heldMs = Math.min(nextMs, timestampMs + HOLD_MS, toMs) - Math.max(timestampMs, fromMs)
-    if (heldMs <= 0) continue
-    sum += Number(price) * heldMs
-    knownMs += heldMs
-    decimals = Math.max(decimals, price.split('.')[1]?.length ?? 0)
-  }
-  if (knownMs === 0 || knownMs < KNOWN_SHARE_MIN * (toMs - fromMs)) return undefined
-  const price = (sum / knownMs).toFixed(Math.min(decimals, DECIMALS_MAX))
-  return { price, fromMs, toMs, source: ticks[0]?.source ?? '' }
+  const price = averageOf(ticks, { fromMs, toMs })
+  return price === undefined ? undefined : { price, fromMs, toMs, source: ticks[0]?.source ?? '' }
 }
 
 /** Prices of the source that the venue settles on; of simulated markets those of the simulator. */

@@ -21,6 +21,7 @@ import {
 } from '#src/domain/decimal.ts'
 import { type Coin, coins, type Market, type Outcome, type Timeframe } from '#src/domain/market.ts'
 import { formatMid } from '#src/domain/quote.ts'
+import { SETTLEMENT_MS_MAX } from '#src/domain/settlement.ts'
 import type { Ladder } from '#src/domain/snapshot.ts'
 import type { ServedMoment } from '#src/domain/staleness.ts'
 import { tagOf } from '#src/domain/tag.ts'
@@ -32,7 +33,7 @@ import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot, findSpot } from '#src/history/reads/spot-read.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
-import { averageAt, SETTLEMENT_MS_MAX } from './settlement.ts'
+import { averageAt } from './settlement.ts'
 
 /** A row is read again after this time at the earliest. */
 const REFRESH_MS = 250

@@ -5,6 +5,7 @@ import { feed } from './feed.ts'
 import { pricePage } from './price-page.ts'
 import { toRecordedLine } from './recorded-line.ts'
 import { recordKinds } from './records.ts'
+import { settlementRuleOf } from './settlement.ts'
 import { slugOf, titleOf, whyNotKept } from './slug.ts'
 import { live, rtds } from './spot.ts'
 import { windowStarts } from './windows.ts'
@@ -19,6 +20,7 @@ export const polymarket: Venue = {
   createBookVerifier,
   slugOf,
   titleOf,
+  settlementRuleOf,
   whyNotKept,
   windowStarts,
   catalogueUrl: GAMMA_URL,

@@ -4,6 +4,7 @@ import type { SettlementRule, Timeframe } from '#src/domain/market.ts'
 import { isRecord } from '#src/platform/record.ts'
 
 import type { JsonObject } from '../json-fields.ts'
+import type { MarketWindow } from '../venue.ts'
 
 /** Chainlink's averages of 60 and 30 seconds; the venue is not known to use others. */
 const averages: Readonly<Record<number, SettlementRule>> = { 60: 'twap60', 30: 'twap30' }
@@ -51,8 +52,18 @@ export function readSettlementRule(
   if (candle !== undefined) return isFrom('binance.com') ? candle : undefined
   if (config?.twapEnabled === false) return 'spot'
   if (!isFrom('data.chain.link') || windowEndMs === undefined) return undefined
-  return changes.find(
+  return changeOf(timeframe, windowEndMs)
+}
+
+/** The rule of the venue's markets of a length at a time; undefined on the days of a change. */
+export const settlementRuleOf = ({
+  timeframe,
+  endMs,
+}: Pick<MarketWindow, 'timeframe' | 'endMs'>): SettlementRule | undefined =>
+  candles[timeframe] ?? changeOf(timeframe, endMs)
+
+const changeOf = (timeframe: Timeframe, windowEndMs: number): SettlementRule | undefined =>
+  changes.find(
     ({ timeframe: changed, fromMs = 0, toMs = Number.POSITIVE_INFINITY }) =>
       changed === timeframe && windowEndMs >= fromMs && windowEndMs < toMs,
   )?.rule
-}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import type { Timeframe } from '#src/domain/market.ts'
-import { readSettlementRule } from '#src/venue/polymarket/settlement.ts'
+import { readSettlementRule, settlementRuleOf } from '#src/venue/polymarket/settlement.ts'
 
 const CHAINLINK = 'https://data.chain.link/streams/btc-usd'
 const BINANCE = 'https://www.binance.com/en/trade/BTC_USDT'
@@ -57,4 +57,19 @@ describe('readSettlementRule', () => {
     expect(ruleOf('5m', '2026-11-22T10:00:00Z')).toBeUndefined()
     expect(ruleOf('5m', '2026-11-22T10:00:00Z', BINANCE)).toBeUndefined()
   })
+})
+
+describe('settlementRuleOf', () => {
+  test.each([
+    ['5m', '2026-11-22T10:00:00Z', 'twap60'],
+    ['5m', '2026-08-10T10:00:00Z', 'twap30'],
+    ['15m', '2026-07-24T10:00:00Z', 'spot'],
+    ['1h', '2026-11-22T10:00:00Z', 'binance-1h'],
+    ['5m', '2026-08-14T12:00:00Z', undefined],
+  ] as const)(
+    'default: the venue settles a window of %s that ends %s by %s',
+    (timeframe, end, rule) => {
+      expect(settlementRuleOf({ timeframe, endMs: Date.parse(end) })).toBe(rule)
+    },
+  )
 })

@@ -2,13 +2,17 @@
 
 import { useMemo, useRef } from 'preact/hooks'
 
+import { indexAt } from '../../charts/find-at.ts'
 import { type Line, LineChart, type LineData } from '../../charts/line-chart.tsx'
 import type { TimeAxis } from '../../charts/time-axis.ts'
-import type { Market, Spot } from '../../lib/bodies.ts'
+import type { Market } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
 import { outcomeNames, showCoinPrice, showPrice } from '../../lib/format.ts'
 import type { Cell } from '../../lib/save.ts'
+import { settlesFrom } from '../../lib/settlement.ts'
+import { useStore } from '../../lib/store.ts'
 import { Figure } from '../../parts/figure.tsx'
+import type { SpotSeries } from './load-market.ts'
 
 type Shared = { axis: TimeAxis; market: Market; call: Call }
 
@@ -58,8 +62,9 @@ const spotLines: readonly Line[] = [
   { name: 'spot', color: '--accent' },
   { name: 'strike', color: '--ink-soft', dash: [6, 4] },
 ]
+const linesWithAverage: readonly Line[] = [...spotLines, { name: 'average', color: '--warn' }]
 
-export function SpotFigure({ axis, market, call, ticks }: Shared & { ticks: readonly Spot[] }) {
+export function SpotFigure({ axis, market, call, ticks, averages }: Shared & SpotSeries) {
   const canvas = useRef<HTMLCanvasElement | null>(null)
   const { strike } = market
   const data = useMemo<LineData>(
@@ -67,16 +72,18 @@ export function SpotFigure({ axis, market, call, ticks }: Shared & { ticks: read
       ticks.map(({ timestamp }) => Date.parse(timestamp) / 1000),
       ticks.map(({ price }) => price),
       ticks.map(() => strike),
+      ...(averages === undefined ? [] : [averages]),
     ],
-    [ticks, strike],
+    [ticks, averages, strike],
   )
+  const hasAverage = averages !== undefined
   const title = `${market.symbol.toUpperCase()} spot price and strike`
   return (
     <Figure
       {...{ title, name: `spot-${nameOf(market)}`, calls: [call] }}
       source={market.source}
       canvas={() => canvas.current}
-      rows={() => toRows(data, ['time', 'spot', 'strike'])}
+      rows={() => toRows(data, ['time', 'spot', 'strike', ...(hasAverage ? ['average'] : [])])}
       tools={
         <div class="legend">
           <span class="accent">
@@ -85,15 +92,32 @@ export function SpotFigure({ axis, market, call, ticks }: Shared & { ticks: read
           <span>
             <i class="key" /> strike {showCoinPrice(strike)}
           </span>
+          {hasAverage && <AverageKey {...{ axis, market, data }} />}
         </div>
       }
     >
       <LineChart
-        {...{ axis, data, lines: spotLines, height: 150, canvasRef: canvas }}
+        {...{ axis, data, height: 150, canvasRef: canvas }}
+        lines={hasAverage ? linesWithAverage : spotLines}
         showValue={showCoinPrice}
-        label="Spot price of the coin and strike over time"
+        label={`Spot price of the coin${hasAverage ? ', settlement average' : ''} and strike over time`}
       />
     </Figure>
+  )
+}
+
+/** The average as of the crosshair, and how much of its time is over. */
+function AverageKey({ axis, market, data }: Pick<Shared, 'axis' | 'market'> & { data: LineData }) {
+  const ms = useStore(axis.cursorMs)
+  const [times] = data
+  const at = indexAt(times, ms / 1000)
+  const average = data.at(-1)?.[at] ?? null
+  const settledMs = (times[at] ?? 0) * 1000 - (settlesFrom(market) ?? Infinity)
+  return (
+    <span class="average num">
+      <i class="key" /> settlement average {showCoinPrice(average)}
+      {settledMs > 0 && `, ${Math.round(settledMs / 1000)} s`}
+    </span>
   )
 }
 

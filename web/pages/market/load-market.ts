@@ -19,6 +19,7 @@ import type {
 } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
 import { usePoll } from '../../lib/poll.ts'
+import { averagesOf } from '../../lib/settlement.ts'
 
 const ROWS_MAX = 10_000
 const BOOKS_MAX = 1_000
@@ -71,18 +72,34 @@ export function useTrades(market: Market, growing: Growing): { trades: Trade[]; 
   return { trades: useGrowing<Trade>(call, growing), call }
 }
 
-export function useSpot(market: Market, growing: Growing): { ticks: Spot[]; call: Call } {
-  const call = { ...series(market, ''), path: `/v1/${market.symbol}/spot` }
+export type SpotSeries = {
+  ticks: Spot[]
+  /** As of each tick; undefined for a window that settles on no average. */
+  averages: (number | null)[] | undefined
+}
+
+export function useSpot(market: Market, growing: Growing): SpotSeries & { call: Call } {
+  const { query } = series(market, 'spot')
+  // With the price of the end, up to which the last average is.
+  const call = { path: `/v1/${market.symbol}/spot`, query: { ...query, to: query.to + 1 } }
   const all = useGrowing<Spot>(call, growing)
-  const ticks = useMemo(() => ofOneSeries(all, market), [all, market.source])
-  return { ticks, call }
+  const { source, settlementRule, windowEnd } = market
+  const shown = useMemo(() => {
+    const ticks = ofOneSeries(all, source)
+    const [first] = ticks
+    const published = all.filter((tick) => tick.source === first?.source && tick.windowSeconds > 0)
+    const isOfMoment = first?.windowSeconds === 0
+    const window = { settlementRule, windowEnd }
+    return { ticks, averages: isOfMoment ? averagesOf(window, ticks, published) : undefined }
+  }, [all, source, settlementRule, windowEnd])
+  return { ...shown, call }
 }
 
 const SERIES_MAX = 8
 
 /** As the price in lists: the shortest average that goes on, and no other between its prices. */
-function ofOneSeries(ticks: Spot[], market: Market): Spot[] {
-  const isSimulated = market.source === 'simulated'
+function ofOneSeries(ticks: Spot[], marketSource: Market['source']): Spot[] {
+  const isSimulated = marketSource === 'simulated'
   const [newest] = ticks
     .slice(-SERIES_MAX)
     .filter(({ source }) => (source === 'simulated') === isSimulated)

@@ -163,9 +163,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
               <OutcomesFigure {...pictures} kind="spread" data={spreads} call={quotes.call} />
             </>
           )}
-          {spot.ticks.length > 0 && (
-            <SpotFigure {...pictures} ticks={spot.ticks} call={spot.call} />
-          )}
+          {spot.ticks.length > 0 && <SpotFigure {...pictures} {...spot} />}
         </div>
       </div>
     </div>

@@ -1,0 +1,44 @@
+/** What a window settles on, where that is an average of its coin's prices. */
+
+import type { SettlementRule } from './market.ts'
+
+/** The seconds before the end of a window that its average is of; absent for other rules. */
+export const averageSeconds: Readonly<Partial<Record<SettlementRule, number>>> = {
+  twap60: 60,
+  twap30: 30,
+}
+
+/** The longest time that a window settles on. */
+export const SETTLEMENT_MS_MAX = 60_000
+
+/** How long a price holds when no other comes: feeds have one a second. */
+export const PRICE_HOLD_MS = 5_000
+/** The share of the time for which prices must be known. */
+const KNOWN_SHARE_MIN = 0.9
+const DECIMALS_MAX = 8
+
+/**
+ * The average of prices of the moment, each of which holds until the next: `fromMs` exclusive,
+ * `toMs` inclusive, rounded half up to the digits of the prices. `ticks` ascend by time, are of one
+ * source, and begin with the price that holds at `fromMs`. Undefined where prices are missing.
+ */
+export function averageOf(
+  ticks: readonly { timestampMs: number; price: string }[],
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): string | undefined {
+  let decimals = 0
+  for (const { price } of ticks) decimals = Math.max(decimals, price.split('.')[1]?.length ?? 0)
+  const unitsPerDollar = 10 ** Math.min(decimals, DECIMALS_MAX)
+  let sum = 0
+  let knownMs = 0
+  for (const [index, { timestampMs, price }] of ticks.entries()) {
+    const nextMs = ticks[index + 1]?.timestampMs ?? toMs
+    const heldMs =
+      Math.min(nextMs, timestampMs + PRICE_HOLD_MS, toMs) - Math.max(timestampMs, fromMs)
+    if (heldMs <= 0) continue
+    sum += Math.round(Number(price) * unitsPerDollar) * heldMs
+    knownMs += heldMs
+  }
+  if (knownMs === 0 || knownMs < KNOWN_SHARE_MIN * (toMs - fromMs)) return undefined
+  return (Math.round(sum / knownMs) / unitsPerDollar).toFixed(Math.min(decimals, DECIMALS_MAX))
+}

@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'bun:test'
+
+import { averageOf } from '#src/domain/settlement.ts'
+
+const ticksOf = (...ticks: [second: number, price: string][]) =>
+  ticks.map(([second, price]) => ({ timestampMs: second * 1000, price }))
+
+describe('averageOf', () => {
+  test('default: each price counts for the time until the next', () => {
+    const ticks = ticksOf([0, '100.00'], [1, '200.00'], [4, '300.00'])
+    // 100 for one second, 200 for three, 300 for one.
+    expect(averageOf(ticks, { fromMs: 0, toMs: 5000 })).toBe('200.00')
+  })
+
+  test('behavior: the price at the end has no weight, and the one before the start has its rest', () => {
+    const ticks = ticksOf([0, '10.0'], [3, '20.0'], [4, '99.0'])
+    expect(averageOf(ticks, { fromMs: 2000, toMs: 4000 })).toBe('15.0')
+  })
+
+  test('behavior: is rounded half up to the digits of the prices, whatever floats make of them', () => {
+    const half = ticksOf([0, '64000.01'], [1, '64000.02'])
+    expect(averageOf(half, { fromMs: 0, toMs: 2000 })).toBe('64000.02')
+    const third = ticksOf([0, '1.005'], [1, '1.005'], [2, '1.006'])
+    expect(averageOf(third, { fromMs: 0, toMs: 3000 })).toBe('1.005')
+  })
+
+  test('behavior: a price holds for five seconds, and a tenth of the time may be unknown', () => {
+    const ticks = ticksOf([0, '1'], [5, '3'])
+    expect(averageOf(ticks, { fromMs: 0, toMs: 11_000 })).toBe('2')
+    expect(averageOf(ticks, { fromMs: 0, toMs: 12_000 })).toBeUndefined()
+  })
+
+  test('error: nothing is known of no time, and without prices', () => {
+    expect(averageOf(ticksOf([0, '1']), { fromMs: 0, toMs: 0 })).toBeUndefined()
+    expect(averageOf([], { fromMs: 0, toMs: 1000 })).toBeUndefined()
+  })
+})
