@@ -16,7 +16,7 @@ import {
   type SignedPayment,
   VALID_BEFORE_MS_MAX,
 } from '#src/domain/selling/payment.ts'
-import type { Actor, AuditContext } from '#src/ledger/ledger.ts'
+import type { Actor, AuditContext } from '#src/ledger/actor.ts'
 import type { PaymentChange } from '#src/ledger/payments.ts'
 import { assert } from '#src/platform/assert.ts'
 import { isFault } from '#src/platform/fault.ts'

@@ -4,7 +4,8 @@ import { createApiKey, TEST_KEY_PREFIX } from '#src/domain/selling/api-key.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
 import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
 import { formatTime } from '#src/domain/time.ts'
-import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
+import { byOperator } from '#src/ledger/actor.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import {
   assertAsked,
   giveKey,

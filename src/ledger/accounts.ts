@@ -5,9 +5,9 @@ import type { Subscription } from '#src/domain/selling/subscription.ts'
 import { isPack, type Terms, termsOf, type Tier, tierRoutes } from '#src/domain/selling/tier.ts'
 import { assert } from '#src/platform/assert.ts'
 
+import type { LedgerCore } from './core.ts'
 import type { Account, Ledger } from './ledger.ts'
 import { change, createRows, exists } from './rows.ts'
-import type { LedgerCore } from './sqlite-ledger.ts'
 
 /** Each part is an index search. A grant is a subscription, and a made key is in the chain. */
 const IS_FREE = `address IS NOT NULL

@@ -16,9 +16,9 @@ import type { PaymentState } from '#src/domain/selling/payment.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import type { AuditContext, AuditRow } from './ledger.ts'
-import { addressesDigest, findBrokenSeals } from './seals.ts'
-import type { LedgerCore } from './sqlite-ledger.ts'
+import type { AuditContext } from './actor.ts'
+import type { AuditRow } from './ledger.ts'
+import { addressesDigest, findBrokenSeals, type Seals } from './seals.ts'
 
 /** What can happen to an audited row; the word before the point names the table (see `findKind`). */
 export type RowAction =
@@ -164,13 +164,20 @@ function toState(row: Row): string {
 
 type LastState = Pick<AuditRow, 'seq' | 'state' | 'action'>
 
+type AuditedLedger = {
+  db: Database
+  chain: ReturnType<typeof createAuditChain>
+  rows: ReturnType<typeof createAuditedRows>
+  seals: Seals
+}
+
 /** Re-reads the chain and every table that it speaks of. Returns the faults, each a sentence. */
-export function verifyAudit(core: Pick<LedgerCore, 'db' | 'chain' | 'rows' | 'seals'>): string[] {
+export function verifyAudit(ledger: AuditedLedger): string[] {
   const faults: string[] = []
   // In one state of the file, so that what is being written agrees with itself.
-  readConsistently(core.db, () => {
+  readConsistently(ledger.db, () => {
     try {
-      for (const fault of findFaults(core)) faults.push(fault)
+      for (const fault of findFaults(ledger)) faults.push(fault)
     } catch (error) {
       // The file may be damaged: what could be read counts.
       faults.push(`The rest cannot be read: ${messageOf(error)}`)
@@ -179,7 +186,7 @@ export function verifyAudit(core: Pick<LedgerCore, 'db' | 'chain' | 'rows' | 'se
   return faults
 }
 
-function* findFaults({ db, chain, rows, seals }: Parameters<typeof verifyAudit>[0]) {
+function* findFaults({ db, chain, rows, seals }: AuditedLedger) {
   // Indexes too, by which keys and payments are found.
   yield* db.engine.listFaults(db)
   /** What the chain says last of a row, by `kind id`. */

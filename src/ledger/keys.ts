@@ -7,9 +7,10 @@ import { standingAt } from '#src/domain/selling/subscription.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 
 import type { Accounts } from './accounts.ts'
+import type { AuditContext } from './actor.ts'
+import type { LedgerCore } from './core.ts'
 import {
   type ApiKey,
-  type AuditContext,
   isValidKey,
   type KeyDraft,
   type KeyMade,
@@ -20,7 +21,6 @@ import {
 } from './ledger.ts'
 import { change, createRows, exists } from './rows.ts'
 import { sealNames } from './seals.ts'
-import type { LedgerCore } from './sqlite-ledger.ts'
 
 const BY_CREATION = 'ORDER BY created_ms, seq'
 const IS_VALID = 'revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms >'

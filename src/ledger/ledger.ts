@@ -12,6 +12,7 @@ import type { Subscription } from '#src/domain/selling/subscription.ts'
 import type { Pack, Tier } from '#src/domain/selling/tier.ts'
 import type { MaybePromise } from '#src/platform/maybe-promise.ts'
 
+import type { AuditContext } from './actor.ts'
 import type { PaymentStore } from './payments.ts'
 import type { Row } from './rows.ts'
 
@@ -216,13 +217,6 @@ export type Ledger = Disposable & {
 
 /** Accounts after an id (exclusive), and since when (inclusive) one must have been idle. */
 export type IdleRange = { afterId: string; limit: number; idleSinceMs: number }
-
-export type AuditContext = { actor: Actor; nowMs: number }
-
-/** `operator` uses the command line or the operator's page; `system` is the server by itself. */
-export type Actor = 'operator' | 'system' | `account:${string}`
-
-export const byOperator = (nowMs: number): AuditContext => ({ actor: 'operator', nowMs })
 
 /** `id`: `acc_` and letters and digits. An account of the operator's making has no address. */
 export type Account = Row<typeof account>

@@ -8,7 +8,7 @@ import type {
 } from '#src/domain/selling/payment.ts'
 import type { Subscription } from '#src/domain/selling/subscription.ts'
 
-import type { AuditContext } from './ledger.ts'
+import type { AuditContext } from './actor.ts'
 
 /**
  * Offers and payments behind verbs, in the ledger's file and its transactions. Every change of a

@@ -3,10 +3,10 @@ import { sanctionsList } from '#db/ledger/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import { judge, type ScreeningGrounds } from '#src/domain/selling/screening.ts'
 
+import type { LedgerCore } from './core.ts'
 import { isStale, type Ledger, type SanctionsList } from './ledger.ts'
 import { change, exists } from './rows.ts'
 import { addressesDigest, sealNames } from './seals.ts'
-import type { LedgerCore } from './sqlite-ledger.ts'
 
 export function createScreenings({ db, atomically, chain, seals }: LedgerCore) {
   const sql = sqlOf(sanctionsList)

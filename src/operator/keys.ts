@@ -4,13 +4,8 @@ import { createApiKey, digestOf, hintOf, redactKeys } from '#src/domain/selling/
 import { standingAt } from '#src/domain/selling/subscription.ts'
 import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
 import { DAY_MS, formatTime } from '#src/domain/time.ts'
-import {
-  type Account,
-  type ApiKey,
-  byOperator,
-  isValidKey,
-  type Ledger,
-} from '#src/ledger/ledger.ts'
+import { byOperator } from '#src/ledger/actor.ts'
+import { type Account, type ApiKey, isValidKey, type Ledger } from '#src/ledger/ledger.ts'
 
 import { wrongState, wrongValue } from './values.ts'
 

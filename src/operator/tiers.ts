@@ -9,7 +9,8 @@ import {
   type Tier,
   tierRoutes,
 } from '#src/domain/selling/tier.ts'
-import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
+import { byOperator } from '#src/ledger/actor.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 
 import {
   given,

@@ -1,5 +1,6 @@
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
-import type { Actor, Ledger, SanctionsList } from '#src/ledger/ledger.ts'
+import type { Actor } from '#src/ledger/actor.ts'
+import type { Ledger, SanctionsList } from '#src/ledger/ledger.ts'
 
 import { listFault } from './list-format.ts'
 import { openListSource } from './list-source.ts'

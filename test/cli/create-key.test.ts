@@ -3,7 +3,8 @@ import { join } from 'node:path'
 
 import { digestOf, isWellFormedKey } from '#src/domain/selling/api-key.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
-import type { AuditContext, Ledger } from '#src/ledger/ledger.ts'
+import type { AuditContext } from '#src/ledger/actor.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { NOW_MS } from '../support/harness.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { digestOf } from '#src/domain/selling/api-key.ts'
-import type { AuditContext } from '#src/ledger/ledger.ts'
+import type { AuditContext } from '#src/ledger/actor.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { NOW_MS } from '../support/harness.ts'

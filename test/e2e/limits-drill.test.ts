@@ -9,7 +9,8 @@ import { join } from 'node:path'
 
 import { digestOf } from '#src/domain/selling/api-key.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
-import { byOperator, type Ledger } from '#src/ledger/ledger.ts'
+import { byOperator } from '#src/ledger/actor.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'

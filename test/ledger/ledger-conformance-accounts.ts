@@ -1,7 +1,8 @@
 /** The ledger's conformance suite on accounts. */
 import { describe, expect, test } from 'bun:test'
 
-import type { AuditContext, IdleRange, Ledger } from '#src/ledger/ledger.ts'
+import type { AuditContext } from '#src/ledger/actor.ts'
+import type { IdleRange, Ledger } from '#src/ledger/ledger.ts'
 
 import type { UseLedger } from './ledger-conformance.ts'
 import {

@@ -5,14 +5,8 @@
 import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
 import type { Subscription } from '#src/domain/selling/subscription.ts'
 import { defaultTiers, type Tier } from '#src/domain/selling/tier.ts'
-import type {
-  Actor,
-  ApiKey,
-  AuditContext,
-  KeyDraft,
-  Ledger,
-  UsageEntry,
-} from '#src/ledger/ledger.ts'
+import type { Actor, AuditContext } from '#src/ledger/actor.ts'
+import type { ApiKey, KeyDraft, Ledger, UsageEntry } from '#src/ledger/ledger.ts'
 import { createRandom } from '#src/platform/random.ts'
 
 export const NOW_MS = Date.UTC(2026, 10, 21)

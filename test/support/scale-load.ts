@@ -3,7 +3,7 @@
  * rotates and revokes keys. It keeps what was acknowledged, and what no client should see.
  */
 import { digestOf } from '#src/domain/selling/api-key.ts'
-import { byOperator } from '#src/ledger/ledger.ts'
+import { byOperator } from '#src/ledger/actor.ts'
 
 import { conditionIdOf } from '../history/books.ts'
 import { addCustomer, type Customer, type Payload, type QuoteAnswer } from './paid-server.ts'

@@ -12,9 +12,9 @@ import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
 import { assertSigned, type Wallets } from '#src/domain/selling/wallet.ts'
 import { type Clock, toIso, toIsoOrNull } from '#src/domain/time.ts'
 import { jsonAnswer, type Keep, type Outcome } from '#src/http/idempotency.ts'
+import type { AuditContext } from '#src/ledger/actor.ts'
 import {
   type ApiKey,
-  type AuditContext,
   isValidKey,
   type KeyMade,
   type KeySecret,

@@ -4,10 +4,10 @@ import { type Credit, mayAnswer, type PaidAnswer } from '#src/domain/selling/cre
 import type { Terms } from '#src/domain/selling/tier.ts'
 
 import { printTerms } from '../accounts.ts'
+import type { LedgerCore } from '../core.ts'
 import type { PaymentStore } from '../payments.ts'
 import { change, createRows } from '../rows.ts'
 import { SEAL_PRIME, sealNames } from '../seals.ts'
-import type { LedgerCore } from '../sqlite-ledger.ts'
 
 export function createCredits({ db, atomically, seals }: LedgerCore) {
   const credits = createRows(db, credit, {

@@ -14,9 +14,9 @@ import {
 import type { Terms } from '#src/domain/selling/tier.ts'
 
 import { type Accounts, printTerms } from '../accounts.ts'
+import type { LedgerCore } from '../core.ts'
 import type { OfferDraft, PaymentStore, ReservedOffer } from '../payments.ts'
 import { change, createRows, exists, type Row } from '../rows.ts'
-import type { LedgerCore } from '../sqlite-ledger.ts'
 
 export const printStates = (states: readonly PaymentState[]): string =>
   states.map((state) => `'${state}'`).join(', ')

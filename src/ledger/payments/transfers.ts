@@ -3,9 +3,9 @@ import { scannedBlock, unmatchedTransfer } from '#db/ledger/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { PaymentProof } from '#src/domain/selling/payment.ts'
 
+import type { LedgerCore } from '../core.ts'
 import type { PaymentStore, UnmatchedTransfer } from '../payments.ts'
 import { change, createRows, exists } from '../rows.ts'
-import type { LedgerCore } from '../sqlite-ledger.ts'
 
 export function createTransfers(
   { db, atomically, note }: LedgerCore,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { transact } from '#src/database/database.ts'
 import { openPostgres, postgresLedger } from '#src/extensions/postgres/database.ts'
 import { openHistory } from '#src/history/open.ts'
-import type { AuditContext } from '#src/ledger/ledger.ts'
+import type { AuditContext } from '#src/ledger/actor.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { conditionIdOf, someSnapshots } from '../../history/books.ts'

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { digestOf } from '#src/domain/selling/api-key.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import { openHistory } from '#src/history/open.ts'
-import { byOperator } from '#src/ledger/ledger.ts'
+import { byOperator } from '#src/ledger/actor.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { aSnapshot, conditionIdOf } from '../../history/books.ts'
