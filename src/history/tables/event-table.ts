@@ -11,8 +11,7 @@ import type { Clock } from '#src/domain/time.ts'
 
 import type { RevisionLog } from '../revisions.ts'
 import { type GapRow, listOf, sumOf } from './gap-table.ts'
-import type { LogMeta } from './meta-table.ts'
-import { verifyLog } from './revision-table.ts'
+import { type LogMeta, verifyLog } from './meta-table.ts'
 
 type EventRow = typeof marketEvent.$inferSelect
 type ById = { id: number }
@@ -75,8 +74,6 @@ export function createEventTable(db: Database, meta: LogMeta, clock: Clock) {
     verify: (): string[] => verifyLog(all.iterate(), 'market_event', meta),
   }
 }
-
-export type EventTable = ReturnType<typeof createEventTable>
 
 export type ChangeReads = Pick<RevisionLog, 'isNewSince' | 'isClosedSince' | 'gapsAt'>
 

@@ -6,8 +6,7 @@ import type { Database } from '#src/database/database.ts'
 import { type Evidence, noEvidence } from '#src/domain/evidence.ts'
 import type { Outcome } from '#src/domain/market.ts'
 
-import type { LogMeta } from './meta-table.ts'
-import { verifyLog } from './revision-table.ts'
+import { type LogMeta, verifyLog } from './meta-table.ts'
 
 type EvidenceRow = typeof evidence.$inferSelect
 

@@ -10,7 +10,6 @@ import { cutFrom } from '#src/domain/spans.ts'
 import { createCache } from '#src/platform/cache.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
-import type { EventTable } from './event-table.ts'
 import type { StoredMarket } from './market-table.ts'
 
 export type GapRow = Omit<typeof gap.$inferSelect, 'reason'> & { reason: GapReason }
@@ -73,7 +72,10 @@ function prepareGaps(db: Database) {
 }
 
 /** Reads and writes gaps; every change raises the market's `gap_revision` and is noted. */
-export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'>) {
+export function createGapTable(
+  db: Database,
+  noteGaps: (went: readonly GapRow[], came: readonly GapRow[]) => void,
+) {
   const { list, derived, last, longest, insert, remove, endless, revise } = prepareGaps(db)
 
   const lasts = createCache<string, { gapRevision: number; gap: OwnGap | undefined }>(OWNERS_MAX)
@@ -87,7 +89,7 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
     const added = without(now, known).flatMap((each) => insert.all({ ...owner, ...each }))
     if (removed.length + added.length > 0) {
       revise.run({ sum: sumOf(added) - sumOf(removed), marketId: owner.marketId })
-      events.noteGaps(removed, added)
+      noteGaps(removed, added)
     }
     return { went: removed, came: added }
   }
@@ -99,7 +101,7 @@ export function createGapTable(db: Database, events: Pick<EventTable, 'noteGaps'
       .flatMap(({ outcome, ...each }) => insert.all({ ...recordedOf(marketId, outcome), ...each }))
     if (added.length > 0) {
       revise.run({ sum: sumOf(added), marketId })
-      events.noteGaps([], added)
+      noteGaps([], added)
     }
     return added.length
   }

@@ -15,8 +15,7 @@ import {
 import { DAY_MS, toIso, toIsoDay } from '#src/domain/time.ts'
 
 import type { ManifestHead, ManifestStore, StoredManifest } from '../revisions.ts'
-import type { LogMeta } from './meta-table.ts'
-import { verifyLog } from './revision-table.ts'
+import { type LogMeta, verifyLog } from './meta-table.ts'
 
 type Row = typeof manifest.$inferSelect
 

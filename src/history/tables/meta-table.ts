@@ -15,8 +15,6 @@ import {
 } from '#src/database/database.ts'
 import { type Packing, packingOf } from '#src/database/packing.ts'
 
-import type { Totals } from '../history.ts'
-
 /** Of an unfinished copy: the cursor key of what is copied (extensions/postgres/copy-history.ts). */
 export const COPYING = 'copying'
 const CURSOR_KEY = 'cursor_key'
@@ -47,7 +45,7 @@ export function createMetaTable(db: Database) {
   )
   const putBatch = db.prepare<unknown, [BatchRow]>(sql.insert())
   const batches = db.prepare<BatchRow, []>(`SELECT ${sql.columns()} FROM batch`)
-  const totals = db.prepare<Pick<Totals, 'markets' | 'snapshots'>, []>(
+  const totals = db.prepare<{ markets: number; snapshots: number }, []>(
     `SELECT count(*) AS markets,
        CAST(coalesce(sum(up_count + down_count), 0) AS BIGINT) AS snapshots FROM market`,
   )
@@ -96,7 +94,7 @@ export function createMetaTable(db: Database) {
     ...createIds(meta),
     ...createDue(meta),
 
-    totals: (): Totals => ({
+    totals: () => ({
       ...(totals.get() ?? { markets: 0, snapshots: 0 }),
       bytes: db.engine.fileBytesOf(db),
     }),
@@ -164,6 +162,21 @@ export function createLogMeta(db: Database) {
 }
 
 export type LogMeta = ReturnType<typeof createLogMeta>
+
+/** Of a table whose sum is kept. */
+export function verifyLog(
+  rows: Iterable<Record<string, unknown> & { checksum: number }>,
+  table: Parameters<LogMeta['sumOf']>[0],
+  meta: LogMeta,
+): string[] {
+  let sum = 0
+  let isSound = true
+  for (const row of rows) {
+    sum = (sum + row.checksum) % SUM_END
+    isSound &&= row.checksum === checksumOf(row)
+  }
+  return isSound && sum === meta.sumOf(table) ? [] : [`${table} table: it is not as it was written`]
+}
 
 function createIds(meta: ReturnType<typeof createMeta>) {
   const nextId = (): number => Number(meta.get('next_id') ?? 1)

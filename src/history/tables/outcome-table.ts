@@ -6,8 +6,7 @@ import type { Database } from '#src/database/database.ts'
 import { outcomes } from '#src/domain/market.ts'
 import { joinOutcomes, type MarketWindow, type WindowOutcome } from '#src/domain/window-outcome.ts'
 
-import type { LogMeta } from './meta-table.ts'
-import { verifyLog } from './revision-table.ts'
+import { type LogMeta, verifyLog } from './meta-table.ts'
 
 type Texts = Pick<WindowOutcome, 'coin' | 'timeframe' | 'source' | 'winner'>
 type OutcomeRow = Omit<typeof windowOutcome.$inferSelect, keyof Texts> & Texts

@@ -1,6 +1,6 @@
 /** Rows of the revision and moment tables: what changed, and what was known when. */
 import { moment, revision, spotMoment, tradeMoment } from '#db/history/schema.ts'
-import { assertSealed, checksumOf, SUM_END } from '#src/database/checksum.ts'
+import { assertSealed, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
 import type { Coin, Market } from '#src/domain/market.ts'
@@ -9,7 +9,7 @@ import type { Clock } from '#src/domain/time.ts'
 
 import type { RevisionLog } from '../revisions.ts'
 import type { ChangeReads } from './event-table.ts'
-import type { LogMeta, MomentLog } from './meta-table.ts'
+import { type LogMeta, type MomentLog, verifyLog } from './meta-table.ts'
 
 type Texts = Pick<Revision, 'coin' | 'timeframe' | 'why'>
 type RevisionRow = Omit<typeof revision.$inferSelect, keyof Texts> & Texts
@@ -160,21 +160,6 @@ function createFirstId(db: Database, log: MomentLog): (second: number) => number
     assertSealed(noted, `${log} ${noted.second}`)
     return noted.nextId
   }
-}
-
-/** Of a table whose sum is kept. */
-export function verifyLog(
-  rows: Iterable<Record<string, unknown> & { checksum: number }>,
-  table: Parameters<LogMeta['sumOf']>[0],
-  meta: LogMeta,
-): string[] {
-  let sum = 0
-  let isSound = true
-  for (const row of rows) {
-    sum = (sum + row.checksum) % SUM_END
-    isSound &&= row.checksum === checksumOf(row)
-  }
-  return isSound && sum === meta.sumOf(table) ? [] : [`${table} table: it is not as it was written`]
 }
 
 const nameOf = ({ id }: Pick<RevisionRow, 'id'>): string => `revision ${id}`

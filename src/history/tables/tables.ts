@@ -82,7 +82,7 @@ export function createTables(
     windowOutcomes,
     markets: createMarketTable(db, meta, windowOutcomes),
     tails: createTailTable(db),
-    gaps: createGapTable(db, events),
+    gaps: createGapTable(db, events.noteGaps),
     evidence: createEvidenceTable(db, logMeta),
     trades: createTradeTable(db, moments.trades),
     spot: createSpotTable(db, meta, moments.spot),
