@@ -16,7 +16,8 @@ import type { Clock } from '#src/domain/time.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { AppendResult, MarketHistory } from '#src/history/history.ts'
 import { isFault } from '#src/platform/fault.ts'
-import type { KnownFacts, MarketRecord } from '#src/venue/venue.ts'
+import type { KnownFacts } from '#src/venue/catalogue.ts'
+import type { MarketRecord } from '#src/venue/venue.ts'
 
 /** A line of a file or an entry of a document, from 1; without either it is the file itself. */
 export type ImportPlace = { file: string; line?: number; entry?: number }

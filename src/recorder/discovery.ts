@@ -13,9 +13,9 @@ import {
 } from '#src/domain/market.ts'
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { type Catalogue, isUsable } from '#src/venue/catalogue.ts'
+import { type Catalogue, isUsable, type MarketWindow } from '#src/venue/catalogue.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
-import type { MarketWindow, Venue } from '#src/venue/venue.ts'
+import type { Venue } from '#src/venue/venue.ts'
 
 import { createClosing, listMissed, listTails, LOOK_BACK_MS } from './downtime.ts'
 import { createFacts } from './facts.ts'

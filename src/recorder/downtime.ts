@@ -11,7 +11,8 @@ import {
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { messageOf } from '#src/platform/message.ts'
-import type { MarketWindow, Venue } from '#src/venue/venue.ts'
+import type { MarketWindow } from '#src/venue/catalogue.ts'
+import type { Venue } from '#src/venue/venue.ts'
 
 import type { Reporter } from './ports.ts'
 import { isOfOneMarket } from './sink.ts'

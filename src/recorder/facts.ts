@@ -1,6 +1,6 @@
 import type { MarketHistory } from '#src/history/history.ts'
 import { sentenceOf } from '#src/platform/message.ts'
-import type { KnownFacts } from '#src/venue/venue.ts'
+import type { KnownFacts } from '#src/venue/catalogue.ts'
 
 import type { Reporter } from './ports.ts'
 import { isOfOneMarket } from './sink.ts'

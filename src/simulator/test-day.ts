@@ -20,7 +20,7 @@ import type { SpotTick } from '#src/domain/spot.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { createRandom } from '#src/platform/random.ts'
-import type { MarketWindow } from '#src/venue/venue.ts'
+import type { MarketWindow } from '#src/venue/catalogue.ts'
 
 import { firstPriceOf, printPrice } from './coin-price.ts'
 import { advanceMarket, createMarket, toCoinPrice, toFinalCoinPrice } from './market.ts'

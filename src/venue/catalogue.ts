@@ -1,8 +1,18 @@
 /** A venue's catalogue: which markets it has, and what became of them. */
 
+import type { Coin, MarketFacts, Timeframe } from '#src/domain/market.ts'
 import { Fault } from '#src/platform/fault.ts'
 
-import type { KnownFacts, MarketWindow } from './venue.ts'
+/** `endMs` is exclusive. */
+export type MarketWindow = {
+  coin: Coin
+  timeframe: Timeframe
+  startMs: number
+  endMs: number
+}
+
+/** Facts of a market, of which the importer says whether it is recorded or simulated. */
+export type KnownFacts = Omit<MarketFacts, 'source'>
 
 /** URLs have no slash at their end. */
 export type CataloguePorts = {

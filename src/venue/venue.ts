@@ -1,9 +1,9 @@
 import type { Millionths } from '#src/domain/decimal.ts'
-import type { Coin, MarketFacts, SettlementRule, Source, Timeframe } from '#src/domain/market.ts'
+import type { SettlementRule, Source, Timeframe } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { Trade } from '#src/domain/trade.ts'
 
-import type { Catalogue, CataloguePorts } from './catalogue.ts'
+import type { Catalogue, CataloguePorts, KnownFacts, MarketWindow } from './catalogue.ts'
 import type { PricePage, SpotFeed, VenueFeed } from './feed.ts'
 import type { JsonObject, Reading } from './json-fields.ts'
 
@@ -43,14 +43,6 @@ export type Venue = {
   pricePage: PricePage
 }
 
-/** `endMs` is exclusive. */
-export type MarketWindow = {
-  coin: Coin
-  timeframe: Timeframe
-  startMs: number
-  endMs: number
-}
-
 /** The members of an object decide its kind. Members that no kind names are ignored. */
 export type RecordKind = {
   /** With its article: `a token`. */
@@ -62,9 +54,6 @@ export type RecordKind = {
   /** Throws a `record` fault for an object that is not sound. */
   read(value: JsonObject, reading: Reading): MarketRecord[]
 }
-
-/** Facts of a market, of which the importer says whether it is recorded or simulated. */
-export type KnownFacts = Omit<MarketFacts, 'source'>
 
 /** `conditionId` is there if the object names it. */
 export type LeftOut = { kind: 'left_out'; reason: string; conditionId?: string | undefined }

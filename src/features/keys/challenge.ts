@@ -6,15 +6,30 @@
 import { AppError } from '#src/domain/errors.ts'
 import { excerpt } from '#src/domain/selling/excerpt.ts'
 import { createNonces, NO_NONCE } from '#src/domain/selling/nonce.ts'
-import { createSignIn, type SignIn } from '#src/domain/selling/wallet.ts'
-import { toIso } from '#src/domain/time.ts'
-
-import type { KeyOptions } from './service.ts'
+import { createSignIn, type SignIn, type Wallets } from '#src/domain/selling/wallet.ts'
+import { type Clock, toIso } from '#src/domain/time.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 
 const LIFE_MS = 5 * 60_000
 const STATEMENT = 'Sign in to Bookfeed to get an API key. This costs nothing and moves no funds.'
 
-export function createChallenges({ ledger, clock, randomBytes, wallets, origin }: KeyOptions) {
+export type ChallengeOptions = {
+  ledger: Pick<Ledger, 'challengeKey'>
+  /** Never steps back, or a message that was answered and forgotten would be valid again. */
+  clock: Clock
+  randomBytes: (length: number) => Uint8Array
+  wallets: Wallets
+  /** Of this server, as its users see it. */
+  origin: () => string
+}
+
+export function createChallenges({
+  ledger,
+  clock,
+  randomBytes,
+  wallets,
+  origin,
+}: ChallengeOptions) {
   const nonces = createNonces({ key: ledger.challengeKey, randomBytes })
 
   const messageFor = (address: string, nonce: string): SignIn =>

@@ -9,8 +9,8 @@ import { createApiKey, digestOf, hintOf, holdsKey } from '#src/domain/selling/ap
 import { blockedError, type Caller, unauthenticatedError } from '#src/domain/selling/caller.ts'
 import { excerpt } from '#src/domain/selling/excerpt.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
-import { assertSigned, type Wallets } from '#src/domain/selling/wallet.ts'
-import { type Clock, toIso, toIsoOrNull } from '#src/domain/time.ts'
+import { assertSigned } from '#src/domain/selling/wallet.ts'
+import { toIso, toIsoOrNull } from '#src/domain/time.ts'
 import { jsonAnswer, type Keep, type Outcome } from '#src/http/idempotency.ts'
 import type { AuditContext } from '#src/ledger/actor.ts'
 import {
@@ -23,17 +23,12 @@ import {
   type Replayed,
 } from '#src/ledger/ledger.ts'
 
-import { createChallenges } from './challenge.ts'
+import { type ChallengeOptions, createChallenges } from './challenge.ts'
 import type { KeyBody, KeyList, NewKey, RotateBody, SignupBody } from './schema.ts'
 
-export type KeyOptions = {
+export type KeyOptions = ChallengeOptions & {
   ledger: Ledger
-  /** Never steps back, or a message that was answered and forgotten would be valid again. */
-  clock: Clock
-  randomBytes: (length: number) => Uint8Array
   createId: () => string
-  wallets: Wallets
-  origin: () => string
   screen: Screen
   signup: () => SignupState
   keysPerAccountMax: number

@@ -21,19 +21,10 @@ import {
 } from './messages.ts'
 import { createSendQueue, type Outlet } from './send-queue.ts'
 import { SLOW_MS } from './subscriber.ts'
-import type { Subscription } from './subscription.ts'
+import type { Player, Subscription } from './subscription.ts'
 
 /** An operation on a replay that waits is noticed after so long. */
 const REST_MS_MAX = 25
-
-/** What can be done with a replay; each says how it goes on. */
-export type Player = {
-  pause(): void
-  resume(): void
-  /** To a moment, Unix milliseconds. */
-  seek(timeMs: number): void
-  setSpeed(speed: number): void
-}
 
 type ReplayOptions = {
   id: string

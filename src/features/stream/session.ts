@@ -11,10 +11,9 @@ import type { Paced } from '#src/live/runner.ts'
 
 import { createHolder, type HolderPorts } from './holder.ts'
 import { idOf, readOperation } from './operation.ts'
-import type { Player } from './player.ts'
 import { type Channel, closeCodes, type CloseReason, type Op, type Operations } from './schema.ts'
 import type { Outlet } from './send-queue.ts'
-import type { Subscription } from './subscription.ts'
+import type { Player, Subscription } from './subscription.ts'
 
 const HEARTBEAT_MS = 30_000
 /** Subscriptions for each connection that a tier includes. */

@@ -4,8 +4,16 @@ import type { Coin, Market, Timeframe } from '#src/domain/market.ts'
 import type { MarketChange, MarketWatch } from '#src/live/market-watch.ts'
 
 import { emptyMessage, marketMessage, type Message } from './messages.ts'
-import type { Player } from './player.ts'
 import type { StreamSubscriber } from './subscriber.ts'
+
+/** What can be done with a replay; each says how it goes on. */
+export type Player = {
+  pause(): void
+  resume(): void
+  /** To a moment, Unix milliseconds. */
+  seek(timeMs: number): void
+  setSpeed(speed: number): void
+}
 
 export type Subscription = {
   /** The connection takes more again. */

@@ -5,7 +5,6 @@ import {
   type Beside,
   compareLevels,
   comparePositions,
-  type Position,
   type Snapshot,
   type StoredSnapshot,
 } from '#src/domain/snapshot.ts'
@@ -22,7 +21,7 @@ import {
   type StoredMarket,
 } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
-import type { Coverage } from './coverage.ts'
+import type { Coverage, GoneRow } from './coverage.ts'
 import type { Runs } from './runs.ts'
 
 type Group = { market: StoredMarket; change: MarketChange }
@@ -136,7 +135,6 @@ function listUnnamed({ made }: MarketChange) {
 
 /** A snapshot and its place in the batch. */
 type Arrival = { snapshot: Snapshot; index: number }
-export type GoneRow = Position & Pick<Snapshot, 'outcome' | 'isVerified'>
 /** A row to put in: under its id, or under one that nothing has. */
 type MadeRow = { snapshot: Snapshot; index: number; id: number | undefined }
 /** What a batch changes of a market, `made` by time and in order within a millisecond. */

@@ -4,14 +4,16 @@
  */
 import { ENDLESS_MS, type GapReason, silenceMs, type Span } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
-import type { StoredSnapshot } from '#src/domain/snapshot.ts'
+import type { Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
 
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import type { ReadBeside } from '../tables/chunk-table.ts'
 import { type GapOwner, type GapTable, ownerOf, type OwnGap } from '../tables/gap-table.ts'
 import type { StoredMarket } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
-import type { GoneRow } from './append.ts'
+
+/** A row that is removed. */
+export type GoneRow = Position & Pick<Snapshot, 'outcome' | 'isVerified'>
 
 /** Takes times, ascending; measures the pauses between them. */
 class TimeTally {

@@ -5,9 +5,15 @@ import { Fault } from '#src/platform/fault.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { catalogueFault } from '#src/venue/catalogue.ts'
 
-import { type Catalogue, type CataloguePorts, isUsable, type UnusableMarket } from '../catalogue.ts'
+import {
+  type Catalogue,
+  type CataloguePorts,
+  isUsable,
+  type KnownFacts,
+  type MarketWindow,
+  type UnusableMarket,
+} from '../catalogue.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'
-import type { KnownFacts, MarketWindow } from '../venue.ts'
 import { pricePath } from './price-page.ts'
 import { readEvent, recordKinds } from './records.ts'
 import { slugOf } from './slug.ts'

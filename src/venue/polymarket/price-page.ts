@@ -4,9 +4,9 @@ import { isCoin, type Timeframe, timeframeMs } from '#src/domain/market.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
 import { isRecord } from '#src/platform/record.ts'
 
+import type { MarketWindow } from '../catalogue.ts'
 import type { PricePage } from '../feed.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'
-import type { MarketWindow } from '../venue.ts'
 
 /** What the page calls lengths of windows. */
 const variants: Readonly<Record<Timeframe, string>> = {

@@ -18,6 +18,7 @@ import { timeFault, toIso } from '#src/domain/time.ts'
 import { toTransactionHash } from '#src/domain/trade.ts'
 import { isRecord } from '#src/platform/record.ts'
 
+import type { KnownFacts } from '../catalogue.ts'
 import {
   fitsKind,
   type JsonObject,
@@ -37,7 +38,7 @@ import {
   toOutcome,
   tryTimeMs,
 } from '../json-fields.ts'
-import type { KnownFacts, LeftOut, MarketRecord, RecordKind } from '../venue.ts'
+import type { LeftOut, MarketRecord, RecordKind } from '../venue.ts'
 import { readSettlementRule } from './settlement.ts'
 import { readSlug, type SlugReading } from './slug.ts'
 

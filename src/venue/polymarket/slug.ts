@@ -12,7 +12,7 @@ import {
 import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
 import { DAY_MS, MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/domain/time.ts'
 
-import type { MarketWindow } from '../venue.ts'
+import type { MarketWindow } from '../catalogue.ts'
 import { clockTime, easternHour, easternMoments, type WallHour } from './eastern-time.ts'
 
 /** What `btc-updown-5m-1776081600` or `bitcoin-up-or-down-on-may-17` says. */

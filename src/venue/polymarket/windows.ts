@@ -2,7 +2,7 @@
 
 import { coinTable, type Timeframe, timeframeMs, timeframeTable } from '#src/domain/market.ts'
 
-import type { MarketWindow } from '../venue.ts'
+import type { MarketWindow } from '../catalogue.ts'
 import { easternDate, easternHour } from './eastern-time.ts'
 import { slugOf } from './slug.ts'
 
