@@ -3,8 +3,8 @@
 import type { SettlementRule, Timeframe } from '#src/domain/market.ts'
 import { isRecord } from '#src/platform/record.ts'
 
+import type { MarketWindow } from '../catalogue.ts'
 import type { JsonObject } from '../json-fields.ts'
-import type { MarketWindow } from '../venue.ts'
 
 /** Chainlink's averages of 60 and 30 seconds; the venue is not known to use others. */
 const averages: Readonly<Record<number, SettlementRule>> = { 60: 'twap60', 30: 'twap30' }
