@@ -8,6 +8,7 @@ import { guidePlugin } from './guide-plugin.ts'
 import { moduleOf, type PageModule, pagePaths } from './paths.ts'
 
 const ENTRY = new URL('main.tsx', import.meta.url).pathname
+const PICTURE = Bun.file(new URL('card.png', import.meta.url))
 const TYPES = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' }
 
 export async function buildWebFiles(): Promise<WebFiles> {
@@ -36,9 +37,14 @@ export async function buildWebFiles(): Promise<WebFiles> {
       assets.set(name, { text, contentType: TYPES.css })
     }
   }
+  const picture = await PICTURE.bytes()
   const chunksOf = createChunkFinder(metafile, script)
   return {
     assets,
+    picture: {
+      name: `card-${Bun.hash(picture).toString(36)}.png`,
+      base64: picture.toBase64(),
+    },
     script,
     style,
     chunks: Object.fromEntries(pagePaths.map(moduleOf).map((module) => [module, chunksOf(module)])),

@@ -8,6 +8,8 @@ export const ASSETS_PATH = '/assets'
 export type WebFiles = {
   /** By name, without a folder. */
   assets: ReadonlyMap<string, { text: string; contentType: string }>
+  /** What cards of links show, a PNG in base64. */
+  picture: { name: string; base64: string }
   /** What every page starts with. */
   script: string
   style: string
@@ -24,10 +26,19 @@ export const inlineScript =
 /** What a page is called, and what a link to it shows elsewhere. */
 export type Card = { name: string; description: string }
 
+/** Of `web/card.png`; the size is that of cards everywhere. */
+const picture = {
+  width: 1200,
+  height: 630,
+  alt: 'Bookfeed: order books of prediction markets, recorded at full depth',
+}
+
 type Shown = {
   /** Without one it is that of no page. */
   module: PageModule | undefined
   card: Card
+  /** The one address of the page, for cards; undefined where the server does not know its own. */
+  url: string | undefined
   facts: object
   extra?: string | undefined
 }
@@ -60,8 +71,8 @@ export function cardOfMarket(market: PublicMarket): Card {
 }
 
 export const toHtml = (
-  { script, style, chunks }: WebFiles,
-  { module, card: { name, description }, facts, extra = '' }: Shown,
+  files: WebFiles,
+  { module, card: { name, description }, url, facts, extra = '' }: Shown,
 ) => `<!doctype html>
 <html lang="en">
 <head>
@@ -73,12 +84,12 @@ export const toHtml = (
   <meta property="og:type" content="website">
   <meta property="og:title" content="${Bun.escapeHTML(name)}">
   <meta property="og:description" content="${Bun.escapeHTML(description)}">
-  <meta name="twitter:card" content="summary">
+${url === undefined ? '  <meta name="twitter:card" content="summary">' : toAddresses(files, url)}
   <meta name="color-scheme" content="light dark">
   <link rel="icon" href="data:,">
   <script>${inlineScript}</script>
-  <link rel="stylesheet" href="${ASSETS_PATH}/${style}">
-  <script type="module" src="${ASSETS_PATH}/${script}"></script>${((module && chunks[module]) ?? []).map(toPreload).join('')}${extra}
+  <link rel="stylesheet" href="${ASSETS_PATH}/${files.style}">
+  <script type="module" src="${ASSETS_PATH}/${files.script}"></script>${((module && files.chunks[module]) ?? []).map(toPreload).join('')}${extra}
 </head>
 <body>
   <div id="app"></div>
@@ -87,6 +98,17 @@ export const toHtml = (
 </body>
 </html>
 `
+
+/** What of a card needs whole addresses: those of the page and of the picture. */
+const toAddresses = (files: WebFiles, url: string): string => {
+  const image = new URL(`${ASSETS_PATH}/${files.picture.name}`, url).href
+  return `  <meta property="og:url" content="${Bun.escapeHTML(url)}">
+  <meta property="og:image" content="${Bun.escapeHTML(image)}">
+  <meta property="og:image:width" content="${picture.width}">
+  <meta property="og:image:height" content="${picture.height}">
+  <meta property="og:image:alt" content="${picture.alt}">
+  <meta name="twitter:card" content="summary_large_image">`
+}
 
 const toPreload = (name: string): string =>
   `\n  <link rel="modulepreload" href="${ASSETS_PATH}/${name}">`

@@ -247,6 +247,7 @@ export function createApp(options: AppDeps) {
         extensions.flatMap((extension) => extension.findExamples?.(services) ?? []),
       ),
     findMarket: (name) => ifSound(() => core.findMarket(name)),
+    publicUrl: config.publicUrl,
     clock,
     facts: (request) => ({
       coins: Object.fromEntries(coins.map((coin) => [coin, coinTable[coin].name])),

@@ -12,7 +12,7 @@ import { homeVenue } from '#src/venue/venues.ts'
 
 import { OPENAPI_PATH } from './page-routes.ts'
 
-export type PagesOptions = Pick<PageDeps, 'facts' | 'findMarket' | 'clock'> & {
+export type PagesOptions = Pick<PageDeps, 'facts' | 'findMarket' | 'publicUrl' | 'clock'> & {
   version: string
   findExamples: () => HeldExamples
 }
@@ -20,7 +20,7 @@ export type PagesOptions = Pick<PageDeps, 'facts' | 'findMarket' | 'clock'> & {
 export type Pages = ReturnType<typeof createPages>
 
 export function createPages(
-  { version, findExamples, facts, findMarket, clock }: PagesOptions,
+  { version, findExamples, facts, findMarket, publicUrl, clock }: PagesOptions,
   api: AnyElysia,
 ) {
   const components = createComponents()
@@ -42,6 +42,7 @@ export function createPages(
       dashboardPages({
         facts,
         findMarket,
+        publicUrl,
         venue: homeVenue,
         clock,
         extras: { '/swagger': swaggerHead },

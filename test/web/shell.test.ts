@@ -16,6 +16,7 @@ import {
   lookAtAll,
   soon,
 } from '../support/browser.ts'
+import { readConfig } from '../support/config.ts'
 import { createHarness } from '../support/harness.ts'
 import { conditionIdOf, createMarketHistory } from '../support/market-history.ts'
 
@@ -169,6 +170,49 @@ describe('the files of the dashboard', () => {
     expect((await headOf(`/markets/eth/${both.conditionId}`)).title).toBe(
       'Ethereum market · Bookfeed',
     )
+  })
+
+  test('behavior: a card has the one address of its page, and a picture, if the server knows its own', async () => {
+    const { history, both } = createMarketHistory()
+    const slug = history.findMarket(both.conditionId)?.slug
+    const config = readConfig({ BOOKFEED_PUBLIC_URL: 'https://books.example.com' })
+    const own = createHarness({ history, config })
+    const cardOf = async (path: string) => {
+      const text = await (
+        await own.sendAs(undefined, path, { headers: { accept: 'text/html' } })
+      ).text()
+      const tags = text.matchAll(
+        /<meta (?:property|name)="((?:og|twitter):[\w:]+)" content="([^"]*)">/g,
+      )
+      return Object.fromEntries([...tags].map(([, name, content]) => [name, content]))
+    }
+    const market = `https://books.example.com/markets/btc/${both.conditionId}`
+    for (const [path, url] of [
+      ['/', 'https://books.example.com/'],
+      ['/coverage/ETH?until=2026-01-01', 'https://books.example.com/coverage/eth'],
+      ['/docs/live', 'https://books.example.com/docs/live'],
+      [`/markets/btc/${both.conditionId}?at=1`, market],
+      [`/markets/BTC/${slug}`, market],
+      ['/nothing', undefined],
+    ] as const)
+      expect([path, (await cardOf(path))['og:url']]).toEqual([path, url])
+    const card = await cardOf('/')
+    expect(card['twitter:card']).toBe('summary_large_image')
+    const image = new URL(card['og:image'] ?? '')
+    expect(image.origin).toBe('https://books.example.com')
+    const picture = await own.sendAs(undefined, image.pathname)
+    expect(picture.headers.get('content-type')).toBe('image/png')
+    expect(picture.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
+    const bytes = Buffer.from(await picture.bytes())
+    expect(bytes.length).toBeWithin(1_000, 60_001)
+    // The header of a PNG has its size.
+    expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)].map(String)).toEqual([
+      card['og:image:width'] ?? '',
+      card['og:image:height'] ?? '',
+    ])
+    const unknown = await (await get('/', { 'accept-encoding': 'identity' })).text()
+    expect(unknown).not.toMatch(/og:(url|image)/)
+    expect(unknown).toContain('<meta name="twitter:card" content="summary">')
   })
 
   test('behavior: files are compressed, kept for ever, and 120 kB in all', async () => {

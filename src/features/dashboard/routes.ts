@@ -47,6 +47,8 @@ export type PageDeps = {
   facts: (request: Request) => object
   /** The market that a path names, for the head of its document. */
   findMarket: (name: string) => Market | undefined
+  /** Where callers reach the server; empty if the operator did not say. */
+  publicUrl: string
   /** What the venue is called, and where its page of a market is, without `https:` and before the slug. */
   venue: { name: string; marketPage: string }
   clock: Clock
@@ -59,11 +61,13 @@ export function dashboardPages({
   build = buildWebFiles,
   facts,
   findMarket,
+  publicUrl,
   venue,
   clock,
   extras,
 }: PageDeps): AnyElysia {
   let made: Promise<{ files: WebFiles; assets: Map<string, Answer> }> | undefined
+  const toUrl = (path: string) => (publicUrl === '' ? undefined : `${publicUrl}${path}`)
   const load = () => (made ??= build().then((files) => ({ files, assets: toAnswers(files) })))
   const app = new Elysia({ name: 'dashboard', detail: { hide: true } })
   const factsFor = (request: Request) => ({
@@ -74,7 +78,8 @@ export function dashboardPages({
     app.get(path, async ({ request, params }) => {
       const { files } = await load()
       // A path without parameters has none.
-      const { coin, market: name }: Readonly<Record<string, string>> = params ?? {}
+      const parts: Readonly<Record<string, string>> = params ?? {}
+      const { coin, market: name } = parts
       const module = moduleOf(path)
       const market = name === undefined ? undefined : findMarket(name)
       const isOfCoin = market !== undefined && market.coin === coin?.toLowerCase()
@@ -83,6 +88,10 @@ export function dashboardPages({
         card: isOfCoin
           ? cardOfMarket(describePublic(market, clock()))
           : cardOfPage(module, coinNameOf(coin)),
+        // A market has one address, also if its slug is in this one.
+        url: toUrl(
+          isOfCoin ? `/markets/${market.coin}/${market.conditionId}` : fillPath(path, parts),
+        ),
         facts: factsFor(request),
         extra: extras[path],
       })
@@ -90,7 +99,9 @@ export function dashboardPages({
     })
   }
   app.get(`${ASSETS_PATH}/:name`, async ({ request, params: { name } }) => {
-    const asset = (await load()).assets.get(name)
+    const { files, assets } = await load()
+    if (name === files.picture.name) return answerPicture(files.picture)
+    const asset = assets.get(name)
     if (asset === undefined) throw new AppError('not_found', 'No such file. Load the page again.')
     return asset(request)
   })
@@ -101,6 +112,7 @@ export function dashboardPages({
     const html = toHtml(files, {
       module: undefined,
       card: cardOfPage(undefined, undefined),
+      url: undefined,
       facts: factsFor(request),
     })
     const { body, headers } = answerPage(request, files, html)
@@ -119,6 +131,13 @@ const describePublic = (market: Market, nowMs: number): PublicMarket => ({
   windowEnd: toIsoOrNull(market.windowEndMs),
 })
 
+/** The path of a page without its query, with the coin in small letters. */
+const fillPath = (pattern: string, parts: Readonly<Record<string, string>>): string =>
+  pattern.replace(/:(\w+)/g, (_, name: string) => {
+    const part = parts[name] ?? ''
+    return encodeURIComponent(name === 'coin' ? part.toLowerCase() : part)
+  })
+
 function coinNameOf(symbol = ''): string | undefined {
   const coin = symbol.toLowerCase()
   return isCoin(coin) ? coinTable[coin].name : undefined
@@ -131,6 +150,11 @@ function answerPage(request: Request, files: WebFiles, text: string): Response {
   for (const [name, value] of Object.entries(guards)) response.headers.set(name, value)
   return response
 }
+
+const answerPicture = ({ base64 }: WebFiles['picture']): Response =>
+  new Response(Uint8Array.fromBase64(base64), {
+    headers: { 'Content-Type': 'image/png', 'Cache-Control': FOREVER },
+  })
 
 const toAnswers = ({ assets }: WebFiles): Map<string, Answer> =>
   new Map(
