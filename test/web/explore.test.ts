@@ -206,13 +206,18 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
       // The last of them.
       const last = market === open ? '.tag.live:has-text("Live")' : '.ladder .ladder-bid'
       await page.waitForSelector(last)
-      if (market !== open) await page.waitForLoadState('networkidle')
+      if (market !== open) {
+        // The windows beside it are looked for when the page is at rest.
+        await page.waitForSelector('a[aria-label="Next window"][href*="/0x"]')
+        await page.waitForLoadState('networkidle')
+      }
       const [own, ...others] = asked.filter((path) => path.startsWith('/v1/'))
       // What it is itself is asked again while its winner is not known.
       return [own, ...others.filter((path) => path !== own)]
     }
-    // One of them because it has gaps, and one for the price of the coin at the moment shown.
-    expect(await first(both)).toHaveLength(7)
+    // One of them because it has gaps, one for the price of the coin at the moment shown, and two for
+    // the windows beside it.
+    expect(await first(both)).toHaveLength(9)
     // With one for its gaps, and the stream of what comes; what is asked again by then is one. It is
     // simulated, so its books are read from the sample, beside the allowance of the key.
     expect(new Set(await first(open, addKey(harness.ledger, undefined))).size).toBeWithin(4, 10)

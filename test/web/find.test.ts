@@ -258,20 +258,44 @@ describe.skipIf(chromiumPath === undefined)('the head of a market, in a browser'
     const page = await browser.open(`${pageOf(both.conditionId)}?outcome=down&at=${startMs}`, {
       prepare,
     })
-    await page.click('button[aria-label="Previous window"]')
+    await page.click('a[aria-label="Previous window"]')
     await page.waitForSelector('.market-tools >> text=There is no earlier window with books.')
-    await page.click('button[aria-label="Next window"]')
+    // Once the page is at rest, its address is known, and a middle click opens a tab.
+    const next = page.locator('a[aria-label="Next window"][href*="/0x"]')
+    expect(await next.getAttribute('href')).toBe(`${pageOf(open.conditionId)}?outcome=down`)
+    const opened = page.context().waitForEvent('page')
+    await next.click({ button: 'middle' })
+    const tab = await opened
+    await soon(async () => expect(tab.url()).toEndWith(`${pageOf(open.conditionId)}?outcome=down`))
+    await tab.close()
+    await next.click()
     await page.waitForURL(`**${pageOf(open.conditionId)}?outcome=down`)
-    // Its button is pressed again without looking for it.
-    await page.waitForSelector('button[aria-label="Next window"]:focus')
+    // It is followed again without looking for it.
+    await page.waitForSelector('a[aria-label="Next window"]:focus')
     await page.keyboard.press('Enter')
     await page.waitForSelector('.market-tools >> text=There is no later window with books.')
     expect(page.faults).toEqual([])
   })
 
+  test('behavior: a window beside is found by the keyboard before its address is known', async () => {
+    const page = await browser.open(pageOf(both.conditionId), {
+      async prepare(tab) {
+        await prepare(tab)
+        await tab.clock.install()
+      },
+    })
+    const next = page.locator('a[aria-label="Next window"]')
+    await next.focus()
+    expect(await next.getAttribute('href')).toBe('/markets/btc?timeframe=5m')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**${pageOf(open.conditionId)}`)
+    await page.waitForSelector('a[aria-label="Next window"]:focus')
+    expect(page.faults).toEqual([])
+  })
+
   test('behavior: only a recorded market has a link to the page of the venue', async () => {
     const page = await browser.open(pageOf(recorded, 'doge'), { prepare })
-    const link = page.locator('.market-tools a')
+    const link = page.locator('.market-tools a[target]')
     await link.waitFor()
     expect(await link.getAttribute('href')).toBe(
       'https://polymarket.com/event/doge-updown-5m-1776153600',
@@ -279,7 +303,7 @@ describe.skipIf(chromiumPath === undefined)('the head of a market, in a browser'
     expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
     const simulated = await browser.open(pageOf(both.conditionId), { prepare })
     await simulated.waitForSelector('.market-tools')
-    expect(await simulated.locator('.market-tools a').count()).toBe(0)
+    expect(await simulated.locator('.market-tools a[target]').count()).toBe(0)
     expect([...page.faults, ...simulated.faults]).toEqual([])
   })
 

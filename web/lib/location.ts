@@ -41,7 +41,8 @@ export function useLocation(): { path: string; query: URLSearchParams } {
 /** Addresses that the server answers with something else than a page. */
 const isElsewhere = /^\/(v1\/|assets\/|swagger\/|(errors|llms\.txt|asyncapi\.json)(\/|$))/
 
-const isPlain = (event: MouseEvent): boolean =>
+/** Whether a click is one that opens no tab of its own. */
+export const isPlain = (event: MouseEvent): boolean =>
   !event.defaultPrevented &&
   event.button === 0 &&
   !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)

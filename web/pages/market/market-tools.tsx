@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { toProblem } from '../../lib/api.ts'
 import type { Market } from '../../lib/bodies.ts'
 import { facts } from '../../lib/facts.ts'
-import { navigate } from '../../lib/location.ts'
+import { isPlain, navigate, useLocation } from '../../lib/location.ts'
 import { mayRead, useRights } from '../../lib/rights.ts'
 import {
   favouriteMarkets,
@@ -17,7 +17,10 @@ import { useStore } from '../../lib/store.ts'
 import { Button } from '../../parts/button.tsx'
 import { type Direction, findNeighbour, pageOf } from './neighbour.ts'
 
-export function MarketTools({ market }: { market: Market }) {
+/** `isSettled`: what the page shows first is there. */
+type Props = { market: Market; isSettled: boolean }
+
+export function MarketTools({ market, isSettled }: Props) {
   useEffect(() => noteOpened(market), [market.conditionId])
   const rights = useRights()
   const mayList = rights && mayRead(rights, { route: 'markets', coin: market.symbol })
@@ -26,7 +29,7 @@ export function MarketTools({ market }: { market: Market }) {
   return (
     // None of it points at a moment, which would end following.
     <div class="row market-tools" onPointerDown={(event) => event.stopPropagation()}>
-      {mayList && market.windowStart !== null && <Windows market={market} />}
+      {mayList && market.windowStart !== null && <Windows market={market} isSettled={isSettled} />}
       <Star market={market} />
       {venue && slug !== null && source === 'recorded' && (
         <a
@@ -47,41 +50,74 @@ const windows = [
   ['next', 'Next ›', 'There is no later window with books.'],
 ] as const satisfies readonly (readonly [Direction, string, string])[]
 
-/** The way that was taken to this page: its button has the focus again, for the next step. */
+/** The way that was taken to this page: its link has the focus again, for the next step. */
 let taken: Direction | undefined
 
-/** They are looked for when they are wanted: a first view takes few requests. */
-function Windows({ market }: { market: Market }) {
+/** Of rest, before the windows beside this one are looked for: a first view takes few requests. */
+const REST_MS = 1_000
+
+type Neighbours = Partial<Record<Direction, Market>>
+
+/**
+ * Links to the windows before and after. One that is not known yet is looked for when it is chosen;
+ * a tab that is opened for it shows the list.
+ */
+function Windows({ market, isSettled }: Props) {
+  // What the address has is part of theirs.
+  useLocation()
+  const list = `/markets/${market.symbol}?timeframe=${market.timeframe}`
   const [said, setSaid] = useState('')
-  const buttons = useRef<HTMLSpanElement>(null)
+  const [found, setFound] = useState<Neighbours>({})
+  const links = useRef<HTMLSpanElement>(null)
   useEffect(() => {
-    buttons.current?.querySelector<HTMLElement>(`[data-direction=${taken ?? 'none'}]`)?.focus()
+    links.current?.querySelector<HTMLElement>(`[data-direction=${taken ?? 'none'}]`)?.focus()
     taken = undefined
   }, [])
+  const find = async (direction: Direction) => {
+    const neighbour = await findNeighbour(market, direction, true)
+    if (neighbour) setFound((before) => ({ ...before, [direction]: neighbour }))
+    return neighbour
+  }
+  useEffect(() => {
+    if (!isSettled) return
+    const timer = setTimeout(() => {
+      // If that fails, they are looked for when they are chosen.
+      for (const [direction] of windows) find(direction).catch(() => undefined)
+    }, REST_MS)
+    return () => clearTimeout(timer)
+  }, [isSettled])
   const go = async (direction: Direction, none: string) => {
     try {
-      const found = await findNeighbour(market, direction, true)
-      if (found === undefined) setSaid(none)
-      else {
-        taken = direction
-        navigate(pageOf(found))
-      }
+      const neighbour = await find(direction)
+      if (neighbour) navigate(pageOf(neighbour))
+      else setSaid(none)
     } catch (error) {
       setSaid(`${toProblem(error).title}.`)
     }
   }
   return (
-    <span class="row" ref={buttons}>
-      {windows.map(([direction, text, none]) => (
-        <Button
-          key={direction}
-          look="tiny"
-          text={text}
-          aria-label={`${direction === 'next' ? 'Next' : 'Previous'} window`}
-          data-direction={direction}
-          onClick={() => void go(direction, none)}
-        />
-      ))}
+    <span class="row" ref={links}>
+      {windows.map(([direction, text, none]) => {
+        const neighbour = found[direction]
+        return (
+          <a
+            key={direction}
+            class="button tiny"
+            href={neighbour ? pageOf(neighbour) : list}
+            aria-label={`${direction === 'next' ? 'Next' : 'Previous'} window`}
+            data-direction={direction}
+            onClick={(event) => {
+              if (!isPlain(event)) return
+              taken = direction
+              if (neighbour !== undefined) return
+              event.preventDefault()
+              void go(direction, none)
+            }}
+          >
+            {text}
+          </a>
+        )
+      })}
       <span role="status" class="note">
         {said}
       </span>

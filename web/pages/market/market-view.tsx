@@ -131,7 +131,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   }
   return (
     <div class="page" onPointerDown={() => setLive(false)}>
-      <Head {...{ market, chosen }} live={isOpen ? live : none} />
+      <Head {...{ market, chosen, isSettled }} live={isOpen ? live : none} />
       <NextWindow market={market} isFollowing={isLive} />
       <Readout {...{ axis, market, outcome, mids, spreads, ticks: spot.ticks }} />
       <MirrorNote {...chosen} />
@@ -262,9 +262,9 @@ function useAggregation(): Aggregation {
   return aggregations.find((each) => each === named) ?? 'max'
 }
 
-type HeadProps = { market: Market; chosen: ChosenOutcome; live: Live }
+type HeadProps = { market: Market; chosen: ChosenOutcome; isSettled: boolean; live: Live }
 
-function Head({ market, chosen, live }: HeadProps) {
+function Head({ market, chosen, isSettled, live }: HeadProps) {
   const { symbol, timeframe, windowStart, windowEnd, question, source } = market
   return (
     <div class="row spread">
@@ -274,7 +274,7 @@ function Head({ market, chosen, live }: HeadProps) {
           <span class="num">{showWindow(windowStart, windowEnd)} UTC</span>
         </p>
         <h1>{question ?? `${symbol.toUpperCase()} up or down?`}</h1>
-        <MarketTools market={market} />
+        <MarketTools market={market} isSettled={isSettled} />
       </div>
       <div class="row">
         <SimulatedTag source={source} />

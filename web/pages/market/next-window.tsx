@@ -38,11 +38,9 @@ export function NextWindow({ market, isFollowing }: { market: Market; isFollowin
           </span>
           <span class="row" onPointerDown={(event) => event.stopPropagation()}>
             <Button text="Stay here" look="small" onClick={() => setStaying(true)} />
-            <Button
-              text="Open it now"
-              look="small primary"
-              onClick={() => navigate(pageOf(next))}
-            />
+            <a class="button small primary" href={pageOf(next)}>
+              Open it now
+            </a>
           </span>
         </p>
       )}
