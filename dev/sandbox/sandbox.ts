@@ -10,6 +10,7 @@ import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
 import { byOperator } from '#src/ledger/actor.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { issueKey } from '#src/operator/keys.ts'
+import { describeFolderFault } from '#src/platform/folder.ts'
 import { type CliContext, commandError } from '#src/server/context.ts'
 import { variablesOf } from '#src/server/extension.ts'
 import { ledgerPathOf } from '#src/server/open-data-folder.ts'
@@ -73,7 +74,12 @@ function openFolder(data: string | undefined): string {
       `${data} has a ledger already. Every sandbox starts from scratch: name an empty folder.`,
     )
   }
-  mkdirSync(data, { recursive: true })
+  try {
+    mkdirSync(data, { recursive: true })
+  } catch (cause) {
+    const reason = describeFolderFault(data, cause)
+    throw commandError(`--data: ${data} cannot be written (${reason}).`, { cause })
+  }
   return resolve(data)
 }
 

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path'
 
 import { type BucketPlace, parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
-import { codeOf, messageOf } from '#src/platform/message.ts'
+import { describeFolderFault } from '#src/platform/folder.ts'
+import { codeOf } from '#src/platform/message.ts'
 import { createObjectStore } from '#src/platform/object-store.ts'
 
 /** Things by name, such as `blocks/ab…`; each is there whole, or not at all. */
@@ -29,7 +30,7 @@ const PART = '.part'
 function createFolderStore(folder: string, assertRoom: (folder: string) => void): BackupStore {
   const explain = (cause: unknown): never => {
     throw new Fault(
-      `The backups in ${folder} cannot be used (${messageOf(cause)}). Give this user the right to read and write them, or name another place.`,
+      `The backups in ${folder} cannot be used (${describeFolderFault(folder, cause)}). Name a folder that this user may read and write, or s3://bucket/prefix.`,
       { kind: 'backup', cause },
     )
   }

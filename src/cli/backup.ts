@@ -64,17 +64,21 @@ export function backupCommand(context: CliContext): Command {
     .option(`--to ${place[0]}`, place[1])
     .addHelpText('after', help)
     .action(({ to }: { to?: string }) => backupNow(context, to))
+  // `backup list --to` means the same backups as `--from`.
+  const givenTo = (): string | undefined => backup.opts<{ to?: string }>().to
   backup
     .command('list')
     .description('list backups, newest first')
     .option(`--from ${place[0]}`, place[1])
     .option('--json', 'print a JSON array')
-    .action((flags: { from?: string; json?: true }) => list(context, flags))
+    .action(({ from, json }: { from?: string; json?: true }) =>
+      list(context, { from: from ?? givenTo(), json }),
+    )
   backup
     .command('verify')
     .description('read every block of every backup, and report damaged backups')
     .option(`--from ${place[0]}`, place[1])
-    .action((flags: { from?: string }) => verify(context, flags))
+    .action(({ from }: { from?: string }) => verify(context, { from: from ?? givenTo() }))
   return backup
 }
 
@@ -87,7 +91,7 @@ export const restoreCommand = (context: CliContext): Command =>
     .action((flags: { from?: string; backup?: string }) => restore(context, flags))
 
 async function backupNow(context: CliContext, to: string | undefined): Promise<void> {
-  const where = placeOf(context, to)
+  const where = placeOf(context, '--to', to)
   const report = await backUp(context, where)
   context.print(describe(report, where))
   const { backupsKept } = context.config()
@@ -117,11 +121,11 @@ function describe(report: BackupReport, where: string): string {
   return readBack === '' && found.length === 0 ? made : `${made}${readBack}: ${outcome}.`
 }
 
-function placeOf({ config }: CliContext, given: string | undefined): string {
+function placeOf({ config }: CliContext, option: string, given: string | undefined): string {
   const { backupTo } = config()
   const found = given ?? (backupTo === 'off' ? '' : backupTo)
   if (found !== '') return found
-  throw usageError('Name a folder or s3://bucket/prefix, or set BOOKFEED_BACKUP_TO.')
+  throw usageError(`Name a folder or s3://bucket/prefix with ${option}, or set BOOKFEED_BACKUP_TO.`)
 }
 
 function stateOf({ faults, isCompared }: BackupState): 'sound' | 'damaged' | 'not compared' {
@@ -129,8 +133,11 @@ function stateOf({ faults, isCompared }: BackupState): 'sound' | 'damaged' | 'no
   return isCompared ? 'sound' : 'not compared'
 }
 
-async function list(context: CliContext, { from, json }: { from?: string; json?: true }) {
-  const states = await examineQuickly(context, placeOf(context, from))
+async function list(
+  context: CliContext,
+  { from, json }: { from?: string | undefined; json?: true | undefined },
+) {
+  const states = await examineQuickly(context, placeOf(context, '--from', from))
   const found = states.map((each) => {
     const { name, manifest, faults } = each
     const files = manifest?.files.map(({ blocks: _, ...file }) => file) ?? []
@@ -154,8 +161,8 @@ async function list(context: CliContext, { from, json }: { from?: string; json?:
 }
 
 /** Reads every block of every backup. */
-async function verify(context: CliContext, { from }: { from?: string }): Promise<void> {
-  const where = placeOf(context, from)
+async function verify(context: CliContext, { from }: { from?: string | undefined }): Promise<void> {
+  const where = placeOf(context, '--from', from)
   const progress = await progressOf(context, 'backup verify', 'blocks')
   const states = await examineBackups(openPlace(context, where), {
     mayRead: () => true,
@@ -171,7 +178,7 @@ async function verify(context: CliContext, { from }: { from?: string }): Promise
 
 async function restore(context: CliContext, flags: { from?: string; backup?: string }) {
   const { dataPath: folder } = context.config()
-  const where = placeOf(context, flags.from)
+  const where = placeOf(context, '--from', flags.from)
   const store = openPlace(context, where)
   const names = await listBackups(store)
   const name = flags.backup ?? names[0]

@@ -28,7 +28,7 @@ export const variableOption = (
     (text) => {
       if (variable.parse(text) === undefined || text === '')
         throw new InvalidArgumentError(`It must be ${variable.accepts}.`)
-      setVariable(variable.name, text)
+      setVariable(variable.name, text, flags.split(' ')[0])
       return text
     },
   )

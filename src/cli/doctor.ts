@@ -9,6 +9,7 @@ import { isStale, type Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { isFault } from '#src/platform/fault.ts'
+import { isFile } from '#src/platform/folder.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
@@ -68,6 +69,13 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
   if (configuration.state === 'wrong') return [configuration]
   const config = context.config()
   const { dataPath, freeBytesMin } = config
+  if (isFile(dataPath)) {
+    const todo = 'Set BOOKFEED_DATA to a folder.'
+    return [
+      configuration,
+      finder('permissions')('wrong', `${dataPath} is a file, not a folder.`, todo),
+    ]
+  }
   // Before anything is opened, which adds files.
   const permissions = await examined('permissions', () => checkPermissions(dataPath))
   const disk = await examined('disk', () => checkDisk(dataPath, freeBytesMin))

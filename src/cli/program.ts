@@ -6,6 +6,7 @@ import { AppError } from '#src/domain/errors.ts'
 import { redactKeys } from '#src/domain/selling/api-key.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
+import { nearestName } from '#src/platform/nearest.ts'
 
 import type { CliContext } from '../server/context.ts'
 import { type CommandEntry, commandGroups } from '../server/extension.ts'
@@ -15,6 +16,7 @@ import { backUpBeforeUpgrade, isUpgradeDue } from '../server/scheduled-backups.t
 import { layoutHelp } from './help.ts'
 
 const USAGE_EXIT_CODE = 2
+const HELP_OPTION = '--help'
 
 const intro =
   'Bookfeed records the order books of prediction markets and serves their history over HTTP. It is one ' +
@@ -131,17 +133,54 @@ const commands: Readonly<Record<CoreCommand, CommandEntry>> = {
 
 /** Runs one command line, without the program's name, and returns the exit code. */
 export async function runCli(args: readonly string[], real: CliContext): Promise<number> {
-  const context = {
+  /** Options that were given in place of variables, by the name of the variable. */
+  const options = new Map<string, string>()
+  const context: CliContext = {
     ...real,
-    printError: (line: string) => real.printError(asTyped(line, real)),
+    printError: (line, ...more) => real.printError(asTyped(line, real), ...more),
+    setVariable(name, value, option) {
+      if (option !== undefined) options.set(name, option)
+      real.setVariable(name, value, option)
+    },
   }
   try {
     await prepareStores(context)
     const program = await createProgram(context, real.printError, args[0])
-    await program.parseAsync(args, { from: 'user' })
+    const words = asHelpOption(args, program)
+    assertHelpIsOfCommand(program, words)
+    await program.parseAsync(words, { from: 'user' })
     return 0
   } catch (error) {
-    return reportFailure(error, context)
+    return reportFailure(error, context, options)
+  }
+}
+
+/** `help keys create` and `keys help create` are `keys create --help`. */
+function asHelpOption(args: readonly string[], { commands }: Command): readonly string[] {
+  const [first = '', second = '-', third = '-'] = args
+  if (first === 'help' && second === 'help') return [HELP_OPTION]
+  if (first === 'help' && !second.startsWith('-')) return [...args.slice(1), HELP_OPTION]
+  const isGroup = commands.some((each) => each.name() === first && each.commands.length > 0)
+  if (isGroup && second === 'help' && !third.startsWith('-')) return [first, third, HELP_OPTION]
+  return args
+}
+
+/** Where help is requested of a command that does not exist, commander prints that of all commands. */
+function assertHelpIsOfCommand(program: Command, words: readonly string[]): void {
+  if (!words.includes(HELP_OPTION) && !words.includes('-h')) return
+  let command = program
+  for (const word of words) {
+    const { commands } = command
+    if (word.startsWith('-') || commands.length === 0) return
+    const found = commands.find((each) => each.name() === word)
+    if (found === undefined) {
+      const nearest = nearestName(
+        word,
+        commands.map((each) => each.name()),
+      )
+      const meant = nearest === undefined ? '' : `\n(Did you mean ${nearest}?)`
+      command.error(`error: unknown command '${word}'${meant}`)
+    } else command = found
   }
 }
 
@@ -231,10 +270,17 @@ const expectedFaults = [
 ] as const
 
 /** One line a failure; commander has printed its own already. */
-function reportFailure(error: unknown, context: CliContext): number {
+function reportFailure(
+  error: unknown,
+  context: CliContext,
+  options: ReadonlyMap<string, string>,
+): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_EXIT_CODE
   const isExpected = error instanceof AppError || isFault(error, ...expectedFaults)
-  const message = messageOf(error)
+  let message = messageOf(error)
+  // What is to be set is what was given.
+  for (const [variable, option] of options)
+    message = message.replaceAll(new RegExp(`\\b([Ss]et) ${variable}\\b`, 'g'), `$1 ${option}`)
   context.printError(`bookfeed: ${isExpected ? '' : 'unexpected failure: '}${message}`)
   return isFault(error, 'usage', 'wrong_value') ? USAGE_EXIT_CODE : 1
 }

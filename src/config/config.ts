@@ -1,6 +1,7 @@
 /** The configuration comes from `BOOKFEED_*` environment variables alone. */
 
 import { Fault } from '#src/platform/fault.ts'
+import { nearestName } from '#src/platform/nearest.ts'
 
 import { type ConfigVariable, type Variables, variables } from './variables.ts'
 
@@ -65,7 +66,10 @@ function assertKnown(env: Env, listed: readonly ConfigVariable[]): void {
   const ours = Object.keys(env).filter((name) => name.startsWith('BOOKFEED_'))
   const unknown = ours.find((name) => !known.includes(name))
   if (unknown === undefined) return
-  throw new Fault(`${unknown} is not a variable of bookfeed. It knows ${known.join(', ')}.`, {
-    kind: 'config',
-  })
+  const nearest = nearestName(unknown, known)
+  const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`
+  throw new Fault(
+    `${unknown} is not a variable of bookfeed.${meant} All of them: bookfeed help config.`,
+    { kind: 'config' },
+  )
 }

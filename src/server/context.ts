@@ -34,9 +34,10 @@ export type CliContext = {
   columns: number
   /**
    * Sets a variable for this process, as if the environment had it: `env` has it, the configuration
-   * is read again, and threads that start later see it too.
+   * is read again, and threads that start later see it too. `option` is the option that was given in
+   * its place, such as `--data`, which messages then name.
    */
-  setVariable(name: string, value: string): void
+  setVariable(name: string, value: string, option?: string): void
   /**
    * Runs `stop` at the first SIGTERM or SIGINT; a second one, or one without any registration, ends
    * the process at once. Returns what takes the registration back.

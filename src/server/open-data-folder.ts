@@ -17,6 +17,7 @@ import { openHistory } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { isFault } from '#src/platform/fault.ts'
+import { describeFolderFault } from '#src/platform/folder.ts'
 import type { JobLock } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
@@ -133,7 +134,7 @@ function makeFolder(dataPath: string, warn: (message: string) => void = () => {}
     keepPrivate(dataPath, warn)
     accessSync(dataPath, constants.W_OK)
   } catch (cause) {
-    const message = `Cannot write to the data folder ${dataPath} (${messageOf(cause)}). Set BOOKFEED_DATA to a folder that this user may write to.`
+    const message = `Cannot write to the data folder ${dataPath} (${describeFolderFault(dataPath, cause)}). Set BOOKFEED_DATA to a folder that this user may write to.`
     throw commandError(message, { cause })
   }
 }

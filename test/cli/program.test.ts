@@ -104,6 +104,68 @@ describe('runCli', () => {
     expect(errors.join('\n')).toMatch(/help|Usage/)
   })
 
+  test.each([
+    [['help', 'srve'], 'srve', 'serve'],
+    [['srve', '--help'], 'srve', 'serve'],
+    [['help', 'keys', 'crate'], 'crate', 'create'],
+    [['keys', 'help', 'crate'], 'crate', 'create'],
+    [['help', 'nosuch'], 'nosuch', undefined],
+  ])('error: %p names the unknown command, and the nearest one', async (args, unknown, nearest) => {
+    const { context, printed, errors } = createCliContext()
+    expect(await runCli(args, context)).toBe(2)
+    expect(printed).toEqual([])
+    const meant = nearest === undefined ? '' : `\n(Did you mean ${nearest}?)`
+    expect(errors[0]).toBe(`error: unknown command '${unknown}'${meant}`)
+  })
+
+  test.each([[['help', 'keys', 'create']], [['keys', 'help', 'create']]])(
+    'default: %p is the help of the command below',
+    async (args) => {
+      const { context, printed } = createCliContext()
+      expect(await runCli(args, context)).toBe(0)
+      expect(printed.join()).toStartWith('Usage: bookfeed keys create')
+    },
+  )
+
+  test('error: a folder that is a file is named with the option or the variable that named it', async () => {
+    const file = new URL(import.meta.url).pathname
+    const faultOf = async (args: string[], env: Record<string, string>) => {
+      const { context, errors } = createCliContext(env)
+      expect(await runCli(args, context)).toBe(1)
+      return errors
+    }
+    const begin = `bookfeed: Cannot write to the data folder ${file} (it is a file).`
+    expect(await faultOf(['serve', '--data', file], {})).toEqual([
+      `${begin} Set --data to a folder that this user may write to.`,
+    ])
+    expect(await faultOf(['serve'], { BOOKFEED_DATA: file })).toEqual([
+      `${begin} Set BOOKFEED_DATA to a folder that this user may write to.`,
+    ])
+    expect(await faultOf(['copy', '--to', file], {})).toEqual([
+      `bookfeed: --to: ${file} cannot be written (it is a file).`,
+    ])
+    expect(await faultOf(['restore', '--from', file], {})).toEqual([
+      `bookfeed: The backups in ${file} cannot be used (it is a file). Name a folder that this user may read and write, or s3://bucket/prefix.`,
+    ])
+    const doctor = createCliContext({ BOOKFEED_DATA: file })
+    expect(await runCli(['doctor'], doctor.context)).toBe(1)
+    expect(doctor.printed).toContain(`wrong    permissions: ${file} is a file, not a folder.`)
+  })
+
+  test('error: a server that does not answer is no unexpected failure', async () => {
+    const { context, errors } = createCliContext()
+    expect(await runCli(['verify', '--manifest', 'http://127.0.0.1:9'], context)).toBe(1)
+    expect(errors).toEqual([
+      expect.stringMatching(/^bookfeed: http:\/\/127\.0\.0\.1:9 does not answer \(\w+\)\.$/),
+    ])
+  })
+
+  test('error: backup list without a place names its option', async () => {
+    const { context, errors } = createCliContext()
+    expect(await runCli(['backup', 'list'], context)).toBe(2)
+    expect(errors.join()).toContain('with --from, or set BOOKFEED_BACKUP_TO')
+  })
+
   test('error: an unusable variable is one line and exit code 1', async () => {
     const { context, errors } = createCliContext({ BOOKFEED_PORT: 'x' })
     expect(await runCli(['serve'], context)).toBe(1)

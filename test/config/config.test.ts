@@ -283,9 +283,12 @@ describe('readConfig', () => {
     }
   })
 
-  test('error: a misspelt variable is refused with the list of those known', () => {
+  test('error: a misspelt variable is refused with the nearest one, and where all are listed', () => {
     expect(() => readConfig({ BOOKFEED_PROT: '80' })).toThrow(
-      /^BOOKFEED_PROT is not .*BOOKFEED_PORT/,
+      /^BOOKFEED_PROT is not a variable of bookfeed\. Did you mean BOOKFEED_PORT\? All of them: bookfeed help config\.$/,
+    )
+    expect(() => readConfig({ BOOKFEED_WHATEVER_ELSE: '80' })).toThrow(
+      /^BOOKFEED_WHATEVER_ELSE is not a variable of bookfeed\. All of them: bookfeed help config\.$/,
     )
   })
 })

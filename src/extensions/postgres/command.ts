@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { Command, Option } from 'commander'
 
 import type { StoreName } from '#src/database/stores.ts'
+import { describeFolderFault } from '#src/platform/folder.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { type CliContext, commandError, stopSignal, usageError } from '#src/server/context.ts'
 import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from '#src/server/open-data-folder.ts'
@@ -57,13 +58,22 @@ async function copy(context: CliContext, flags: Flags): Promise<void> {
     )
   const moving = copies.filter(({ store, from, to }) => nameOf(store, from) !== nameOf(store, to))
   if (moving.length === 0) throw usageError('Source and target are the same place.')
-  if (!isPostgres(flags.to)) mkdirSync(flags.to, { recursive: true, mode: 0o700 })
+  if (!isPostgres(flags.to)) makeTarget(flags.to)
   using stop = stopSignal(context)
   const start = { copies: moving, keepsSource: flags.keepSource === true, nowMs: clock() }
   try {
     await copyInWorker(start, stop.signal, { print, progress: printError })
   } catch (cause) {
     throw commandError(messageOf(cause), { cause })
+  }
+}
+
+function makeTarget(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const reason = describeFolderFault(folder, cause)
+    throw commandError(`--to: ${folder} cannot be written (${reason}).`, { cause })
   }
 }
 

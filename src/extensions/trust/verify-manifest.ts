@@ -17,6 +17,7 @@ import {
 import { toDigested } from '#src/domain/trade.ts'
 import { toPrintable } from '#src/operator/values.ts'
 import { count } from '#src/platform/count.ts'
+import { codeOf } from '#src/platform/message.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
 import { type CliContext, commandError } from '#src/server/context.ts'
@@ -100,6 +101,8 @@ export function createServer(url: URL, key: string | undefined, { fetch, sleep }
         headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
         redirect: 'error',
         signal: AbortSignal.timeout(TIMEOUT_MS),
+      }).catch((cause: unknown) => {
+        throw commandError(`${url.origin} does not answer (${codeOf(cause)}).`, { cause })
       })
       if (response.ok) return response
       const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
