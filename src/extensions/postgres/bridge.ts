@@ -7,10 +7,12 @@
 import { type ReservedSQL, SQL } from 'bun'
 
 import type { Cell } from '#src/database/database.ts'
+import { within } from '#src/platform/patience.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import type { Address } from './address.ts'
 import type { StoreTimes } from './answer-times.ts'
+import { type Failure, failureOf, NO_ANSWER } from './faults.ts'
 
 export type Row = Record<string, Cell>
 
@@ -22,8 +24,6 @@ export type Question = {
   isBare?: boolean
 }
 export type Answer = { rows: Row[] | Cell[][]; changes: number }
-/** `code` is the SQLSTATE, or the driver's own; with `isLost` the connection is gone. */
-export type Failure = { message: string; code: string; isLost: boolean }
 
 /** How long is waited for an answer and a lock, and for how long nothing is asked after none. */
 type Patience = Record<'answerMs' | 'commitMs' | 'lockMs' | 'pauseMsMax', number>
@@ -57,12 +57,6 @@ const ALIVE = {
 }
 /** Begins a transaction whose client may stand still for longer, because no writer waits for it. */
 export const MAY_STAND_STILL = 'SET LOCAL idle_in_transaction_session_timeout = 600000'
-
-export const NO_ANSWER: Failure = {
-  message: 'PostgreSQL does not answer.',
-  code: 'timeout',
-  isLost: true,
-}
 
 const LOST: Failure = {
   message: 'The connection to PostgreSQL was lost.',
@@ -198,14 +192,15 @@ export async function runOn(
   return { rows, changes }
 }
 
-/** What the driver threw. */
-export function faultOf(error: unknown): Failure {
-  const { message, code = '', errno } = error as Error & { code?: string; errno?: string }
-  // Of the server: it has no connection left, an administrator ends this one, it stops, or this
-  // process stood still within a transaction.
-  const isLost = /CONNECTION|TIMEOUT/.test(code) || /^(08|25P0[34]|53300|57P)/.test(errno ?? '')
-  return { message, code: errno ?? code, isLost }
-}
+/**
+ * The answers to statements that are sent together. Rejects with the error of the driver, and with
+ * a `no_answer` fault where they take longer than `msMax`.
+ */
+export const askWithin = (
+  msMax: number,
+  sql: Pick<SQL, 'unsafe'>,
+  questions: readonly Question[],
+): Promise<Answer[]> => within(msMax, Promise.all(questions.map((each) => runOn(sql, each))))
 
 type Link = { sql: SQL; connection: Promise<ReservedSQL>; isReady: boolean }
 
@@ -244,9 +239,9 @@ function connectFor(address: Address, parent: Parent<never, Asked | typeof CLOSE
       const results = await Promise.allSettled(questions.map((each) => runOn(connection, each)))
       return results.map(resultOf)
     } catch (error) {
-      const fault = faultOf(error)
-      if (fault.isLost) await end(own)
-      return fault
+      const failure = failureOf(error)
+      if (failure.isLost) await end(own)
+      return failure
     }
   }
 

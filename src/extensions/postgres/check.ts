@@ -12,7 +12,7 @@ import { finder, type Finding } from '#src/server/finding.ts'
 import { replicaPathOf } from '#src/server/served-stores.ts'
 
 import { addressOf, shownAddress } from './address.ts'
-import { adviceOn } from './database.ts'
+import { adviceOn, FAILOVER } from './faults.ts'
 import { formats } from './formats.ts'
 import { openState, type PostgresState, type Standby } from './state.ts'
 import { variables } from './variables.ts'
@@ -23,7 +23,6 @@ const SECOND_MS = 1000
 const LAG_BYTES_MAX = 64 * MB
 const LAG_MS_MAX = 30 * SECOND_MS
 const CONNECTIONS_SHARE_MAX = 0.9
-const FAILOVER = 'docs/scale.md#failover'
 
 const found = finder('postgres')
 

@@ -13,23 +13,21 @@ import {
   transact,
 } from '#src/database/database.ts'
 import { formatOf, isTooOld, migrationsAfter } from '#src/database/migrations.ts'
-import type { StoreName } from '#src/database/stores.ts'
-import { type AppError, SOON_SECONDS } from '#src/domain/errors.ts'
-import { Fault } from '#src/platform/fault.ts'
-import { isUntrusted, sentenceOf } from '#src/platform/message.ts'
+import type { AppError } from '#src/domain/errors.ts'
+import { sentenceOf } from '#src/platform/message.ts'
 
 import { addressOf, shownAddress } from './address.ts'
 import { answerTimes } from './answer-times.ts'
 import {
   type Answer,
   type Bridge,
-  type Failure,
   MAY_STAND_STILL,
   openBridge,
   type Purpose,
   type Question,
   type Row,
 } from './bridge.ts'
+import { assertVersion, errorOf } from './faults.ts'
 
 const engine: Engine = {
   // One writer at a time, as in SQLite; it reads what was committed before it had its turn.
@@ -251,103 +249,6 @@ export function numbered(sql: string) {
       })
     },
   }
-}
-
-/** Fails on tables of another format. */
-export const assertVersion = (version: number): string =>
-  `SELECT CAST(
-    CASE version WHEN ${version} THEN '${version}' ELSE '${OTHER_VERSION}' || version END AS bigint)
-    FROM format`
-
-/** No number, so that the statement fails, and its message says which format it is. */
-const OTHER_VERSION = 'format '
-const otherVersion = new RegExp(`"${OTHER_VERSION}(\\d+)"`)
-
-const OTHER_CERTIFICATE =
-  'This machine does not trust its certificate. If it is of a private authority, name the file of that in BOOKFEED_CA_FILE.'
-
-const faults: Partial<Record<string, string>> = {
-  '53100': 'No room is left on the disk of the database. Free some space and try again.',
-  '25006': 'The database may only be read. Name the primary.',
-  '28P01': 'The database refuses the password.',
-  '28000': 'The database refuses the user.',
-  '3D000': 'There is no such database. Create it first.',
-  '3F000':
-    'The schema belongs to another user, and the user of the database may not use it. It must own the schema.',
-  '42501':
-    'The user of the database lacks a right. It must own the schema, or may create it (GRANT CREATE ON DATABASE).',
-  '53300': 'The database has no connection left. Raise its max_connections, or run fewer servers.',
-}
-/** Conflicts, lack of something, locks, and what was cancelled: it may work another time. */
-const passing = /^(40|53|55P03|57)/
-const LOCK_TIMEOUT = '55P03'
-
-const toChanged = (format: string): string =>
-  `Another version of bookfeed has changed the tables (format ${format}). This process writes nothing any more: replace it by that version.`
-
-/** What is thrown for a fault of the database; `adviceOn` finds the code in its cause. */
-export function errorOf(failure: Failure): Error {
-  const { message, code, isLost } = failure
-  if (code === 'XX001' || code === 'XX002')
-    return new Fault(`PostgreSQL: ${message}`, { kind: 'damage' })
-  const cause = Object.assign(new Error(message), { code, isLost })
-  const known = isUntrusted(message) ? OTHER_CERTIFICATE : faults[code]
-  if (known !== undefined) return storageError(known, { cause })
-  const format = code === '22P02' && otherVersion.exec(message)?.[1]
-  if (format) return storageError(toChanged(format))
-  if (isLost || passing.test(code)) {
-    const why =
-      code === LOCK_TIMEOUT
-        ? 'Another commit has not ended, perhaps because it waits for a standby that is lost.'
-        : sentenceOf(message)
-    return storageError(
-      `The database ${isLost ? 'cannot be reached' : 'did not do it'}: ${why} Try again in a moment.`,
-      { retryAfterSeconds: SOON_SECONDS, cause },
-    )
-  }
-  return Object.assign(new Error(`PostgreSQL: ${message}`), { code })
-}
-
-const FAILOVER = 'docs/scale.md#failover'
-
-/**
- * What the operator is to do about a database that cannot be used; undefined where the message says
- * so itself.
- */
-export function adviceOn(error: unknown, store: StoreName): string | undefined {
-  const failure = failureIn(error)
-  const variable = `BOOKFEED_${store.toUpperCase()}`
-  if (failure === undefined) return undefined
-  if (isUntrusted(failure.message)) return `Set BOOKFEED_CA_FILE, or correct ${variable}.`
-  switch (failure.code) {
-    case '28P01':
-      return `Correct the password in ${variable}.`
-    case '28000':
-      return `Correct the user in ${variable}, or allow this machine in pg_hba.conf.`
-    case '3D000':
-      return `Create the database, or correct ${variable}.`
-    case '3F000':
-    case '42501':
-      return `Name the owner of the schema in ${variable}, or give the user that right.`
-    case '53300':
-      return 'Raise max_connections, or run fewer servers and threads.'
-    case '53100':
-      return 'Free some space on the disk of the database, or enlarge it.'
-    case '25006':
-      return `Lead ${variable} to the primary.`
-    case '57P03':
-      return 'Wait until it has started, and read its log.'
-  }
-  if (!failure.isLost) return undefined
-  return `Look from another machine first. If another one reaches it, promote nothing: correct ${variable}, or the network between. If none does, start it; if the primary is lost, let the standby take its place: ${FAILOVER}.`
-}
-
-type FailureCause = Error & Pick<Failure, 'code' | 'isLost'>
-
-function failureIn(error: unknown): FailureCause | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if ('isLost' in cause) return cause as FailureCause
-  return undefined
 }
 
 export type Format = {

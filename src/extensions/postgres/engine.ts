@@ -2,7 +2,8 @@
 import type { RemoteEngine } from '#src/database/stores.ts'
 
 import { openChunks } from './chunk-source.ts'
-import { adviceOn, openingFault, openPostgres } from './database.ts'
+import { openingFault, openPostgres } from './database.ts'
+import { adviceOn } from './faults.ts'
 import { formats } from './formats.ts'
 import { createJobLock } from './job-lock.ts'
 import { startReplicas } from './replica-worker.ts'

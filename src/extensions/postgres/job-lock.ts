@@ -9,8 +9,9 @@ import type { JobLock } from '#src/platform/job.ts'
 import { within } from '#src/platform/patience.ts'
 
 import { addressOf, isPostgres } from './address.ts'
-import { connect, faultOf } from './bridge.ts'
-import { errorOf, type Format } from './database.ts'
+import { connect } from './bridge.ts'
+import type { Format } from './database.ts'
+import { errorOf, failureOf } from './faults.ts'
 
 const TAKE = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken'
 /** A lock that was taken several times is held until it was given back as often. */
@@ -79,7 +80,7 @@ export function createJobLock({ place, format, name, onFault }: Job): JobLock | 
           return true
         }
       } catch (error) {
-        if (!hasFailed) onFault(errorOf(faultOf(error)))
+        if (!hasFailed) onFault(errorOf(failureOf(error)))
         hasFailed = true
       }
       await give()

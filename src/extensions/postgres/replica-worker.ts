@@ -25,8 +25,8 @@ import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import { shownAddress } from './address.ts'
 import { answerTimes, memoryOf, openTimes, type TimesMemory } from './answer-times.ts'
-import { connect, type Failure, faultOf, NO_ANSWER } from './bridge.ts'
-import { errorOf } from './database.ts'
+import { connect } from './bridge.ts'
+import { errorOf, type Failure, failureOf } from './faults.ts'
 import { formats } from './formats.ts'
 import { openReplica, type Replica } from './replica.ts'
 
@@ -207,9 +207,6 @@ function follow(
 
 /** The message of an error of the driver or the disk. */
 const textOf = (error: unknown): string => messageOf(errorOf(failureOf(error)))
-
-const failureOf = (error: unknown): Failure =>
-  isFault(error, 'no_answer') ? NO_ANSWER : faultOf(error)
 
 /** Reports the progress of a full copy every two seconds. */
 function createProgress(store: StoreName, say: (line: string) => void) {

@@ -22,8 +22,8 @@ import { within } from '#src/platform/patience.ts'
 
 import { addressOf } from './address.ts'
 import type { StoreTimes } from './answer-times.ts'
-import { type Answer, connect, type Question, runOn } from './bridge.ts'
-import { assertVersion } from './database.ts'
+import { type Answer, askWithin, connect, type Question, runOn } from './bridge.ts'
+import { assertVersion } from './faults.ts'
 import { formats } from './formats.ts'
 
 /** Longest wait for a connection, and for a statement that returns few rows. */
@@ -149,7 +149,7 @@ export function openReplica({
       await local.write({ serial, atMs, version }, () =>
         isContinued ? copyChanges(connection, entries) : copyAll(connection),
       )
-    } else await ask(connection, [COMMIT])
+    } else await askWithin(ROWS_MS_MAX, connection, [COMMIT])
     noteHeartbeat(heartbeat)
     return isChanged
   }
@@ -169,7 +169,11 @@ export function openReplica({
     for (const [index, group] of groups.entries()) {
       const questions = group.map(({ table, keys }) => table.find(keys))
       const isLast = index === groups.length - 1
-      const answers = await ask(connection, isLast ? [...questions, COMMIT] : questions)
+      const answers = await askWithin(
+        ROWS_MS_MAX,
+        connection,
+        isLast ? [...questions, COMMIT] : questions,
+      )
       for (const [at, { table, keys }] of group.entries()) {
         for (const key of keys) local.remove(table, JSON.parse(key))
         local.insert(table, answers[at]?.rows as Cell[][])
@@ -184,7 +188,7 @@ export function openReplica({
   ): Promise<void> {
     const ids = entries.flatMap(([name, key]) => (name === 'chunk' ? [key.slice(1, -1)] : []))
     if (keepChunks === undefined || ids.length === 0 || ids.length > NEW_CHUNKS_MAX) return
-    const [answer] = await ask(connection, [
+    const [answer] = await askWithin(ROWS_MS_MAX, connection, [
       { text: FIND_OPEN_CHUNKS, values: [`{${ids}}`], isBare: true },
     ])
     const parts = ((answer?.rows ?? []) as [id: number, ...Uint8Array[]][]).flatMap(
@@ -198,18 +202,18 @@ export function openReplica({
     for (const table of tables) {
       local.empty(table)
       // The transaction closes the cursor.
-      let coming = ask(connection, [table.declareCursor, table.fetch])
+      let coming = askWithin(ROWS_MS_MAX, connection, [table.declareCursor, table.fetch])
       for (let isLast = false; !isLast;) {
         const rows = ((await coming).at(-1)?.rows ?? []) as Cell[][]
         isLast = rows.length < ROWS_AT_ONCE
         // The next rows arrive while these are written.
-        if (!isLast) coming = ask(connection, [table.fetch])
+        if (!isLast) coming = askWithin(ROWS_MS_MAX, connection, [table.fetch])
         local.insert(table, rows)
         count += rows.length
         onProgress?.(count, table.name)
       }
     }
-    await ask(connection, [COMMIT])
+    await askWithin(ROWS_MS_MAX, connection, [COMMIT])
   }
 
   return {
@@ -235,7 +239,9 @@ export function openReplica({
       if (number === 1) questions.push({ text: REMOVE_HEARTBEATS, values: [HEARTBEAT_KEPT_MS] })
       questions.push({ text: BEAT, values: [server, number] }, COMMIT)
       try {
-        await withConnection(beating, (connection) => ask(connection, questions, ANSWER_MS_MAX))
+        await withConnection(beating, (connection) =>
+          askWithin(ANSWER_MS_MAX, connection, questions),
+        )
         confirmed.push({ number, begunMs })
         if (isRoomDue) roomMs = begunMs
         else times?.commit.answered(timer() - begunMs)
@@ -254,14 +260,6 @@ export function openReplica({
       db.close()
     },
   }
-}
-
-async function ask(
-  connection: ReservedSQL,
-  questions: readonly Question[],
-  msMax = ROWS_MS_MAX,
-): Promise<readonly Answer[]> {
-  return within(msMax, Promise.all(questions.map((question) => runOn(connection, question))))
 }
 
 /** Runs `body` on a connection, and closes the connection if `body` fails. */

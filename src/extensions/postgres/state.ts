@@ -1,16 +1,14 @@
 /** What a PostgreSQL says of itself, for metrics and for `bookfeed doctor`. */
 import type { SQL } from 'bun'
 
-import type { Cell } from '#src/database/database.ts'
 import type { StoreName } from '#src/database/stores.ts'
 import type { AnswerTimes } from '#src/platform/answer-times.ts'
-import { isFault } from '#src/platform/fault.ts'
 import { within } from '#src/platform/patience.ts'
 
 import { addressOf } from './address.ts'
 import { answerTimes } from './answer-times.ts'
-import { connect, faultOf, NO_ANSWER, type Question, runOn } from './bridge.ts'
-import { errorOf } from './database.ts'
+import { askWithin, connect } from './bridge.ts'
+import { errorOf, failureOf } from './faults.ts'
 import { formats } from './formats.ts'
 import { TAKE_ROOM } from './replica.ts'
 
@@ -25,24 +23,34 @@ const DISK_FULL = '53100'
 const REPLY_MS_MAX = 5000
 
 /** `reply_time` of a standby that has everything may be ten seconds old. */
-const FIND_STANDBYS = `SELECT application_name, sync_state,
-    CAST(extract(epoch FROM clock_timestamp() - reply_time) * 1000 AS BIGINT) AS reply_ms,
-    CAST(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn) AS BIGINT) AS bytes,
-    CAST(greatest(extract(epoch FROM coalesce(flush_lag, CAST('0' AS INTERVAL))),
-      extract(epoch FROM clock_timestamp() - reply_time)) * 1000 AS BIGINT) AS ms
-  FROM pg_stat_replication WHERE coalesce(state, 'streaming') = 'streaming'`
-const FIND_STATE = `SELECT CAST(NOT pg_is_in_recovery() AS INT),
-    (SELECT CAST(sum(numbackends) AS BIGINT) FROM pg_stat_database),
+const FIND_STANDBYS = `SELECT application_name AS name,
+    coalesce(sync_state IN ('sync', 'quorum') AND (bytes = 0 OR silent_ms <= ${REPLY_MS_MAX}), false)
+      AS "isSynchronous",
+    bytes AS "lagBytes",
+    CASE bytes WHEN 0 THEN 0 ELSE greatest(silent_ms, flush_ms, 0) END AS "lagMs"
+  FROM pg_stat_replication, LATERAL (SELECT
+    CAST(greatest(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn), 0) AS BIGINT) AS bytes,
+    CAST(extract(epoch FROM flush_lag) * 1000 AS BIGINT) AS flush_ms,
+    CAST(extract(epoch FROM coalesce(clock_timestamp() - reply_time, CAST('0' AS INTERVAL))) * 1000
+      AS BIGINT) AS silent_ms
+  ) AS lag WHERE coalesce(state, 'streaming') = 'streaming'`
+const FIND_STATE = `SELECT NOT pg_is_in_recovery() AS "isWritable",
+    (SELECT CAST(sum(numbackends) AS BIGINT) FROM pg_stat_database) AS connections,
     CAST(current_setting('max_connections') AS BIGINT)
       - CAST(current_setting('superuser_reserved_connections') AS BIGINT)
-      - CAST(coalesce(current_setting('reserved_connections', true), '0') AS BIGINT),
-    pg_database_size(current_database()),
-    current_setting('synchronous_standby_names'),
-    CAST(pg_has_role('pg_read_all_stats', 'USAGE') AS INT),
-    CAST(current_setting('temp_file_limit') = '-1' AS INT)`
+      - CAST(coalesce(current_setting('reserved_connections', true), '0') AS BIGINT)
+      AS "connectionsMax",
+    pg_database_size(current_database()) AS "databaseBytes",
+    current_setting('synchronous_standby_names') AS "standbyNames",
+    pg_has_role('pg_read_all_stats', 'USAGE') AS "maySeeStandbys",
+    current_setting('temp_file_limit') = '-1' AS "canProbeRoom"`
+type StateRow = Pick<
+  PostgresState,
+  'isWritable' | 'connections' | 'connectionsMax' | 'databaseBytes'
+> & { standbyNames: string; maySeeStandbys: boolean; canProbeRoom: boolean }
 
 /** An entry that a server which runs would have copied. */
-const findUncopied = (serial: number): string => `SELECT at_ms FROM change
+const findUncopied = (serial: number): string => `SELECT at_ms AS "atMs" FROM change
   WHERE serial > ${serial} AND at_ms < extract(epoch FROM clock_timestamp()) * 1000 - ${COPIED_MS}
   ORDER BY serial LIMIT 1`
 
@@ -96,11 +104,10 @@ export function openState(
     sql = undefined
   }
 
-  async function ask(text: string): Promise<Cell[][]> {
+  async function ask<Row>(text: string): Promise<Row[]> {
     sql ??= connect(address, { statementMsMax: ANSWER_MS_MAX })
-    const question: Question = { text, values: [], isBare: true }
-    const { rows } = await within(ANSWER_MS_MAX, runOn(sql, question))
-    return rows as Cell[][]
+    const [answer] = await askWithin(ANSWER_MS_MAX, sql, [{ text, values: [] }])
+    return answer?.rows as Row[]
   }
 
   /** A transaction that has failed is ended with its connection. */
@@ -114,7 +121,7 @@ export function openState(
     } catch (error) {
       close()
       roomMs = Number.NEGATIVE_INFINITY
-      hadRoom = !isFault(error) && faultOf(error).code === DISK_FULL ? false : undefined
+      hadRoom = failureOf(error).code === DISK_FULL ? false : undefined
     }
     return hadRoom
   }
@@ -125,28 +132,26 @@ export function openState(
     } catch (error) {
       times.failed()
       close()
-      throw errorOf(isFault(error, 'no_answer') ? NO_ANSWER : faultOf(error))
+      throw errorOf(failureOf(error))
     }
   }
 
   async function look(): Promise<PostgresState> {
     await ask('SELECT 1')
     const begunMs = performance.now()
-    const [row = []] = await ask(FIND_STATE)
+    const [row] = await ask<StateRow>(FIND_STATE)
+    if (row === undefined) throw new Error('PostgreSQL returned no row.')
     const answerMs = performance.now() - begunMs
     times.answered(answerMs)
-    const [isWritable, connections, connectionsMax, bytes, names, maySee, canProbe] = row
-    const rows = isWritable === 1 ? await ask(FIND_STANDBYS) : []
+    const { standbyNames, maySeeStandbys, canProbeRoom, ...state } = row
+    const standbys = state.isWritable ? await ask<Standby>(FIND_STANDBYS) : []
     return {
+      ...state,
       answerMs,
-      isWritable: isWritable === 1,
-      connections: Number(connections),
-      connectionsMax: Number(connectionsMax),
-      databaseBytes: Number(bytes),
-      standbysRequired: isWritable === 1 ? requiredIn(String(names)) : undefined,
-      standbys: rows.length,
-      standbyList: maySee === 1 ? rows.map(toStandby) : undefined,
-      hasRoom: canProbe === 1 && isWritable === 1 ? await takeRoom() : undefined,
+      standbysRequired: state.isWritable ? requiredIn(standbyNames) : undefined,
+      standbys: standbys.length,
+      standbyList: maySeeStandbys ? standbys : undefined,
+      hasRoom: canProbeRoom && state.isWritable ? await takeRoom() : undefined,
     }
   }
 
@@ -163,21 +168,10 @@ export function openState(
      * it; undefined if the copy has everything. Rejects as `look`.
      */
     async findUncopied(serial: number): Promise<number | undefined> {
-      const [row] = await answered(() => ask(findUncopied(serial)))
-      return row === undefined ? undefined : Number(row[0])
+      const [row] = await answered(() => ask<{ atMs: number }>(findUncopied(serial)))
+      return row?.atMs
     },
 
     close,
-  }
-}
-
-function toStandby([name, syncState, replyMs, bytes, ms]: Cell[]): Standby {
-  const lagBytes = Math.max(0, Number(bytes ?? 0))
-  const isSilent = lagBytes > 0 && Number(replyMs ?? 0) > REPLY_MS_MAX
-  return {
-    name: String(name),
-    isSynchronous: (syncState === 'sync' || syncState === 'quorum') && !isSilent,
-    lagBytes,
-    lagMs: lagBytes === 0 ? 0 : Math.max(0, Number(ms ?? 0)),
   }
 }
