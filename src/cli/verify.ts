@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
 import { isAddress } from '#src/database/stores.ts'
 import { count, formatCount } from '#src/platform/count.ts'
+import { throttleLines } from '#src/platform/throttle.ts'
 
 import { type CliContext, commandError } from '../server/context.ts'
 import { listFaultsIn } from '../server/extension.ts'
@@ -41,12 +42,9 @@ export async function verify(context: CliContext): Promise<void> {
   for (const fault of logFaults) print(fault)
   using history = openDataFolder(context)
   const startMs = clock()
-  let shownMs = startMs
-  const onProgress = (done: number, total: number): void => {
-    if (clock() - shownMs < PROGRESS_EVERY_MS) return
-    shownMs = clock()
-    printError(`verified ${formatCount(done)} of ${formatCount(total)} markets`)
-  }
+  const report = throttleLines(PROGRESS_EVERY_MS, clock, printError)
+  const onProgress = (done: number, total: number): void =>
+    report(() => `verified ${formatCount(done)} of ${formatCount(total)} markets`)
   const ofExtensions = await listFaultsIn(dataPath, context.extensions)
   function* listFaults(): Generator<string> {
     yield* history.verify(onProgress)

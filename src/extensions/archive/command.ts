@@ -8,6 +8,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { withJobLock } from '#src/platform/job.ts'
 import type { ObjectStore } from '#src/platform/object-store.ts'
+import { throttleLines } from '#src/platform/throttle.ts'
 import { type CliContext, commandError, stopSignal, usageError } from '#src/server/context.ts'
 import { jobLockFor, openDataFolder } from '#src/server/open-data-folder.ts'
 
@@ -88,7 +89,7 @@ async function putAll(context: CliContext, archiver: Archiver, { store, before }
   const due = archiver.due(before)
   let objects = 0
   let bytes = 0
-  let shownMs = clock()
+  const report = throttleLines(PROGRESS_EVERY_MS, clock, printError)
   for (const [at, marketId] of due.entries()) {
     for (let packed = archiver.pack(marketId, clock()); packed !== undefined;) {
       if (stop.signal.aborted) throw commandError('Stopped. Run the command again to continue.')
@@ -99,9 +100,7 @@ async function putAll(context: CliContext, archiver: Archiver, { store, before }
       } else await store.remove(packed.name)
       packed = archiver.pack(marketId, clock())
     }
-    if (clock() - shownMs < PROGRESS_EVERY_MS) continue
-    shownMs = clock()
-    printError(`archived ${formatCount(at + 1)} of ${formatCount(due.length)} markets`)
+    report(() => `archived ${formatCount(at + 1)} of ${formatCount(due.length)} markets`)
   }
   return { objects, bytes }
 }

@@ -3,53 +3,19 @@
  * cursors and tags stay what they were. Nothing may write to either meanwhile.
  */
 
-import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
-
-import {
-  batch,
-  chunk,
-  evidence,
-  gap,
-  manifest,
-  manifestBody,
-  market,
-  marketEvent,
-  moment,
-  revision,
-  segment,
-  spot,
-  spotMoment,
-  tail,
-  trade,
-  tradeMoment,
-  windowOutcome,
-} from '#db/history/schema.ts'
 import { assertSound } from '#src/database/checksum.ts'
 import { type Database, readConsistently, storageError, transact } from '#src/database/database.ts'
 import { COPYING, createMeta } from '#src/history/tables/meta-table.ts'
 
-import { openRows } from './table-copy.ts'
+import { formats } from './formats.ts'
+import { openRows, type StoreTable } from './tables.ts'
 
 /** Totals of coins follow from the markets; `meta`, without which a history is none, is last. */
-const tables: readonly SQLiteTable[] = [
-  market,
-  chunk,
-  tail,
-  trade,
-  gap,
-  evidence,
-  windowOutcome,
-  spot,
-  batch,
-  segment,
-  revision,
-  moment,
-  tradeMoment,
-  spotMoment,
-  marketEvent,
-  manifest,
-  manifestBody,
-]
+const apart = ['coin_total', 'log_meta', 'meta']
+/** Markets first, of which the rows of other tables are. */
+const tables = formats.history.tables
+  .filter(({ name }) => !apart.includes(name))
+  .toSorted((a, b) => Number(b.name === 'market') - Number(a.name === 'market'))
 
 const ANOTHER =
   'The target holds another history, or a part of one. Name an empty place: another folder, or a schema (?schema=name).'
@@ -90,18 +56,18 @@ export function* copyHistory(from: Database, to: Database): Generator<CopyStep> 
   })
 }
 
-function* copyTable(from: Database, to: Database, table: SQLiteTable): Generator<CopyStep> {
+function* copyTable(from: Database, to: Database, table: StoreTable): Generator<CopyStep> {
   const source = openRows(from, table)
   const target = openRows(to, table)
   for (const rows of source.after(target.last())) {
     transact(to, () => target.insert(rows))
-    yield { table: source.name, rows: rows.length }
+    yield { table: table.name, rows: rows.length }
   }
-  assertSound(isSame([from, to], table), `the copy of ${source.name}`)
+  assertSound(isSame([from, to], table), `the copy of ${table.name}`)
 }
 
 /** As far as counts tell. */
-const isSame = (both: readonly Database[], table: SQLiteTable): boolean => {
+const isSame = (both: readonly Database[], table: StoreTable): boolean => {
   const counts = both.map((db) => readConsistently(db, openRows(db, table).count))
   return counts[0] === counts[1]
 }

@@ -5,11 +5,8 @@
 
 import { createHash } from 'node:crypto'
 
-import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
-
-import * as schema from '#db/ledger/schema.ts'
 import { assertSound } from '#src/database/checksum.ts'
-import { type Database, storageError, transact } from '#src/database/database.ts'
+import { type Cell, type Database, storageError, transact } from '#src/database/database.ts'
 import { packingOf } from '#src/database/packing.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { createMoved, MOVED } from '#src/ledger/meta.ts'
@@ -17,9 +14,12 @@ import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
 
 import { MAY_STAND_STILL } from './bridge.ts'
 import { PostgresDatabase } from './database.ts'
-import { openRows, type Row } from './table-copy.ts'
+import { formats } from './formats.ts'
+import { openRows } from './tables.ts'
 
-const tables = Object.values(schema) as readonly SQLiteTable[]
+const { tables } = formats.ledger
+/** The only table whose rows are not the same in every engine. */
+const META = 'meta'
 
 const ANOTHER =
   'The target holds another ledger, or another state of this one. Name an empty place: another folder, or a schema (?schema=name). Whoever needs nothing of it may move ledger.db away, or drop the schema.'
@@ -91,8 +91,8 @@ function insertAll(from: Database, to: Database, { onRows }: Options): void {
   for (const table of tables) {
     const target = openRows(to, table)
     for (const rows of openRows(from, table).after()) {
-      target.insert(table === schema.meta ? metaRows(from, to, rows) : rows)
-      onRows(rows.length, target.name)
+      target.insert(table.name === META ? metaRows(from, to, rows) : rows)
+      onRows(rows.length, table.name)
     }
   }
 }
@@ -114,32 +114,27 @@ type Digests = Map<string, { rows: number; sha256: string }>
 function digestTables(db: Database): Digests {
   const digests: Digests = new Map()
   for (const table of tables) {
-    const { name, after } = openRows(db, table)
     const hasher = createHash('sha256')
     let count = 0
-    for (const piece of after()) {
-      for (const row of table === schema.meta ? metaRows(db, undefined, piece) : piece) {
+    for (const piece of openRows(db, table).after()) {
+      for (const row of table.name === META ? metaRows(db, undefined, piece) : piece) {
         count++
         hasher.update(`${printRow(row)}\n`)
       }
     }
-    if (count > 0) digests.set(name, { rows: count, sha256: hasher.digest('hex') })
+    if (count > 0) digests.set(table.name, { rows: count, sha256: hasher.digest('hex') })
   }
   return digests
 }
 
-const printRow = (row: Row): string =>
-  JSON.stringify(
-    Object.values(row).map((value) => (value instanceof Uint8Array ? [value.toHex()] : value)),
-  )
+const printRow = (row: readonly Cell[]): string =>
+  JSON.stringify(row.map((value) => (value instanceof Uint8Array ? [value.toHex()] : value)))
 
 /** Without the mark; numbers as `to` keeps them beside bytes, or as numbers. */
-function metaRows(from: Database, to: Database | undefined, rows: readonly Row[]): Row[] {
+function metaRows(from: Database, to: Database | undefined, rows: readonly Cell[][]): Cell[][] {
   const { unpack } = packingOf(from)
   const pack = to === undefined ? unpack : packingOf(to).pack
-  return rows.flatMap(({ key, value }) => {
-    const isValue = typeof value === 'number' || value instanceof Uint8Array
-    if (key === MOVED || key === undefined || !isValue) return []
-    return [{ key, value: pack(unpack(value)) }]
-  })
+  return rows
+    .filter(([key]) => key !== MOVED)
+    .map(([key = null, value]) => [key, pack(unpack(value as number | Uint8Array))])
 }

@@ -10,13 +10,15 @@ import { prepareStore, type StoreName } from '#src/database/stores.ts'
 import { toIso } from '#src/domain/time.ts'
 import { openHistory } from '#src/history/open.ts'
 import { count, formatCount } from '#src/platform/count.ts'
+import { throttleLines } from '#src/platform/throttle.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
-import { addressOf, isPostgres, shownAddress } from './address.ts'
+import { isPostgres, shownAddress } from './address.ts'
 import { copyHistory } from './copy-history.ts'
 import { copyLedger } from './copy-ledger.ts'
-import { openPostgres, PostgresDatabase } from './database.ts'
+import { migratePostgres, openPostgres } from './database.ts'
 import { formats } from './formats.ts'
+import { createRowProgress } from './tables.ts'
 
 /** In the order in which they are copied. */
 export const stores: readonly StoreName[] = ['ledger', 'history']
@@ -60,29 +62,10 @@ const open = (store: StoreName, place: string): Database =>
     : openDatabase(place, { format: formats[store].file })
 
 /** Opening makes what is not there, which is not meant of a source. */
-function isThere(store: StoreName, place: string): boolean {
-  if (!isPostgres(place)) return existsSync(place)
-  const format = formats[store].remote
-  const db = new PostgresDatabase(place, format)
-  try {
-    const find = db.prepare<{ found: string | null }, [string]>(
-      'SELECT CAST(to_regclass($1) AS TEXT) AS found',
-    )
-    return (find.get(`${addressOf(place, format.schema).schema}.format`)?.found ?? null) !== null
-  } finally {
-    db.close()
-  }
-}
-
-/** Says now and then how far it is. */
-function createProgress(say: Say) {
-  let shownMs = performance.now()
-  return (line: () => string): void => {
-    if (performance.now() - shownMs < PROGRESS_EVERY_MS) return
-    shownMs = performance.now()
-    say({ progress: line() })
-  }
-}
+const isThere = (store: StoreName, place: string): boolean =>
+  isPostgres(place)
+    ? migratePostgres(place, formats[store].remote, false).from > 0
+    : existsSync(place)
 
 function copy(start: Start, say: Say): void {
   const { copies } = start
@@ -105,17 +88,12 @@ function copy(start: Start, say: Say): void {
 
 function moveLedger({ from, to }: Copy, { keepsSource, nowMs }: Start, say: Say): string {
   const source = open('ledger', from)
-  const tell = createProgress(say)
-  let copied = 0
   try {
     const target = { isThere: () => isThere('ledger', to), open: () => open('ledger', to) }
     const { rows, tables, head } = copyLedger(source, target, {
       nowMs,
       movedTo: keepsSource ? undefined : `${shown(to)} at ${toIso(nowMs)}`,
-      onRows(some, table) {
-        copied += some
-        tell(() => `copied ${formatCount(copied)} rows of the ledger, now of ${table}`)
-      },
+      onRows: createRowProgress('ledger', (progress) => say({ progress })),
     })
     const chain = head === undefined ? '' : `, head ${head.seq}:${head.hash}`
     const use = keepsSource
@@ -130,13 +108,9 @@ function moveLedger({ from, to }: Copy, { keepsSource, nowMs }: Start, say: Say)
 function copyBooks({ from, to }: Copy, say: Say): string {
   const source = open('history', from)
   const target = open('history', to)
-  const tell = createProgress(say)
-  let copied = 0
+  const noteRows = createRowProgress('history', (progress) => say({ progress }))
   try {
-    for (const { rows, table } of copyHistory(source, target)) {
-      copied += rows
-      tell(() => `copied ${formatCount(copied)} rows of the history, now of ${table}`)
-    }
+    for (const { rows, table } of copyHistory(source, target)) noteRows(rows, table)
   } finally {
     for (const db of [source, target]) db.engine.close(db)
   }
@@ -145,10 +119,14 @@ function copyBooks({ from, to }: Copy, say: Say): string {
 
 function readAgain(place: string, say: Say): string {
   const history = openHistory(place, { chunkCacheBytes: 0 })
-  const tell = createProgress(say)
+  const report = throttleLines(
+    PROGRESS_EVERY_MS,
+    () => performance.now(),
+    (progress) => say({ progress }),
+  )
   try {
     const onProgress = (done: number, total: number): void =>
-      tell(() => `read again ${formatCount(done)} of ${formatCount(total)} markets`)
+      report(() => `read again ${formatCount(done)} of ${formatCount(total)} markets`)
     let faults = 0
     for (const fault of history.verify(onProgress))
       if (++faults <= FAULTS_SHOWN_MAX) say({ line: fault })

@@ -17,7 +17,6 @@ import {
   type StoreName,
 } from '#src/database/stores.ts'
 import { createFetchedChunks } from '#src/history/tables/fetched-chunks.ts'
-import { formatCount } from '#src/platform/count.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf, sentenceOf } from '#src/platform/message.ts'
 import { within } from '#src/platform/patience.ts'
@@ -37,7 +36,6 @@ const CATCH_UP_MS_MAX = 1000
 const RETRY_MS = { min: 100, max: 1000 }
 /** After so many pulls in a row that found a change without a notification, `LISTEN` is sent again. */
 const MISSED_MAX = 2
-const PROGRESS_EVERY_MS = 2000
 /** The pause before a thread that ended is started again, so that a thread that fails at its start does not take the processor. */
 const RESTART_MS = 1000
 /** How long a thread tries at its start, while a machine may be busy or a standby starts as well. */
@@ -208,16 +206,6 @@ function follow(
 /** The message of an error of the driver or the disk. */
 const textOf = (error: unknown): string => messageOf(errorOf(failureOf(error)))
 
-/** Reports the progress of a full copy every two seconds. */
-function createProgress(store: StoreName, say: (line: string) => void) {
-  let shownMs = performance.now()
-  return (rows: number, table: string): void => {
-    if (performance.now() - shownMs < PROGRESS_EVERY_MS) return
-    shownMs = performance.now()
-    say(`bookfeed: copied ${formatCount(rows)} rows of the ${store}, now of ${table}`)
-  }
-}
-
 /** Repeats a call that gets no answer, for as long as a start may take. */
 async function untilAnswered(call: () => Promise<unknown>): Promise<void> {
   const untilMs = performance.now() + START_MS_MAX
@@ -245,7 +233,7 @@ async function keepReplicas(
       times: openTimes(times),
       server,
       timer: () => startedMs + performance.now(),
-      onProgress: createProgress(store, (line) => say(line, false)),
+      say: (line) => say(`bookfeed: ${line}`, false),
       keepChunks: fetched.keep,
     })
     await untilAnswered(replica.pull).catch((error) => {

@@ -8,8 +8,6 @@
 import { rmSync } from 'node:fs'
 
 import type { ReservedSQL, SQL } from 'bun'
-import { is } from 'drizzle-orm/entity'
-import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
 
 import type { Cell, Database } from '#src/database/database.ts'
 import { formatOf } from '#src/database/migrations.ts'
@@ -25,6 +23,7 @@ import type { StoreTimes } from './answer-times.ts'
 import { type Answer, askWithin, connect, type Question, runOn } from './bridge.ts'
 import { assertVersion } from './faults.ts'
 import { formats } from './formats.ts'
+import { createRowProgress, type StoreTable } from './tables.ts'
 
 /** Longest wait for a connection, and for a statement that returns few rows. */
 const ANSWER_MS_MAX = 2000
@@ -85,8 +84,8 @@ type Options = {
   timer: () => number
   /** Pulls and heartbeats fail while the database has another format; the format of this version by default. */
   version?: number | undefined
-  /** During a full copy, called with the number of rows so far and the table of the last row. */
-  onProgress?: ((rows: number, table: string) => void) | undefined
+  /** Hears how far a full copy is. */
+  say?: ((line: string) => void) | undefined
   /** Called with the books of new chunks of open markets, before the file names these chunks. */
   keepChunks?: ((parts: readonly FetchedPart[]) => void) | undefined
   /** How long the database takes to answer is counted here. */
@@ -100,14 +99,14 @@ export function openReplica({
   path,
   server,
   timer,
-  onProgress,
+  say = () => undefined,
   keepChunks,
   times,
   version = formatOf(formats[store].remote.migrations),
 }: Options) {
-  const { file, schema, remote } = formats[store]
+  const { file, remote } = formats[store]
   const address = addressOf(place, remote.schema)
-  const tables = describeTables(schema)
+  const tables = formats[store].tables.map(toReplicated)
   const db = openFile(path, file)
   const local = createLocal(db, tables, store)
   const pulling = connect(address)
@@ -198,7 +197,7 @@ export function openReplica({
   }
 
   async function copyAll(connection: ReservedSQL): Promise<void> {
-    let count = 0
+    const noteRows = createRowProgress(store, say)
     for (const table of tables) {
       local.empty(table)
       // The transaction closes the cursor.
@@ -209,8 +208,7 @@ export function openReplica({
         // The next rows arrive while these are written.
         if (!isLast) coming = askWithin(ROWS_MS_MAX, connection, [table.fetch])
         local.insert(table, rows)
-        count += rows.length
-        onProgress?.(count, table.name)
+        noteRows(rows.length, table.name)
       }
     }
     await askWithin(ROWS_MS_MAX, connection, [COMMIT])
@@ -290,38 +288,25 @@ const slicesOf = <T>(list: readonly T[], size: number): T[][] =>
     list.slice(at * size, (at + 1) * size),
   )
 
-type Table = ReturnType<typeof describeTable>
+type Table = ReturnType<typeof toReplicated>
 
-const describeTables = (schema: object): Table[] =>
-  Object.values(schema)
-    .filter((table) => is(table, SQLiteTable))
-    .map(describeTable)
-
-function describeTable(table: SQLiteTable) {
-  const { name, columns, primaryKeys } = getTableConfig(table)
-  const names = columns.map((column) => column.name)
-  const primary = primaryKeys[0]?.columns ?? columns.filter((column) => column.primary)
-  const keys = primary.map((column) => ({
-    name: column.name,
-    type: column.getSQLType() === 'text' ? 'TEXT' : 'BIGINT',
-    operator: '=',
-  }))
+/** The statements of a table. */
+function toReplicated({ name, columns, keys, order, into }: StoreTable) {
   // An entry of `tail` names all rows of a market from a time on.
-  const logged = name === 'tail' ? [keys[0], { ...keys[1], operator: '>=' }] : keys
+  const operatorOf = (index: number): string => (name === 'tail' && index === 1 ? '>=' : '=')
+  const logged = name === 'tail' ? keys.slice(0, 2) : keys
   const isBook = (column: string): boolean =>
     name === 'chunk' && chunkKinds.some((kind) => kind === column)
   const cells = columns.map((column) =>
-    isBook(column.name)
-      ? `CASE WHEN octet_length(${column.name}) <= ${CELL_BYTES_MAX} THEN ${column.name} ELSE '' END`
-      : column.name,
+    isBook(column)
+      ? `CASE WHEN octet_length(${column}) <= ${CELL_BYTES_MAX} THEN ${column} ELSE '' END`
+      : column,
   )
   const isNamed = logged.map(
-    (key, index) => `${key?.name} ${key?.operator} CAST(entry->>${index} AS ${key?.type})`,
+    (key, index) => `${key.name} ${operatorOf(index)} CAST(entry->>${index} AS ${key.type})`,
   )
-  const order = keys.map((key) => key.name).join(', ')
   return {
     name,
-    names,
     /** Selects the rows that entries of the log name; rows that it does not return were deleted. */
     find: (entries: readonly string[]): Question => ({
       text: `SELECT ${cells} FROM json_array_elements(CAST(CAST($1 AS TEXT) AS JSON)) AS named(entry)
@@ -339,9 +324,9 @@ function describeTable(table: SQLiteTable) {
       isBare: true,
     } satisfies Question,
     removeNamed: `DELETE FROM ${name} WHERE ${logged
-      .map((key, index) => `${key?.name} ${key?.operator} $${index + 1}`)
+      .map((key, index) => `${key.name} ${operatorOf(index)} $${index + 1}`)
       .join(' AND ')}`,
-    insert: `INSERT OR REPLACE INTO ${name} (${names}) VALUES (${names.map((_, at) => `$${at + 1}`)})`,
+    insert: `INSERT OR REPLACE ${into}`,
   }
 }
 
