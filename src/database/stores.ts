@@ -124,7 +124,7 @@ export type RemoteEngine = {
     store: StoreName
     name: string
     onFault: (error: Error) => void
-  }): JobLock | undefined
+  }): JobLock
 }
 
 /** How what an extension adds is loaded. */

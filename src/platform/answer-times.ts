@@ -1,13 +1,14 @@
 /**
  * How long another program takes to answer, and how often it does not, in memory that threads may
- * share.
+ * share, and as metrics.
  */
+
+import { type Labels, printFamily, printHistogram } from './exposition.ts'
 
 /** Upper bounds in milliseconds; what is above the last one is counted, too. */
 const boundsMs = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000]
 const MS = 1000
 const MICROSECONDS = 1000
-export const answerBoundsSeconds = boundsMs.map((ms) => ms / MS)
 
 /** Behind a count for each bound and those above. */
 const SUM = boundsMs.length + 1
@@ -33,7 +34,7 @@ export function createAnswerTimes(
 
     failed: (): void => add(FAILURES, 1),
 
-    /** For `printHistogram` with `answerBoundsSeconds`. */
+    /** As a series of `printHistogram`, and the failures. */
     read() {
       const values = Array.from(cells, (_, at) => Number(Atomics.load(cells, at)))
       return {
@@ -43,4 +44,33 @@ export function createAnswerTimes(
       }
     },
   }
+}
+
+/** The families `NAME_duration_seconds` and `NAME_failures_total`. */
+export function printAnswerTimes({
+  name,
+  durationHelp,
+  failuresHelp,
+  samples,
+}: {
+  name: string
+  durationHelp: string
+  failuresHelp: string
+  samples: readonly (readonly [labels: Labels, times: AnswerTimes])[]
+}): string[] {
+  const series = samples.map(([labels, times]) => ({ labels, ...times.read() }))
+  return [
+    ...printHistogram({
+      name: `${name}_duration_seconds`,
+      help: durationHelp,
+      bounds: boundsMs.map((ms) => ms / MS),
+      series,
+    }),
+    ...printFamily({
+      name: `${name}_failures_total`,
+      type: 'counter',
+      help: failuresHelp,
+      samples: series.map(({ labels, failures }) => [labels, failures]),
+    }),
+  ]
 }

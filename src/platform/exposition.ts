@@ -1,5 +1,5 @@
 /** Metrics as text for Prometheus (exposition format 0.0.4). */
-type Labels = Readonly<Record<string, string | number>>
+export type Labels = Readonly<Record<string, string | number>>
 type Sample = readonly [labels: Labels, value: number | undefined]
 type Family = { name: string; help: string; type: 'counter' | 'gauge'; samples: readonly Sample[] }
 type Histogram = {

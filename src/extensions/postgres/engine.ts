@@ -14,6 +14,5 @@ export const postgresEngine: RemoteEngine = {
   startReplicas,
   openingFault: (error, place, store) => openingFault(error, place, formats[store].remote),
   adviceOn,
-  createJobLock: ({ place, store, name, onFault }) =>
-    createJobLock({ place, format: formats[store].remote, name, onFault }),
+  createJobLock,
 }

@@ -1,5 +1,6 @@
 /** PostgreSQL: books, accounts and payments in a database that several servers share. */
 import { settingsOf } from '#src/config/config.ts'
+import { storeNames } from '#src/database/stores.ts'
 import type { Extension } from '#src/server/extension.ts'
 
 import { isPostgres } from './address.ts'
@@ -38,14 +39,12 @@ export const postgres: Extension = {
   places: (config) => settingsOf(config, variables),
   checks: { postgres: async (context) => (await import('./check.ts')).checkPostgres(context) },
   async metrics({ config }, purpose) {
-    const { history, ledger } = settingsOf(config(), variables)
-    const places = [
-      ...(history === '' ? [] : [{ store: 'history', place: history } as const]),
-      // A recorder has no accounts.
-      ...(ledger === '' || purpose === 'record'
-        ? []
-        : [{ store: 'ledger', place: ledger } as const]),
-    ]
+    const settings = settingsOf(config(), variables)
+    // A recorder has no accounts.
+    const stores = purpose === 'record' ? (['history'] as const) : storeNames
+    const places = stores
+      .map((store) => ({ store, place: settings[store] }))
+      .filter(({ place }) => place !== '')
     if (places.length === 0) return undefined
     return (await import('./metrics.ts')).createPostgresMetrics(places)
   },

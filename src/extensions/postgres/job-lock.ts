@@ -5,13 +5,13 @@
 
 import type { SQL } from 'bun'
 
-import type { JobLock } from '#src/platform/job.ts'
+import type { RemoteEngine } from '#src/database/stores.ts'
 import { within } from '#src/platform/patience.ts'
 
-import { addressOf, isPostgres } from './address.ts'
+import { addressOf } from './address.ts'
 import { connect } from './bridge.ts'
-import type { Format } from './database.ts'
 import { errorOf, failureOf } from './faults.ts'
+import { formats } from './formats.ts'
 
 const TAKE = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken'
 /** A lock that was taken several times is held until it was given back as often. */
@@ -21,19 +21,9 @@ const ANSWER_MS_MAX = 5000
 const SIGN_MS = 5000
 const SILENT_MS_MAX = 15_000
 
-type Job = {
-  /** What is shared: the address of a database, or a file, whose jobs have no lock. */
-  place: string
-  format: Pick<Format, 'schema'>
-  name: string
-  /** Called with the reason when the state of the lock is unknown, once until it is known again. */
-  onFault: (error: Error) => void
-}
-
-/** Undefined for a file: it has one server. Connects when it is asked. */
-export function createJobLock({ place, format, name, onFault }: Job): JobLock | undefined {
-  if (!isPostgres(place)) return undefined
-  const address = addressOf(place, format.schema)
+/** Connects when it is asked; `onFault` is called once until it is known again who holds the lock. */
+export const createJobLock: RemoteEngine['createJobLock'] = ({ place, store, name, onFault }) => {
+  const address = addressOf(place, formats[store].remote.schema)
   const key = `bookfeed job ${address.schema} ${name}`
   let connection: SQL | undefined
   let hasFailed = false

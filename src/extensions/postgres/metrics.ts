@@ -1,8 +1,8 @@
 /** What `/metrics` has of the PostgreSQL of each store. */
 
 import type { StoreName } from '#src/database/stores.ts'
-import { answerBoundsSeconds } from '#src/platform/answer-times.ts'
-import { printFamily, printHistogram } from '#src/platform/exposition.ts'
+import { printAnswerTimes } from '#src/platform/answer-times.ts'
+import { printFamily } from '#src/platform/exposition.ts'
 import type { MetricsSource } from '#src/server/extension.ts'
 
 import { answerTimes, operations } from './answer-times.ts'
@@ -52,12 +52,6 @@ function printStates(looks: readonly Look[]): string[] {
         ),
       ),
     })
-  const times = looks.flatMap(({ store }) =>
-    operations.map((operation) => ({
-      labels: { store, operation },
-      ...answerTimes[store][operation].read(),
-    })),
-  )
   return [
     ...printFamily({
       name: 'bookfeed_postgres_up',
@@ -95,17 +89,15 @@ function printStates(looks: readonly Look[]): string[] {
       ({ lagBytes }) => lagBytes,
     ),
     ...lag('seconds', 'For how long it has not.', ({ lagMs }) => lagMs / MS),
-    ...printHistogram({
-      name: 'bookfeed_postgres_request_duration_seconds',
-      help: 'Time until the database answers; a commit waits for standbys.',
-      bounds: answerBoundsSeconds,
-      series: times,
-    }),
-    ...printFamily({
-      name: 'bookfeed_postgres_request_failures_total',
-      type: 'counter',
-      help: 'Requests to the database without an answer.',
-      samples: times.map(({ labels, failures }) => [labels, failures]),
+    ...printAnswerTimes({
+      name: 'bookfeed_postgres_request',
+      durationHelp: 'Time until the database answers; a commit waits for standbys.',
+      failuresHelp: 'Requests to the database without an answer.',
+      samples: looks.flatMap(({ store }) =>
+        operations.map(
+          (operation) => [{ store, operation }, answerTimes[store][operation]] as const,
+        ),
+      ),
     }),
   ]
 }

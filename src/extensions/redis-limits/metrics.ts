@@ -1,6 +1,6 @@
 /** What `/metrics` has of the Redis in which servers count together. */
-import { answerBoundsSeconds } from '#src/platform/answer-times.ts'
-import { printFamily, printHistogram } from '#src/platform/exposition.ts'
+import { printAnswerTimes } from '#src/platform/answer-times.ts'
+import { printFamily } from '#src/platform/exposition.ts'
 import type { MetricsSource } from '#src/server/extension.ts'
 
 import { answers } from './link.ts'
@@ -9,7 +9,6 @@ import { answers } from './link.ts'
 export const redisMetrics: MetricsSource = {
   async print() {
     const { isUp, times } = answers
-    const { failures, ...series } = times.read()
     return [
       ...printFamily({
         name: 'bookfeed_redis_up',
@@ -17,17 +16,11 @@ export const redisMetrics: MetricsSource = {
         help: 'Whether the Redis of BOOKFEED_LIMITS answers.',
         samples: [[{}, Number(isUp)]],
       }),
-      ...printHistogram({
-        name: 'bookfeed_redis_request_duration_seconds',
-        help: 'Time until Redis answers the first thread.',
-        bounds: answerBoundsSeconds,
-        series: [{ labels: {}, ...series }],
-      }),
-      ...printFamily({
-        name: 'bookfeed_redis_request_failures_total',
-        type: 'counter',
-        help: 'Requests of the first thread to Redis without an answer.',
-        samples: [[{}, failures]],
+      ...printAnswerTimes({
+        name: 'bookfeed_redis_request',
+        durationHelp: 'Time until Redis answers the first thread.',
+        failuresHelp: 'Requests of the first thread to Redis without an answer.',
+        samples: [[{}, times]],
       }),
     ]
   },

@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 
 import { DAY_MS } from '#src/domain/time.ts'
-import { postgresHistory } from '#src/extensions/postgres/database.ts'
 import { createJobLock } from '#src/extensions/postgres/job-lock.ts'
 import { startManifests } from '#src/extensions/trust/manifest-worker.ts'
 import { openHistory } from '#src/history/open.ts'
@@ -36,9 +35,8 @@ const LONG_MS = 20_000
 /** A process that tries to take a lock at each line, and prints whether it has. */
 const takingAtEachLine = `
   const { createJobLock } = await import('#src/extensions/postgres/job-lock.ts')
-  const { postgresHistory } = await import('#src/extensions/postgres/database.ts')
   const place = process.argv.at(-1)
-  const lock = createJobLock({ place, format: postgresHistory, name: 'suspended', onFault() {} })
+  const lock = createJobLock({ place, store: 'history', name: 'suspended', onFault() {} })
   const { writeSync } = await import('node:fs')
   for await (const _ of console) writeSync(1, (await lock.take()) + '\\n')
 `
@@ -78,7 +76,7 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
     const faults: Error[] = []
     const place = `${postgres.url}?schema=${schema}`
     const onFault = (error: Error) => void faults.push(error)
-    const made = createJobLock({ place, format: postgresHistory, name, onFault })
+    const made = createJobLock({ place, store: 'history', name, onFault })
     if (made === undefined) throw new Error('There is a turn at what is shared.')
     return { ...made, faults }
   }
@@ -157,7 +155,7 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
       const faults: Error[] = []
       const holder = createJobLock({
         place: place.href,
-        format: postgresHistory,
+        store: 'history',
         name: 'given',
         onFault: (error) => void faults.push(error),
       })
@@ -193,13 +191,9 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
     const faults: Error[] = []
     const place = 'postgres://bookfeed@127.0.0.1:1/nowhere'
     const onFault = (error: Error) => void faults.push(error)
-    const nowhere = createJobLock({ place, format: postgresHistory, name: 'work', onFault })
+    const nowhere = createJobLock({ place, store: 'history', name: 'work', onFault })
     expect([await nowhere?.take(), await nowhere?.take()]).toEqual([false, false])
     expect(faults).toHaveLength(1)
-    const file = join(folder, 'history.db')
-    expect(
-      createJobLock({ place: file, format: postgresHistory, name: 'work', onFault }),
-    ).toBeUndefined()
   })
 
   test(
