@@ -175,7 +175,7 @@ function toParameter(value: unknown): unknown {
 }
 
 /** Runs a statement on a connection. */
-export async function runOn(
+async function runOn(
   sql: Pick<SQL, 'unsafe'>,
   { text, values, isBare = false }: Question,
 ): Promise<Answer> {

@@ -20,7 +20,7 @@ import { within } from '#src/platform/patience.ts'
 
 import { addressOf } from './address.ts'
 import type { StoreTimes } from './answer-times.ts'
-import { type Answer, askWithin, connect, type Question, runOn } from './bridge.ts'
+import { type Answer, askWithin, connect, type Question } from './bridge.ts'
 import { assertVersion } from './faults.ts'
 import { formats } from './formats.ts'
 import { createRowProgress, type StoreTable } from './tables.ts'
@@ -129,18 +129,18 @@ export function openReplica({
 
   async function pullOn(connection: ReservedSQL): Promise<boolean> {
     const known = local.state()
+    const begin = { text: `${BEGIN}; ${assertVersion(version)}`, values: [] }
     const state = { text: FIND_STATE, values: [known.serial, known.atMs, server], isBare: true }
     const changes = { text: LIST_CHANGES, values: [known.serial], isBare: true }
-    const begin = { text: `${BEGIN}; ${assertVersion(version)}`, values: [] }
     const begunMs = timer()
-    const asked = [begin, state, changes].map((question) => runOn(connection, question))
-    // The last answer is awaited below; until then its rejection must not end the process.
-    const listing = Promise.all(asked)
+    const finding = askWithin(ANSWER_MS_MAX, connection, [begin, state])
+    const listing = askWithin(ROWS_MS_MAX, connection, [changes])
+    // It is awaited below; until then its rejection must not end the process.
     listing.catch(() => {})
-    const found = await within(ANSWER_MS_MAX, Promise.all(asked.slice(0, 2)))
+    const [, found] = await finding
     times?.read.answered(timer() - begunMs)
-    const [serial = 0, atMs = 0, isKnown, heartbeat = 0] = numbersIn(found[1])
-    const [, , list] = await within(ROWS_MS_MAX, listing)
+    const [serial = 0, atMs = 0, isKnown, heartbeat = 0] = numbersIn(found)
+    const [list] = await listing
     const isContinued = isKnown === 1 && version === known.version
     const entries = (list?.rows ?? []) as [name: string, key: string][]
     const isChanged = !isContinued || entries.length > 0
