@@ -19,11 +19,11 @@ one store: choose it with --only. Every row is copied unchanged, so ids, cursors
 chain stay the same. Before you copy, stop the servers, recorders and imports of source and target; a ledger that is in
 use is refused.
 
-The ledger is copied whole or not at all: the copy is valid after counts and digests of every table were compared and
-the audit chain was verified. From then on every command refuses the source, because two ledgers must not sell to the
-same addresses. With --keep-source the source stays in use, for a trial of the copy, or to return to it while the copy
-is unchanged. A copy of the history continues where it was stopped, and is read again at the end. The target must be
-empty, or an unfinished or unchanged copy of the same source.
+The ledger is copied whole or not at all: the copy is valid after every row was compared and the audit chain was
+verified. From then on every command refuses the source, because two ledgers must not sell to the same addresses. With
+--keep-source the source stays in use, for a trial of the copy, or to return to it while the copy is unchanged. A copy
+of the history continues where it was stopped, and is read again at the end. The target must be empty, or an unfinished
+or unchanged copy of the same source.
 
 Examples:
   bookfeed copy --to postgres://bookfeed@db/books

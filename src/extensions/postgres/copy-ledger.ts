@@ -3,8 +3,6 @@
  * none, compared before it counts. The source is then marked as moved (`meta.ts`).
  */
 
-import { createHash } from 'node:crypto'
-
 import { assertSound } from '#src/database/checksum.ts'
 import { type Cell, type Database, storageError, transact } from '#src/database/database.ts'
 import { packingOf } from '#src/database/packing.ts'
@@ -15,7 +13,7 @@ import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
 import { MAY_STAND_STILL } from './bridge.ts'
 import { PostgresDatabase } from './database.ts'
 import { formats } from './formats.ts'
-import { openRows } from './tables.ts'
+import { openRows, type StoreTable } from './tables.ts'
 
 const { tables } = formats.ledger
 /** The only table whose rows are not the same in every engine. */
@@ -66,21 +64,24 @@ function copyAll(from: Database, to: Database, options: Options): LedgerCopy {
   const { movedTo, nowMs } = options
   waitForTheOther(from)
   const moved = createMoved(from)
-  const source = digestTables(from)
-  if (!source.has('meta')) throw storageError('There is no ledger to copy.')
-  const [isNew, head] = transact(to, () => {
+  if (isEmpty(from)) throw storageError('There is no ledger to copy.')
+  const copied = transact(to, () => {
     waitForTheOther(to)
-    const held = digestTables(to)
+    const isNew = isEmpty(to)
     // What was sold at the other place since then would be missing in this copy.
-    if (held.size === 0 && movedTo !== undefined) moved.assertInUse()
-    if (held.size === 0) insertAll(from, to, options)
-    else if (!Bun.deepEquals(held, source)) throw storageError(ANOTHER)
-    return [held.size === 0, check(to, source, nowMs)] as const
+    if (isNew && movedTo !== undefined) moved.assertInUse()
+    if (isNew) insertAll(from, to, options)
+    const { rows, differing } = compare(from, to)
+    if (!isNew && differing !== undefined) throw storageError(ANOTHER)
+    assertSound(differing === undefined, `the copy of ${differing}`)
+    return { isNew, rows, tables: tables.length, head: verifiedHead(to, nowMs) }
   })
   moved.put(movedTo)
-  const rows = [...source.values()].reduce((sum, digest) => sum + digest.rows, 0)
-  return { isNew, rows, tables: tables.length, head }
+  return copied
 }
+
+const isEmpty = (db: Database): boolean =>
+  tables.every((table) => openRows(db, table).count() === 0)
 
 /** One transaction stands still while the tables of the other database are read. */
 function waitForTheOther(db: Database): void {
@@ -88,53 +89,52 @@ function waitForTheOther(db: Database): void {
 }
 
 function insertAll(from: Database, to: Database, { onRows }: Options): void {
+  const { pack } = packingOf(to)
   for (const table of tables) {
     const target = openRows(to, table)
-    for (const rows of openRows(from, table).after()) {
-      target.insert(table.name === META ? metaRows(from, to, rows) : rows)
+    for (const rows of piecesOf(from, table)) {
+      target.insert(table.name === META ? withValues(rows, pack) : rows)
       onRows(rows.length, table.name)
     }
   }
 }
 
-function check(to: Database, source: Digests, nowMs: number): LedgerCopy['head'] {
-  const target = digestTables(to)
-  for (const [name, digest] of source)
-    assertSound(Bun.deepEquals(target.get(name), digest), `the copy of ${name}`)
-  const ledger = createSqliteLedger(to, { nowMs, isReadOnly: true })
+/** How many rows both have, and the name of the first table whose rows differ. */
+function compare(from: Database, to: Database): { rows: number; differing?: string } {
+  let rows = 0
+  for (const table of tables) {
+    const others = piecesOf(to, table)
+    for (const piece of piecesOf(from, table)) {
+      if (!Bun.deepEquals(piece, others.next().value)) return { rows, differing: table.name }
+      rows += piece.length
+    }
+    if (others.next().done !== true) return { rows, differing: table.name }
+  }
+  return { rows }
+}
+
+/** The rows of a table, some at a time, without the mark; they are the same in every engine. */
+function* piecesOf(db: Database, table: StoreTable): Generator<Cell[][]> {
+  const { unpack } = packingOf(db)
+  for (const rows of openRows(db, table).after())
+    yield table.name === META
+      ? withValues(
+          rows.filter(([key]) => key !== MOVED),
+          unpack,
+        )
+      : rows
+}
+
+type Change = (value: number | Uint8Array) => number | Uint8Array
+
+/** Rows of the meta table, with their values changed. */
+const withValues = (rows: readonly Cell[][], change: Change): Cell[][] =>
+  rows.map(([key = null, value]) => [key, change(value as number | Uint8Array)])
+
+function verifiedHead(db: Database, nowMs: number): LedgerCopy['head'] {
+  const ledger = createSqliteLedger(db, { nowMs, isReadOnly: true })
   const [fault] = ledger.verifyAudit()
   if (fault !== undefined)
     throw storageError(`The audit chain is not sound, so nothing was copied: ${fault}`)
   return ledger.auditHead()
-}
-
-type Digests = Map<string, { rows: number; sha256: string }>
-
-/** A digest of each table that has rows, without the mark; it is the same in every engine. */
-function digestTables(db: Database): Digests {
-  const digests: Digests = new Map()
-  for (const table of tables) {
-    const hasher = createHash('sha256')
-    let count = 0
-    for (const piece of openRows(db, table).after()) {
-      for (const row of table.name === META ? metaRows(db, undefined, piece) : piece) {
-        count++
-        hasher.update(`${printRow(row)}\n`)
-      }
-    }
-    if (count > 0) digests.set(table.name, { rows: count, sha256: hasher.digest('hex') })
-  }
-  return digests
-}
-
-const printRow = (row: readonly Cell[]): string =>
-  JSON.stringify(row.map((value) => (value instanceof Uint8Array ? [value.toHex()] : value)))
-
-/** Without the mark; numbers as `to` keeps them beside bytes, or as numbers. */
-function metaRows(from: Database, to: Database | undefined, rows: readonly Cell[][]): Cell[][] {
-  const { unpack } = packingOf(from)
-  const pack = to === undefined ? unpack : packingOf(to).pack
-  return rows
-    .filter(([key]) => key !== MOVED)
-    .map(([key = null, value]) => [key, pack(unpack(value as number | Uint8Array))])
 }
