@@ -4,7 +4,6 @@ import { integerIn } from '#src/cli/command-line.ts'
 import { settingsOf } from '#src/config/config.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import type { Archiver } from '#src/history/archiver.ts'
-import type { MarketHistory } from '#src/history/history.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { withJobLock } from '#src/platform/job.ts'
 import type { ObjectStore } from '#src/platform/object-store.ts'
@@ -41,49 +40,42 @@ export const archiveCommand = (context: CliContext): Command =>
     .addHelpText('after', help)
     .action((flags: { days?: number }) => archive(context, flags))
 
-type Target = { store: ObjectStore; place: string; days: number }
-
 async function archive(context: CliContext, flags: { days?: number }): Promise<void> {
-  const { config, print } = context
+  const { config, print, clock } = context
   const { archive: place, archiveDays } = settingsOf(config(), variables)
   if (place === '') throw usageError('Set BOOKFEED_ARCHIVE to the bucket, as s3://bucket/prefix.')
   const store = openArchive(place)
   using history = openDataFolder(context)
-  const done = await withJobLock(jobLockFor(context, 'history', 'archive'), () =>
-    archiveIn(context, history, { store, place, days: flags.days ?? archiveDays }),
-  )
+  const { archive: archiver } = history
+  const done = await withJobLock(jobLockFor(context, 'history', 'archive'), async () => {
+    const known = archiver.place()
+    if (known !== undefined && known !== place)
+      throw commandError(
+        `Books of this history are in ${known}. Set BOOKFEED_ARCHIVE to that bucket.`,
+      )
+    // Before anything is noted.
+    await store.probe()
+    if (known === undefined) archiver.setPlace(place)
+    const before = clock() - (flags.days ?? archiveDays) * DAY_MS
+    const { objects, bytes } = await putAll(context, archiver, store, before)
+    const orphans = archiver.takeOrphans(clock())
+    for (const { id, name } of orphans) {
+      await store.remove(name)
+      archiver.forget(id)
+    }
+    const removed = orphans.length > 0 ? `, ${count(orphans.length, 'object')} removed` : ''
+    return `${count(objects, 'object')} of ${count(bytes, 'byte')} put in ${place}${removed}.`
+  })
   print(done ?? 'Another process is archiving.')
 }
 
-async function archiveIn(
+/** Puts the books of markets that ended before a time, and seals each object that arrived. */
+async function putAll(
   context: CliContext,
-  history: MarketHistory,
-  { store, place, days }: Target,
-): Promise<string> {
-  const { clock } = context
-  const { archive: archiver } = history
-  const known = archiver.place()
-  if (known !== undefined && known !== place)
-    throw commandError(
-      `Books of this history are in ${known}. Set BOOKFEED_ARCHIVE to that bucket.`,
-    )
-  // Before anything is noted.
-  await store.probe()
-  if (known === undefined) archiver.setPlace(place)
-  const before = clock() - days * DAY_MS
-  const { objects, bytes } = await putAll(context, archiver, { store, before })
-  const orphans = archiver.takeOrphans(clock())
-  for (const { id, name } of orphans) {
-    await store.remove(name)
-    archiver.forget(id)
-  }
-  const removed = orphans.length > 0 ? `, ${count(orphans.length, 'object')} removed` : ''
-  return `${count(objects, 'object')} of ${count(bytes, 'byte')} put in ${place}${removed}.`
-}
-
-type Task = { store: ObjectStore; before: number }
-
-async function putAll(context: CliContext, archiver: Archiver, { store, before }: Task) {
+  archiver: Archiver,
+  store: ObjectStore,
+  before: number,
+): Promise<{ objects: number; bytes: number }> {
   const { clock, printError } = context
   using stop = stopSignal(context)
   const due = archiver.due(before)
