@@ -156,6 +156,10 @@ export function connect({ url, schema }: Address, options: ConnectOptions = {}):
   })
 }
 
+/** Ends connections without waiting for what was asked on them. */
+export const closeNow = (sql: Pick<SQL, 'close'>): Promise<void> =>
+  sql.close({ timeout: 0 }).catch(() => {})
+
 /** As the stores know values: integers are numbers, bytes have a buffer of their own. */
 function toValue(value: unknown): Cell {
   if (typeof value === 'bigint') return Number(value)
@@ -247,7 +251,7 @@ function connectFor(address: Address, parent: Parent<never, Asked | typeof CLOSE
 
   async function end(ended: Link): Promise<void> {
     if (link === ended) link = undefined
-    await ended.sql.close({ timeout: 0 }).catch(() => {})
+    await closeNow(ended.sql)
   }
 
   async function close(): Promise<[]> {

@@ -2,7 +2,7 @@
 import type { ChunkBlob, ChunkSource } from '#src/database/stores.ts'
 
 import { addressOf } from './address.ts'
-import { askWithin, connect, type Question } from './bridge.ts'
+import { askWithin, closeNow, connect, type Question } from './bridge.ts'
 import { postgresHistory } from './database.ts'
 import { errorOf, failureOf } from './faults.ts'
 
@@ -32,6 +32,6 @@ export function openChunks(place: string): ChunkSource {
       const found = new Map(rows.map(([id, ...cells]) => [id, cells]))
       return blobs.map(({ chunkId, kind }) => found.get(chunkId)?.[kinds.indexOf(kind)])
     },
-    close: () => void sql.close({ timeout: 0 }).catch(() => {}),
+    close: () => void closeNow(sql),
   }
 }

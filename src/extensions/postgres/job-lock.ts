@@ -9,7 +9,7 @@ import type { RemoteEngine } from '#src/database/stores.ts'
 import { within } from '#src/platform/patience.ts'
 
 import { addressOf } from './address.ts'
-import { connect } from './bridge.ts'
+import { closeNow, connect } from './bridge.ts'
 import { errorOf, failureOf } from './faults.ts'
 import { formats } from './formats.ts'
 
@@ -47,10 +47,10 @@ export const createJobLock: RemoteEngine['createJobLock'] = ({ place, store, nam
     isHeld = false
     clearInterval(signs)
     signs = undefined
+    if (given === undefined) return
     // Where no answer comes, the lock ends with the connection.
-    if (wasHeld)
-      await within(ANSWER_MS_MAX, given?.unsafe(GIVE) ?? Promise.resolve()).catch(() => {})
-    await given?.close({ timeout: 0 }).catch(() => {})
+    if (wasHeld) await within(ANSWER_MS_MAX, given.unsafe(GIVE)).catch(() => {})
+    await closeNow(given)
   }
 
   async function isTaken(): Promise<boolean> {

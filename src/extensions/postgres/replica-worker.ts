@@ -24,7 +24,7 @@ import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import { shownAddress } from './address.ts'
 import { answerTimes, memoryOf, openTimes, type TimesMemory } from './answer-times.ts'
-import { connect } from './bridge.ts'
+import { closeNow, connect } from './bridge.ts'
 import { errorOf, type Failure, failureOf } from './faults.ts'
 import { formats } from './formats.ts'
 import { openReplica, type Replica } from './replica.ts'
@@ -138,7 +138,7 @@ function follow(
   function noteMissed(): void {
     if (++missed < MISSED_MAX) return
     missed = 0
-    void listener.close({ timeout: 0 }).catch(() => {})
+    void closeNow(listener)
     listener = listen()
   }
 

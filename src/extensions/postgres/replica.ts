@@ -20,7 +20,7 @@ import { within } from '#src/platform/patience.ts'
 
 import { addressOf } from './address.ts'
 import type { StoreTimes } from './answer-times.ts'
-import { type Answer, askWithin, connect, type Question } from './bridge.ts'
+import { type Answer, askWithin, closeNow, connect, type Question } from './bridge.ts'
 import { assertVersion } from './faults.ts'
 import { formats } from './formats.ts'
 import { createRowProgress, type StoreTable } from './tables.ts'
@@ -254,7 +254,7 @@ export function openReplica({
     freshMs: (): number => freshMs,
 
     close(): void {
-      for (const sql of [pulling, beating]) void sql.close({ timeout: 0 }).catch(() => {})
+      for (const sql of [pulling, beating]) void closeNow(sql)
       db.close()
     },
   }
@@ -275,7 +275,7 @@ async function withConnection<T>(
     connection.release()
     return result
   } catch (error) {
-    await connection.close({ timeout: 0 }).catch(() => {})
+    await closeNow(connection)
     throw error
   }
 }

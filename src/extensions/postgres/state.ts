@@ -7,7 +7,7 @@ import { within } from '#src/platform/patience.ts'
 
 import { addressOf } from './address.ts'
 import { answerTimes } from './answer-times.ts'
-import { askWithin, connect } from './bridge.ts'
+import { askWithin, closeNow, connect } from './bridge.ts'
 import { errorOf, failureOf } from './faults.ts'
 import { formats } from './formats.ts'
 import { TAKE_ROOM } from './replica.ts'
@@ -100,7 +100,7 @@ export function openState(
   let hadRoom: boolean | undefined
 
   function close(): void {
-    void sql?.close({ timeout: 0 }).catch(() => {})
+    if (sql !== undefined) void closeNow(sql)
     sql = undefined
   }
 
