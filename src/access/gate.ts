@@ -15,7 +15,8 @@ import {
   writeRateHeaders,
   writeRatePolicy,
 } from '#src/http/common-headers.ts'
-import type { Arrival, Identify, PeerSource, Visit } from '#src/http/gate.ts'
+import type { Identify } from '#src/http/gate.ts'
+import type { Arrival, PeerSource, Visit } from '#src/http/visit.ts'
 import { after, type MaybePromise } from '#src/platform/maybe-promise.ts'
 import type { RateWindow, RateWindows, TakenWindow } from '#src/platform/rate-windows.ts'
 

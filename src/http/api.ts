@@ -20,22 +20,17 @@ import type { StaleSince } from '#src/domain/staleness.ts'
 import { after } from '#src/platform/maybe-promise.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
+import type { DataAnswer, PageAnswer } from './answer.ts'
 import { readBody } from './body.ts'
 import { readCoin, readMarket } from './data-query.ts'
-import { answerData, type DataAnswer, type PageAnswer } from './data-response.ts'
-import {
-  type Access,
-  type AccessPorts,
-  admit,
-  type ChargeSignup,
-  type Visit,
-  visitOf,
-} from './gate.ts'
+import { answerData } from './data-response.ts'
+import { type AccessPorts, admit, type ChargeSignup } from './gate.ts'
 import { jsonResponse } from './json.ts'
 import type { KeptAnswers } from './kept-answers.ts'
-import type { HeaderTexts, OpenApiParameter } from './openapi-operation.ts'
+import type { OpenApiParameter, ResponseText } from './response-text.ts'
 import { noQuery, parseQuery } from './schema-reader.ts'
 import { searchOf } from './url.ts'
+import { type Access, type Visit, visitOf } from './visit.ts'
 import type { Work } from './work.ts'
 
 /**
@@ -45,23 +40,6 @@ import type { Work } from './work.ts'
  */
 export type Caching =
   'digest' | 'page' | 'tag' | 'unkept' | 'no-store' | 'no-cache' | 'private, no-store'
-
-/** What the API document says about a response beside its schema. */
-export type ResponseText = {
-  status?: 200 | 201 | 202 | 204 | 206
-  description: string
-  /** Bodies that are not JSON. */
-  content?: Record<string, { schema: { type: 'string'; format?: 'binary' } }>
-  /**
-   * Of a list with cursors: what its `X-Resume-Cursor` says. A page of a market lacks it on a 304,
-   * which the document adds.
-   */
-  resume?: string
-  /** Headers of this response, and of a 304. */
-  headers?: HeaderTexts
-  /** Headers that a 304 lacks. */
-  bodyHeaders?: HeaderTexts
-}
 
 type OpenAccess = Extract<Access, 'none' | 'open' | 'signup' | 'operator'>
 

@@ -3,7 +3,7 @@
 import type { CursorCodec, CursorList, PageEnd } from '#src/domain/cursor.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
-import type { DataAnswer } from './data-response.ts'
+import type { DataAnswer } from './answer.ts'
 
 type ListRows<P> = PageEnd<P> & {
   /** Each the JSON of an object. */

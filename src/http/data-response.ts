@@ -8,13 +8,13 @@ import { callerLevels, levelOf } from '#src/domain/selling/caller.ts'
 import type { StaleSince } from '#src/domain/staleness.ts'
 import { tagOf } from '#src/domain/tag.ts'
 import { after } from '#src/platform/maybe-promise.ts'
-import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import type { Page, PageCache } from '#src/platform/page-cache.ts'
 import { mediaTypes } from '#src/tables/column.ts'
 
-import { visitOf } from './gate.ts'
+import type { Bytes, DataAnswer, Notes, PageAnswer } from './answer.ts'
 import { acceptsGzip, matchesEtag } from './negotiation.ts'
-import type { HeaderTexts } from './openapi-operation.ts'
+import type { HeaderTexts } from './response-text.ts'
+import { visitOf } from './visit.ts'
 import type { Work } from './work.ts'
 
 /** Closed history may be used unasked for a minute; a backfill shows after that at the latest. */
@@ -26,8 +26,6 @@ const GZIP_BYTES_MIN = 256
 const GZIP_LEVEL = 1
 /** From here on, a millisecond, compressing takes longer than the way to another thread. */
 const GZIP_ASIDE_BYTES = 262_144
-
-type Bytes = Uint8Array<ArrayBuffer>
 
 /** Only with an `Origin` there are headers for pages of other origins. */
 const VARY = 'Accept-Encoding, Origin'
@@ -66,26 +64,6 @@ export const answerUnchanged = (
 const hasTag = ({ headers }: Request, etag: string) =>
   matchesEtag(headers.get('if-none-match'), etag)
 
-/** Headers that only some routes have. */
-type Notes = {
-  coverage?: string | undefined
-  resumeCursor?: string | undefined
-  /** Of a list that is no JSON. */
-  nextCursor?: string | undefined
-  /** Where it depends on more than the usual. */
-  vary?: string | undefined
-}
-
-export type DataAnswer = Notes & {
-  body: string | Bytes
-  /** JSON by default; Parquet is compressed inside. */
-  mediaType?: string
-  /** Made of a page of a market, whose 304 has no cursor. */
-  isOfPage?: boolean
-  /** Nothing but a backfill can change it; by default what is so of the market asked for. */
-  isClosed?: boolean | undefined
-}
-
 /** `X-Coverage` of an answer; where it may still change, it says that the server's copy is stale. */
 export function coverageNow(
   text: string | undefined,
@@ -114,22 +92,6 @@ export function answerData(
   if (etag !== undefined && hasTag(request, etag))
     return respond(null, isOfPage ? { ...facts, resumeCursor: undefined } : facts)
   return after(isGzip ? compressWhere(bytes, request) : bytes, (packed) => respond(packed, facts))
-}
-
-export type PageAnswer = Pick<Notes, 'vary'> & {
-  /** Decides the bytes of the page, their coding included, before they are made. */
-  tag: string
-  isGzip: boolean
-  isClosed: boolean
-  coverage: string
-  /** A finished page that can be had at once. */
-  findPage: () => Page | undefined
-  /** Makes a page as it is sent, if its rows only have to be fetched and joined. */
-  join?: () => Steps<Page> | undefined
-  /** JSON in ASCII, not compressed; under another tag where its rows have just changed. */
-  make: () => Steps<MadePage>
-  /** Where the same answer may be given again: what was sent, and its headers to copy. */
-  sent?: { page: Page | undefined; init: ResponseInit }
 }
 
 export type PagePorts = { pages: PageCache; work: Work; staleSince: StaleSince }

@@ -3,7 +3,7 @@ import { tagOf } from '#src/domain/tag.ts'
 
 import { answerUnchanged } from './data-response.ts'
 import { acceptsGzip } from './negotiation.ts'
-import type { HeaderTexts } from './openapi-operation.ts'
+import type { HeaderTexts } from './response-text.ts'
 
 const MAX_AGE = 'public, max-age=300'
 

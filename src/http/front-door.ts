@@ -19,13 +19,20 @@ import {
   writePreflightHeaders,
 } from './common-headers.ts'
 import { trackDelivery } from './delivery.ts'
-import { type Arrived, bindVisit, type Gate, type PeerSource, type Visit } from './gate.ts'
+import type { Gate } from './gate.ts'
 import { type Meters, OTHER } from './meters.ts'
 import { codeOf, describeFault, MissingRoute, problemResponse } from './problem.ts'
 import { hasManyHosts, isRewritten } from './raw-target.ts'
-import type { RequestTarget, RouteTable } from './route-table.ts'
+import type { RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
 import type { Unread } from './unread.ts'
+import {
+  type Arrived,
+  bindVisit,
+  type PeerSource,
+  type RequestTarget,
+  type Visit,
+} from './visit.ts'
 import type { Work } from './work.ts'
 import { PAYMENT_RESPONSE_HEADER, PAYMENT_SIGNATURE_HEADER } from './x402.ts'
 

@@ -4,112 +4,17 @@
  * before any parameter is read, so no caller learns of a market that its tier does not include.
  */
 import { AppError, type ErrorCode } from '#src/domain/errors.ts'
-import { type Coin, coins, isCoin, type Market, type Source } from '#src/domain/market.ts'
-import {
-  blockedError,
-  type Caller,
-  type RateState,
-  unauthenticatedError,
-} from '#src/domain/selling/caller.ts'
+import { coins, isCoin, type Market, type Source } from '#src/domain/market.ts'
+import { blockedError, type Caller, unauthenticatedError } from '#src/domain/selling/caller.ts'
 import { type Terms, type Tier, type TierRoute, tiersWith } from '#src/domain/selling/tier.ts'
 import { assert } from '#src/platform/assert.ts'
 import type { MaybePromise } from '#src/platform/maybe-promise.ts'
 
 import { readCoin } from './data-query.ts'
-import type { RequestTarget } from './route-table.ts'
-
-export type Visit = {
-  /** Undefined without a valid key. */
-  caller: Caller | undefined
-  /** The caller asks for the sample instead of sending a key. */
-  guest?: Caller | undefined
-  /** Of a request without a valid key: where it came from; of IPv6 the network. */
-  address?: string | undefined
-  rate: RateState
-  /** True if the request took one from its window. */
-  isCounted: boolean
-  /** What a caller without a key requests, where it can pay or sign in for it. */
-  asked?: Unpaid
-  /** True of HEAD, which is answered as GET and then loses its body. */
-  isHead?: boolean
-  /**
-   * Set while a request is rehearsed before it is paid for: whom the answer would be for. The route
-   * reads and refuses the request as ever, and makes no answer.
-   */
-  rehearsedFor?: Caller | undefined
-  /**
-   * Whether the payment that came with the request stays usable if the request fails; undefined
-   * before it is looked at, when it does.
-   */
-  keepsPayment?: boolean
-  /** Called once the body has ended: with true if the whole body was handed to the connection. */
-  onSent?: (isWhole: boolean) => void
-  /** The header PAYMENT-RESPONSE of what was paid for here. */
-  receipt?: string
-  /** On the monotonic clock: what was left of the window then is less now. */
-  enteredMs: number
-  refusal: AppError | undefined
-  peers?: PeerSource | undefined
-  /** What the route needs of the caller, and the caller that has it, where it needs one. */
-  admission?: Admission
-  admitted?: Caller | undefined
-  /** What the path names. */
-  coin?: Coin
-  market?: Market
-  /** The query and the body, as the route reads them. */
-  query?: unknown
-  json?: unknown
-  reading?: Promise<unknown>
-  target?: RequestTarget
-  /** Names the request in lines of the log; the front door sets it. */
-  requestId?: string
-  /** What usage is counted under; the route names it. */
-  route: string
-  /** What its time is counted under. */
-  timedAs?: string | undefined
-  /** True of a body that all answers share, or that is on the disk: it takes no memory. */
-  isShared?: boolean
-  /** Set when the body is made while it is sent. */
-  body?: SentBody
-  /** True once bytes of the body were counted while it was sent. */
-  isCountedAsSent?: boolean
-  /** Keeps the connection for so many idle seconds: the answer takes that long at most. */
-  keepOpen?: (seconds: number) => void
-}
-
-export type SentBody = {
-  /** Resolves when it has ended. */
-  ended: Promise<{ bytes: number; error?: unknown }>
-  /** Called with the length of each piece that is sent; to be set before the first. */
-  onPiece: (bytes: number) => void
-}
-
-/** Where a request came from, and how long it may stay idle; Bun's server is one. */
-export type PeerSource = {
-  requestIP(request: Request): { address: string } | null
-  timeout?(request: Request, seconds: number): void
-  /**
-   * Given where the answer reaches its connection by other means: takes `Visit.onSent`, to be
-   * called from there.
-   */
-  deliver?(onSent: (isWhole: boolean) => void): void
-  /** Makes a WebSocket of the connection; false where it was not asked for properly. */
-  upgrade?(request: Request, options: { data: unknown; headers?: Bun.HeadersInit }): boolean
-}
-
-/** `isSold`: true of an answer that may be paid for by itself. */
-export type Unpaid = { access: 'key' | TierRoute; coin: string | undefined; isSold: boolean }
-
-/** The rate window that a request is taken from; nothing outside of `/v1` takes from any. */
-export type Allowance = 'none' | 'data' | 'billing'
-
-export type Arrival = { request: Request; allowance: Allowance; peers: PeerSource | undefined }
+import { type Access, type Admission, type Arrival, type Visit, visitOf } from './visit.ts'
 
 /** Returns the caller whose valid key came with a request. */
 export type Identify = (from: Pick<Arrival, 'request' | 'peers'>) => Caller | undefined
-
-/** What a route is asked. */
-export type Arrived = { request: Request; target: RequestTarget; visit: Visit }
 
 /** None of it may throw or reject. */
 export type Gate = {
@@ -133,27 +38,6 @@ export type ChargeSignup = (request: Request, visit: Visit) => Promise<void>
  * `rate_limited`; the headers report that window either way.
  */
 export type ChargeWindow = (visit: Visit, window: { key: string; limit: number }) => Promise<void>
-
-const VISIT = Symbol('visit')
-type Visited = Request & { [VISIT]?: Visit }
-
-/** On the request itself, which costs a tenth of a microsecond less than a `WeakMap`. */
-export function bindVisit(request: Visited, visit: Visit): void {
-  request[VISIT] = visit
-}
-
-export function visitOf(request: Visited): Visit {
-  const visit = request[VISIT]
-  if (!visit) throw new Error('The request did not come through the front door.')
-  return visit
-}
-
-/**
- * `none` and, for the operator alone, `operator` outside of `/v1`, where nothing is counted; else
- * `open` to everybody, also for a `signup`, which the address is charged for; to every valid `key`;
- * or to tiers that include a route of this name.
- */
-export type Access = 'none' | 'operator' | 'open' | 'signup' | 'key' | TierRoute
 
 /** Codes with which a route may refuse before it is reached, or fail. */
 export function accessCodes(access: Access): ErrorCode[] {
@@ -186,16 +70,6 @@ export type AccessPorts = {
   assertOperator: AssertOperator
   listTiers: () => readonly Tier[]
   sample: Pick<Sample, 'assertIncluded'>
-}
-
-/** What a route needs of a caller. What the path names is not known to exist yet. */
-export type Admission = {
-  access: Exclude<Access, 'none'>
-  coin: string | undefined
-  conditionId: string | undefined
-  /** Whether the answer is of the caller's own coins. */
-  isOfOwnCoins?: boolean | undefined
-  isSold?: boolean | undefined
 }
 
 /** Lets a request through to a route, or throws why not; returns the caller, if it needs one. */

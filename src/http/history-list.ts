@@ -29,6 +29,7 @@ import { withRows } from '#src/history/reads/with-rows.ts'
 import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
+import type { DataAnswer, PageAnswer } from './answer.ts'
 import {
   cursorParameter,
   knownAtParameter,
@@ -37,7 +38,6 @@ import {
   outcomeParameter,
   rangeParameters,
 } from './data-query.ts'
-import type { DataAnswer, PageAnswer } from './data-response.ts'
 import { acceptsGzip } from './negotiation.ts'
 
 type ListTexts = {

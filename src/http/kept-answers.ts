@@ -4,10 +4,12 @@ import type { FindMarket } from '#src/domain/market-name.ts'
 import type { StaleSince } from '#src/domain/staleness.ts'
 import type { PageCache } from '#src/platform/page-cache.ts'
 
-import { answerPage, type PageAnswer } from './data-response.ts'
-import { type AccessPorts, admit, type Arrived, visitOf } from './gate.ts'
+import type { PageAnswer } from './answer.ts'
+import { answerPage } from './data-response.ts'
+import { type AccessPorts, admit } from './gate.ts'
 import { acceptsGzip } from './negotiation.ts'
 import type { TargetCache } from './route-table.ts'
+import { type Arrived, visitOf } from './visit.ts'
 import type { Work } from './work.ts'
 
 type Ports = AccessPorts & {

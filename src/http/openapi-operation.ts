@@ -11,7 +11,7 @@ import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 import { assert } from '#src/platform/assert.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import type { Caching, DeclaredRoute, ResponseText } from './api.ts'
+import type { Caching, DeclaredRoute } from './api.ts'
 import { bodyCodes, isBodyRequired } from './body.ts'
 import { pathParameters } from './data-query.ts'
 import {
@@ -23,21 +23,12 @@ import {
 import { accessCodes, isOpen } from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { Problem, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'
+import type { HeaderTexts, OpenApiParameter, OpenApiSchema, ResponseText } from './response-text.ts'
 import { isOptional, noQuery } from './schema-reader.ts'
 import { toTableText } from './table.ts'
 import { PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from './x402.ts'
 
-export type OpenApiParameter = {
-  name: string
-  in: 'query' | 'path' | 'header'
-  required: boolean
-  description: string
-  example?: unknown
-  schema: OpenApiSchema
-}
-
 type Reference = { $ref: string }
-export type HeaderTexts = Readonly<Record<string, string>>
 type Content = Record<string, { schema: OpenApiSchema }>
 
 const commonHeaders: HeaderTexts = {
@@ -225,7 +216,6 @@ export function openApiParameters(
   })
 }
 
-type OpenApiSchema = Record<string, unknown>
 type Named = Record<string, OpenApiSchema>
 
 /**

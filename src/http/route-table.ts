@@ -1,11 +1,9 @@
 /** What the front door must know of routes: Elysia answers a wrong method with 404. */
-import type { Market } from '#src/domain/market.ts'
 import { assert } from '#src/platform/assert.ts'
 import { createCache } from '#src/platform/cache.ts'
 
-import type { PageAnswer } from './data-response.ts'
-import type { Admission, Allowance } from './gate.ts'
 import { decodePart, isAbsolute, pathOf, targetOf } from './url.ts'
+import type { Allowance, RequestTarget } from './visit.ts'
 
 type KnownRoute = {
   method: string
@@ -15,32 +13,6 @@ type KnownRoute = {
   isUrgent?: boolean
 }
 export type RouteTable = ReturnType<typeof createRouteTable>
-
-/** What follows from the address of a request alone. */
-export type RequestTarget = {
-  url: string
-  /** As sent. */
-  pathAndQuery: string
-  /** Still percent-encoded. */
-  path: string
-  isAbsolute: boolean
-  /** The percent-encoding of its path is malformed. */
-  isMalformed: boolean
-  allowance: Allowance
-  /** True of what is answered in overload, too: billing, health, the operator. */
-  isUrgent: boolean
-  /** True where no page of another origin may read: in the areas of the operator. */
-  isPrivate: boolean
-  /** Of a page that is asked for again: without coding, and in gzip. */
-  answers?: { [coding in 'plain' | 'gzip']?: KeptAnswer }
-}
-
-type KeptAnswer = {
-  market: Market
-  answer: PageAnswer
-  admission: Admission
-  timedAs: string | undefined
-}
 
 /** Targets that are kept, of pages that are requested again; one takes about 2 kB. */
 const TARGETS_MAX = 4_096

@@ -2,7 +2,7 @@
  * Bodies that are made while they are sent. A piece is made when the client has taken the ones
  * before, so memory is that of a piece; when the client goes away, the work ends.
  */
-import { type SentBody, visitOf } from './gate.ts'
+import { type SentBody, visitOf } from './visit.ts'
 
 /** How long a client may take nothing of a stream before it is given up. */
 export const STREAM_SECONDS_MAX = 60

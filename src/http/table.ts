@@ -24,10 +24,11 @@ import {
   splitList,
 } from '#src/tables/json-rows.ts'
 
-import type { ResponseText } from './api.ts'
-import { type DataAnswer, NEXT_HEADER, type PageAnswer } from './data-response.ts'
+import type { DataAnswer, PageAnswer } from './answer.ts'
+import { NEXT_HEADER } from './data-response.ts'
 import { choice } from './fields.ts'
 import { preferredType } from './negotiation.ts'
+import type { ResponseText } from './response-text.ts'
 
 const listTypes = { json: 'application/json', ...mediaTypes } as const
 

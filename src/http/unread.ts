@@ -6,7 +6,7 @@
 import { AppError } from '#src/domain/errors.ts'
 import type { ConcurrencyLimit, Refused } from '#src/platform/concurrency-limit.ts'
 
-import type { PeerSource, Visit } from './gate.ts'
+import type { PeerSource, Visit } from './visit.ts'
 import { holderOf } from './work.ts'
 
 /**

@@ -11,8 +11,9 @@ import type { Clock } from '#src/domain/time.ts'
 import type { ConcurrencyLimit } from '#src/platform/concurrency-limit.ts'
 import { createScheduler, type Steps } from '#src/platform/scheduler.ts'
 
-import { callerOf, type Visit, visitOf } from './gate.ts'
+import { callerOf } from './gate.ts'
 import { createLine } from './line.ts'
+import { type Visit, visitOf } from './visit.ts'
 
 /** Work of a request that comes: what takes no longer is answered at once. */
 const FIRST_SLICE_MS = 4

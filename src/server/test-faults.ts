@@ -2,7 +2,7 @@
 
 import { AppError } from '#src/domain/errors.ts'
 import { isPreflight } from '#src/http/common-headers.ts'
-import type { Arrival } from '#src/http/gate.ts'
+import type { Arrival } from '#src/http/visit.ts'
 
 /** On each response to a test key, and on no other. */
 export const MODE_HEADER = 'Bookfeed-Mode'

@@ -5,7 +5,8 @@
  */
 import { join } from 'node:path'
 
-import type { Gate, Visit } from '#src/http/gate.ts'
+import type { Gate } from '#src/http/gate.ts'
+import type { Visit } from '#src/http/visit.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createLogBuffer } from '#src/platform/log-buffer.ts'
 

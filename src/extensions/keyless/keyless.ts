@@ -29,13 +29,8 @@ import { toSettleResponse, toStatus } from '#src/features/billing/bodies.ts'
 import { POLL_SECONDS, SETTLE_SECONDS_MAX } from '#src/features/billing/shared.ts'
 import { continueTrace } from '#src/http/common-headers.ts'
 import { readCoin } from '#src/http/data-query.ts'
-import {
-  type Arrived,
-  type ChargeWindow,
-  type Unpaid,
-  type Visit,
-  visitOf,
-} from '#src/http/gate.ts'
+import type { ChargeWindow } from '#src/http/gate.ts'
+import { type Arrived, type Unpaid, type Visit, visitOf } from '#src/http/visit.ts'
 import {
   PAYMENT_SIGNATURE_HEADER,
   readPaymentHeader,

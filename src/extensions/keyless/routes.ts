@@ -27,8 +27,8 @@ import {
   signatureParameter,
 } from '#src/features/billing/shared.ts'
 import type { Api } from '#src/http/api.ts'
-import { visitOf } from '#src/http/gate.ts'
 import { jsonResponse } from '#src/http/json.ts'
+import { visitOf } from '#src/http/visit.ts'
 import { isValidKey } from '#src/ledger/ledger.ts'
 
 import { type KeylessDeps, type Seller, unlessUnstored } from './keyless.ts'

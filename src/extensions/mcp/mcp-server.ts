@@ -10,10 +10,10 @@ import {
 import type { Clock } from '#src/domain/time.ts'
 import type { DeclaredRoute } from '#src/http/api.ts'
 import { BODY_BYTES_MAX } from '#src/http/body.ts'
-import { visitOf } from '#src/http/gate.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'
 import { problemResponse } from '#src/http/problem.ts'
 import { parseQuery } from '#src/http/schema-reader.ts'
+import { visitOf } from '#src/http/visit.ts'
 import { fromPaymentHeader, PAYMENT_RESPONSE_HEADER } from '#src/http/x402.ts'
 
 import accessText from '../../../docs/access.md' with { type: 'text' }

@@ -3,8 +3,8 @@
 import { Elysia } from 'elysia'
 
 import type { Api } from '#src/http/api.ts'
-import { type PeerSource, visitOf } from '#src/http/gate.ts'
 import { MissingRoute } from '#src/http/problem.ts'
+import { type PeerSource, visitOf } from '#src/http/visit.ts'
 import { PAYMENT_SIGNATURE_HEADER, toPaymentHeader } from '#src/http/x402.ts'
 import type { AppServices } from '#src/server/extension.ts'
 

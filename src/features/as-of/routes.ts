@@ -14,9 +14,9 @@ import { createRowCut, type RowCut, wantsReceived } from '#src/domain/wire/row-c
 import type { MarketHistory } from '#src/history/history.ts'
 import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
 import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
+import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { readCut } from '#src/http/data-query.ts'
-import type { DataAnswer } from '#src/http/data-response.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { AsOfBody, AsOfQuery, BatchAnswer, BatchBody } from './schema.ts'

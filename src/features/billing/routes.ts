@@ -12,9 +12,9 @@ import type { Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { Api } from '#src/http/api.ts'
 import { continueTrace } from '#src/http/common-headers.ts'
-import { visitOf } from '#src/http/gate.ts'
 import { type Idempotency, jsonAnswer } from '#src/http/idempotency.ts'
 import { jsonResponse } from '#src/http/json.ts'
+import { visitOf } from '#src/http/visit.ts'
 import {
   PAYMENT_REQUIRED_HEADER,
   PAYMENT_RESPONSE_HEADER,

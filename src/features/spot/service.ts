@@ -13,8 +13,8 @@ import {
 } from '#src/domain/spot.ts'
 import { readRange, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import type { DataAnswer } from '#src/http/answer.ts'
 import { readList } from '#src/http/cursor-list.ts'
-import type { DataAnswer } from '#src/http/data-response.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import type { SpotQuery } from './schema.ts'
