@@ -9,8 +9,7 @@ import { extensions } from './extensions.ts'
 import { createIdGenerator } from './platform/id-generator.ts'
 import { compileLittle } from './platform/jit.ts'
 import { workerName } from './platform/worker.ts'
-import type { CliContext } from './server/context.ts'
-import { variablesOf } from './server/extension.ts'
+import { type CliContext, variablesOf } from './server/extension.ts'
 import { describeInvocation } from './server/invocation.ts'
 
 /** Shells report a process that a signal ended as 128 and the signal's number. */

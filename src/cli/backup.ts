@@ -13,7 +13,8 @@ import { count } from '#src/platform/count.ts'
 import { isFault } from '#src/platform/fault.ts'
 
 import { backUp, examineQuickly, openPlace, progressOf } from '../server/backups.ts'
-import { type CliContext, commandError, usageError } from '../server/context.ts'
+import { commandError, usageError } from '../server/context.ts'
+import type { CliContext } from '../server/extension.ts'
 import { asTyped } from '../server/invocation.ts'
 import { printFaults, printTable, renderJson } from './command-line.ts'
 

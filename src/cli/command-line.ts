@@ -7,7 +7,7 @@ import * as values from '#src/operator/values.ts'
 import { toPrintable } from '#src/operator/values.ts'
 import { isFault } from '#src/platform/fault.ts'
 
-import type { CliContext } from '../server/context.ts'
+import type { CliContext } from '../server/extension.ts'
 
 const FAULTS_SHOWN_MAX = 50
 

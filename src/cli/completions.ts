@@ -1,7 +1,7 @@
 /** `bookfeed completions SHELL`: a script for a shell, made from the commands of the program. */
 import { Argument, Command } from 'commander'
 
-import type { CliContext } from '../server/context.ts'
+import type { CliContext } from '../server/extension.ts'
 
 const help = `
 The script completes commands, options and their values. To have it in every new shell:

@@ -2,8 +2,7 @@ import { Command } from 'commander'
 
 import { listVariables } from '#src/config/config.ts'
 
-import type { CliContext } from '../server/context.ts'
-import { variablesOf } from '../server/extension.ts'
+import { type CliContext, variablesOf } from '../server/extension.ts'
 import { CONTINUATION_MIN } from './help.ts'
 
 const intro = `

@@ -32,7 +32,7 @@ import { count, formatCount } from '#src/platform/count.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import { examineQuickly, readBackupNote } from '../server/backups.ts'
-import type { CliContext } from '../server/context.ts'
+import type { CliContext } from '../server/extension.ts'
 import { finder, type Finding } from '../server/finding.ts'
 import { historyOf, ledgerOf } from '../server/open-data-folder.ts'
 import { readRecorderStatus } from '../server/recorder-status.ts'

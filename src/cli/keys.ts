@@ -17,7 +17,7 @@ import {
 } from '#src/operator/keys.ts'
 import { readAddress } from '#src/operator/values.ts'
 
-import type { CliContext } from '../server/context.ts'
+import type { CliContext } from '../server/extension.ts'
 import { openExistingLedger, openLedgerFile } from '../server/open-data-folder.ts'
 import { createScreening } from '../server/screening.ts'
 import { asOption, integerIn, parseText, printTable, renderJson } from './command-line.ts'

@@ -5,7 +5,8 @@ import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
 import { toPrintable } from '#src/operator/values.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import { type CliContext, commandError } from '../server/context.ts'
+import { commandError } from '../server/context.ts'
+import type { CliContext } from '../server/extension.ts'
 
 const TIMEOUT_MS = 60_000
 const ANSWER_BYTES_MAX = 256 * 1024

@@ -22,7 +22,8 @@ import type { SignIn } from '#src/domain/selling/wallet.ts'
 import { readPrice } from '#src/operator/values.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
 
-import { type CliContext, commandError, usageError } from '../server/context.ts'
+import { commandError, usageError } from '../server/context.ts'
+import type { CliContext } from '../server/extension.ts'
 import { asOption, optionWith } from './command-line.ts'
 import {
   createPayServer,

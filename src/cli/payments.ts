@@ -12,7 +12,7 @@ import {
   type TransferJson,
 } from '#src/operator/payments.ts'
 
-import type { CliContext } from '../server/context.ts'
+import type { CliContext } from '../server/extension.ts'
 import { openExistingLedger } from '../server/open-data-folder.ts'
 import { integerIn, listOf, parseText, printTable, renderJson } from './command-line.ts'
 

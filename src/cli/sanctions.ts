@@ -3,7 +3,8 @@ import { Command } from 'commander'
 import { isFault } from '#src/platform/fault.ts'
 import { refreshList } from '#src/screening/list-refresh.ts'
 
-import { type CliContext, commandError, stopSignal, usageError } from '../server/context.ts'
+import { commandError, stopSignal, usageError } from '../server/context.ts'
+import type { CliContext } from '../server/extension.ts'
 import { openLedgerFile } from '../server/open-data-folder.ts'
 
 export function sanctionsCommand(context: CliContext): Command {

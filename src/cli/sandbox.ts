@@ -3,7 +3,8 @@ import { join } from 'node:path'
 
 import { Command } from 'commander'
 
-import { type CliContext, commandError } from '../server/context.ts'
+import { commandError } from '../server/context.ts'
+import type { CliContext } from '../server/extension.ts'
 
 /** It is for development, and an image of the service does not contain it. */
 const folder = join(import.meta.dir, '../../dev/sandbox')

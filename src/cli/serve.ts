@@ -23,9 +23,10 @@ import { makeSample } from '#src/simulator/sample.ts'
 
 import { createActivityLog } from '../server/activity.ts'
 import { createShop, describeBilling } from '../server/billing.ts'
-import { type CliContext, commandError } from '../server/context.ts'
+import { commandError } from '../server/context.ts'
 import { type Dispatch, dispatchByKey } from '../server/dispatch.ts'
 import {
+  type CliContext,
   type ListeningServer,
   listFilesIn,
   loadExtensions,

@@ -1,3 +1,6 @@
+/** What runs beside the requests until it is disposed of. */
+export type Job = { dispose(): void }
+
 /** Calls once after a time; what it returns cancels that. `setTimeout`, or a test's own. */
 export type StartTimer = (callback: () => void, delayMs: number) => () => void
 

@@ -11,8 +11,9 @@ import {
   type Ledger,
 } from '#src/ledger/ledger.ts'
 
+import type { Job } from '../platform/job.ts'
 import type { RecorderStatus } from './recorder-status.ts'
-import { every, type Job } from './server-jobs.ts'
+import { every } from './server-jobs.ts'
 
 /** The recorder's lag is looked at so often. */
 const LOOK_MS = 10_000

@@ -2,9 +2,6 @@
 
 import { type AnyElysia, Elysia } from 'elysia'
 
-import type { Authenticator } from '#src/access/authenticator.ts'
-import type { Refuse } from '#src/access/gate.ts'
-import type { Limits } from '#src/access/limits.ts'
 import type { OperatorAccess } from '#src/access/operator.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config/config.ts'
@@ -13,8 +10,7 @@ import { coins, coinTable } from '#src/domain/market.ts'
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
 import type { Wallets } from '#src/domain/selling/wallet.ts'
-import { alwaysCurrent, createServedMoment, type StaleSince } from '#src/domain/staleness.ts'
-import type { Clock } from '#src/domain/time.ts'
+import { alwaysCurrent, createServedMoment } from '#src/domain/staleness.ts'
 import { adminRoutes, type OperatorPorts } from '#src/features/admin/routes.ts'
 import { asOfRoutes } from '#src/features/as-of/routes.ts'
 import { billingRoutes } from '#src/features/billing/routes.ts'
@@ -36,69 +32,23 @@ import { snapshotRoutes } from '#src/features/snapshots/routes.ts'
 import { spotRoutes } from '#src/features/spot/routes.ts'
 import { createSpotService } from '#src/features/spot/service.ts'
 import { streamDocumentRoutes } from '#src/features/stream/routes.ts'
-import type { Connection as StreamConnection } from '#src/features/stream/sockets.ts'
 import { tradeRoutes } from '#src/features/trades/routes.ts'
 import { usageRoutes } from '#src/features/usage/routes.ts'
-import type { MarketHistory } from '#src/history/history.ts'
 import { declaredRoutes, knownRoutes } from '#src/http/api.ts'
-import type { AssertOperator, Gate } from '#src/http/gate.ts'
+import type { AssertOperator } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
-import type { Meters } from '#src/http/meters.ts'
 import { MissingRoute } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { visitOf } from '#src/http/visit.ts'
-import type { Work } from '#src/http/work.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Log } from '#src/platform/log.ts'
 
-import { createCore } from './core.ts'
+import { createCore, type ReaderDeps } from './core.ts'
 import { compose, createServer } from './create-server.ts'
-import type { AppServices, ServerExtension } from './extension.ts'
+import type { AppServices } from './extension.ts'
 import { isLost, pageRoutes } from './page-routes.ts'
 import type { Pages, PagesOptions } from './pages.ts'
 import { createStreams, streamRows } from './streams.ts'
-
-/** What each thread has that answers requests for data. */
-export type ReaderDeps = {
-  history: MarketHistory
-  ledger: Ledger
-  clock: Clock
-  /** Since when what is served is stale, where it is a copy. */
-  staleSince?: StaleSince | undefined
-  /** Monotonic milliseconds. */
-  timer: Clock
-  /** Returns a fresh unguessable name: lower-case letters and digits. */
-  createId: () => string
-  randomBytes: (length: number) => Uint8Array
-  config: Config
-  extensions: readonly ServerExtension[]
-  /** Where they are shared with other threads. */
-  limits?: Limits | undefined
-  /** Where what was answered is counted, if others are to know. */
-  meters?: Meters | undefined
-  /** Takes lines of the access log, newline included. */
-  log: (line: string) => void
-  version: string
-  /** When a recorder that fell silent last sent something; undefined while none is silent. */
-  silence?: (() => number | undefined) | undefined
-  /** In place of the real one, to measure what it costs. */
-  gate?: Gate
-  /** In place of one that reads the ledger. */
-  authenticator?: Authenticator | undefined
-  /** Resolves when the ledger that keys are found in has what was committed before. */
-  catchUp?: (() => Promise<void>) | undefined
-  /** Why a request is refused, before it is counted. */
-  refuse?: Refuse | undefined
-  /** What live streams follow, if it is not the history as it is written. */
-  followed?: Followed | undefined
-  /** Whether callers may pay in place of sending a key; by default as extensions say. */
-  sellsWithoutKey?: boolean
-  /** In place of the real one, to test what does not depend on time. */
-  work?: Work
-}
-
-/** A history and the clock that its rows are followed by. */
-export type Followed = { history: MarketHistory; clock: Clock }
 
 export type AppDeps = ReaderDeps & {
   /** A replica of the ledger, in which keys are found; `ledger` by default. */
@@ -118,9 +68,6 @@ export type AppDeps = ReaderDeps & {
   /** What the page of the operator shows; undefined where there is none. */
   operator?: (OperatorPorts & { access: OperatorAccess }) | undefined
 }
-
-/** What the server that listens keeps of a live connection. */
-export type StreamData = StreamConnection['data']
 
 export type App = ReturnType<typeof createApp>
 export type Reader = ReturnType<typeof createReader>

@@ -10,7 +10,8 @@ import { type BackupStore, openStore } from '#src/backup/store.ts'
 import { historyFormat, holdLock, ledgerFormat } from '#src/database/sqlite/database.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 
-import { type CliContext, commandError } from './context.ts'
+import { commandError } from './context.ts'
+import type { CliContext } from './extension.ts'
 import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
 import { roomFault } from './room.ts'
 

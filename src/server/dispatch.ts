@@ -9,10 +9,9 @@ import { closeCodes } from '#src/features/stream/schema.ts'
 import type { Connection, Sockets } from '#src/features/stream/sockets.ts'
 
 import type { Reader } from './app.ts'
+import type { Usage } from './extension.ts'
 import type { TestServer } from './test-server.ts'
 
-/** Counters that are not in a ledger yet. */
-export type Usage = Record<'real' | 'test', ReturnType<Reader['takeUsage']>>
 export type Dispatch = ReturnType<typeof dispatchByKey>
 
 type Real = Pick<Reader, 'fetch' | 'stream' | 'tick' | 'drain'> &

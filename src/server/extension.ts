@@ -8,6 +8,7 @@ import type { Command } from 'commander'
 import type { AnyElysia } from 'elysia'
 
 import type { Limits, LimitStore, ShareWindows } from '#src/access/limits.ts'
+import type { UsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Variables } from '#src/config/variables.ts'
@@ -25,13 +26,51 @@ import type { Api, DeclaredRoute } from '#src/http/api.ts'
 import type { ChargeWindow } from '#src/http/gate.ts'
 import type { Arrived, PeerSource, Visit } from '#src/http/visit.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { JobReport } from '#src/platform/job.ts'
+import type { Job, JobReport } from '#src/platform/job.ts'
+import type { Log } from '#src/platform/log.ts'
 
-import type { CliContext } from './context.ts'
-import type { Dispatch } from './dispatch.ts'
 import type { Finding } from './finding.ts'
-import type { listen } from './listen.ts'
-import type { Job } from './server-jobs.ts'
+import type { Answers } from './listen.ts'
+
+/** What a command may use of the outside world; `main.ts` makes the real one, tests a fake. */
+export type CliContext = {
+  env: Readonly<Record<string, string | undefined>>
+  /** Reads the configuration at first use, so that `--help` works with a broken one. */
+  config(): Config
+  clock: Clock
+  /** Returns a fresh unguessable name: lower-case letters and digits, no prefix. */
+  createId: () => string
+  /** Returns fresh random bytes, fit for secrets. */
+  randomBytes: (length: number) => Uint8Array
+  /** Of this program: those of `src/extensions.ts`. */
+  extensions: readonly Extension[]
+  /** What to type in front of a command's name to run this program, as a shell reads it. */
+  invocation: string
+  version: string
+  /** The file that the process began with: further threads begin with it, too. */
+  program: string
+  /** Writes one line of the command's result to standard output. */
+  print(line: string): void
+  /** Writes one line of progress or failure to standard error; a service says how bad it is. */
+  printError: Log
+  /** Writes lines of the access log, as they are, to standard error. */
+  writeLog(lines: string): void
+  /** True when standard error is a terminal, so that progress may be redrawn in place. */
+  isTty: boolean
+  /** Width of the terminal in characters; 80 without a terminal. */
+  columns: number
+  /**
+   * Sets a variable for this process, as if the environment had it: `env` has it, the configuration
+   * is read again, and threads that start later see it too. `option` is the option that was given in
+   * its place, such as `--data`, which messages then name.
+   */
+  setVariable(name: string, value: string, option?: string): void
+  /**
+   * Runs `stop` at the first SIGTERM or SIGINT; a second one, or one without any registration, ends
+   * the process at once. Returns what takes the registration back.
+   */
+  onStop(stop: () => void): () => void
+}
 
 /** What a process does that is measured. */
 export type Purpose = 'record' | 'serve'
@@ -131,11 +170,14 @@ export type ServingThreads = {
   start(options: ThreadsOptions): Promise<ListeningServer>
 }
 
+/** Counters that are not in a ledger yet. */
+export type Usage = Record<'real' | 'test', ReturnType<UsageMeter['take']>>
+
 export type ThreadsOptions = {
   /** With the clock of the server. */
   context: CliContext
   /** What the first thread answers for the others. */
-  app: Parameters<typeof listen>[0] & Pick<Dispatch, 'putUsage'>
+  app: Answers & { putUsage(taken: Usage): void }
   meterMemory: SharedArrayBuffer
   limits: Pick<Limits, 'clear'>
   /** Of stores at addresses. */

@@ -1,7 +1,7 @@
 /** What to type to run this program, as a shell reads it, however it was started. */
 import { relative } from 'node:path'
 
-import type { CliContext } from './context.ts'
+import type { CliContext } from './extension.ts'
 
 type Started = {
   /** The runtime, its version, and the file that it runs. */

@@ -1,7 +1,9 @@
 import type { Config } from '#src/config/config.ts'
+import type { createStreamService } from '#src/features/stream/service.ts'
+import type { StreamData } from '#src/features/stream/sockets.ts'
 import { markRewritten } from '#src/http/raw-target.ts'
+import type { PeerSource } from '#src/http/visit.ts'
 import { codeOf } from '#src/platform/message.ts'
-import type { Reader, StreamData } from '#src/server/app.ts'
 import { commandError } from '#src/server/context.ts'
 
 const IDLE_TIMEOUT_SECONDS = 10
@@ -9,8 +11,11 @@ const IDLE_TIMEOUT_SECONDS = 10
 const BODY_BYTES_MAX = 1024 * 1024
 
 type Address = Pick<Config, 'host' | 'port'>
-type Answers = Pick<Reader, 'fetch' | 'frequentPaths'> & {
-  stream: Pick<Reader['stream'], 'websocket'>
+/** What answers at an address. */
+export type Answers = {
+  fetch: (request: Request, peers: PeerSource) => Response | Promise<Response>
+  frequentPaths: readonly string[]
+  stream: Pick<ReturnType<typeof createStreamService>, 'websocket'>
 }
 
 /**

@@ -11,14 +11,14 @@ import type { Recorder } from '#src/recorder/recorder.ts'
 import { missingReasons } from '#src/recorder/window-watch.ts'
 import type { App, Reader } from '#src/server/app.ts'
 
-import type { CliContext } from './context.ts'
-import type { MetricsSource, Purpose, SharedWindows } from './extension.ts'
+import type { Job } from '../platform/job.ts'
+import type { CliContext, MetricsSource, Purpose, SharedWindows } from './extension.ts'
 import { serveAt } from './listen.ts'
 import { filesOf } from './operator.ts'
 import { readRecorderStatus } from './recorder-status.ts'
 import { freeBytesOf } from './room.ts'
 import { type AgeOf, replicatedStores } from './served-stores.ts'
-import { every, type Job, type UsageFlush } from './server-jobs.ts'
+import { every, type UsageFlush } from './server-jobs.ts'
 
 /** What is due after so long and is late shows how long everything else waited. */
 const LOOP_MS = 20

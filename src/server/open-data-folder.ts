@@ -21,8 +21,8 @@ import { describeFolderFault } from '#src/platform/folder.ts'
 import type { JobLock } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import { type CliContext, commandError } from './context.ts'
-import { historyOptionsOf } from './extension.ts'
+import { commandError } from './context.ts'
+import { type CliContext, historyOptionsOf } from './extension.ts'
 
 export const historyPathOf = (dataPath: string): string => join(dataPath, 'history.db')
 export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger.db')

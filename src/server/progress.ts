@@ -3,7 +3,7 @@ import { Presets, SingleBar } from 'cli-progress'
 
 import { formatCount } from '#src/platform/count.ts'
 
-import type { CliContext } from './context.ts'
+import type { CliContext } from './extension.ts'
 
 /** Between two lines of progress where nothing can be redrawn. */
 const LINE_INTERVAL_MS = 5000

@@ -6,7 +6,7 @@ import type { MarketHistory, OldMarket } from '#src/history/history.ts'
 import { createReportedJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import type { CliContext } from './context.ts'
+import type { CliContext } from './extension.ts'
 import { jobLockFor } from './open-data-folder.ts'
 import { startTimer } from './server-jobs.ts'
 

@@ -4,7 +4,8 @@ import { statfsSync } from 'node:fs'
 
 import { type Fault, isFault } from '#src/platform/fault.ts'
 
-import { type CliContext, commandError } from './context.ts'
+import { commandError } from './context.ts'
+import type { CliContext } from './extension.ts'
 
 const LOOK_MS = 1000
 const MIB = 1024 * 1024

@@ -4,7 +4,7 @@ import { setPriority } from 'node:os'
 import { createReportedJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import type { CliContext } from './context.ts'
+import type { CliContext } from './extension.ts'
 import { outcomeOf, spawn } from './scheduled-backups.ts'
 import { startTimer } from './server-jobs.ts'
 

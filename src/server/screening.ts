@@ -12,7 +12,7 @@ import { isLoopbackAddress } from '#src/platform/network.ts'
 import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
 
-import type { CliContext } from './context.ts'
+import type { CliContext } from './extension.ts'
 import { jobLockFor } from './open-data-folder.ts'
 import { every, startTimer } from './server-jobs.ts'
 

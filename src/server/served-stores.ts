@@ -18,8 +18,7 @@ import { openHistory } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
-import type { CliContext } from './context.ts'
-import { historyOptionsOf } from './extension.ts'
+import { type CliContext, historyOptionsOf } from './extension.ts'
 import { historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
 
 export const replicaPathOf = (dataPath: string, store: StoreName): string =>

@@ -11,6 +11,7 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import {
   createJob,
   createReportedJob,
+  type Job,
   type JobLock,
   type JobReport,
   LOCK_RETRY_MS,
@@ -23,12 +24,10 @@ import type { App, Reader } from '#src/server/app.ts'
 import { createModel } from '#src/simulator/model.ts'
 import { createMovingMarket } from '#src/simulator/moving-market.ts'
 
-import type { CliContext } from './context.ts'
+import type { CliContext } from './extension.ts'
 import { jobLockFor } from './open-data-folder.ts'
 import type { PendingUsageFile } from './pending-usage.ts'
 import { roomFault } from './room.ts'
-
-export type Job = { dispose(): void }
 
 /** What is being answered when a server stops has this long to end. */
 export const DRAIN_MS_MAX = 10_000

@@ -5,7 +5,7 @@ import { redactKeys } from '#src/domain/selling/api-key.ts'
 import { toIso } from '#src/domain/time.ts'
 import type { Level, Log } from '#src/platform/log.ts'
 
-import type { CliContext } from './context.ts'
+import type { CliContext } from './extension.ts'
 import { asTyped } from './invocation.ts'
 
 /** What commands put in front of a line for people, who know the time. */

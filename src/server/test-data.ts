@@ -16,7 +16,7 @@ import {
   testStores,
 } from '#src/simulator/test-day.ts'
 
-import type { CliContext } from './context.ts'
+import type { CliContext } from './extension.ts'
 import { roomFault } from './room.ts'
 
 /** Rises with what is made or how it is stored, so that older files are made again. */

@@ -9,8 +9,7 @@ import type { JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
-import type { CliContext } from './context.ts'
-import { listFaultsIn } from './extension.ts'
+import { type CliContext, listFaultsIn } from './extension.ts'
 
 type Start = {
   verifies: 'history' | 'ledger'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { runCli } from '#src/cli/program.ts'
 import { openHistory } from '#src/history/open.ts'
-import type { CliContext } from '#src/server/context.ts'
+import type { CliContext } from '#src/server/extension.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { parseExposition } from '../support/exposition.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
-import type { StreamData } from '#src/server/app.ts'
+import type { StreamData } from '#src/features/stream/sockets.ts'
 
 import { followEvents, parseEvents } from '../support/event-client.ts'
 import { connect } from '../support/live-client.ts'

@@ -5,7 +5,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import { testChain } from '#src/domain/selling/payment-chain.ts'
-import type { StreamData } from '#src/server/app.ts'
+import type { StreamData } from '#src/features/stream/sockets.ts'
 import { SLOW_MS } from '#src/server/test-faults.ts'
 
 import {

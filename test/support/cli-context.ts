@@ -1,5 +1,5 @@
 import { extensions } from '#src/extensions.ts'
-import type { CliContext } from '#src/server/context.ts'
+import type { CliContext } from '#src/server/extension.ts'
 
 import { readConfig } from './config.ts'
 import { NOW_MS } from './now.ts'

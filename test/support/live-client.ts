@@ -1,9 +1,10 @@
 /** A server with its live stream on a port of its own, and a client that was not written by us. */
 
 import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { StreamData } from '#src/features/stream/sockets.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import type { AppDeps, StreamData } from '#src/server/app.ts'
+import type { AppDeps } from '#src/server/app.ts'
 
 import { conditionIdOf, START_MS } from '../history/books.ts'
 import { readStreamDocument } from './asyncapi-document.ts'

@@ -1,8 +1,8 @@
 /** A connection of the stream in this process, whose test decides what it takes. */
 import { createLimits } from '#src/access/limits.ts'
 import type { Outcome } from '#src/domain/market.ts'
+import type { StreamData } from '#src/features/stream/sockets.ts'
 import { createWork } from '#src/http/work.ts'
-import type { StreamData } from '#src/server/app.ts'
 
 import { aSnapshot, START_MS } from '../history/books.ts'
 import { append, asDocumented, type Message, putMarket, startLiveServer } from './live-client.ts'

@@ -5,7 +5,7 @@ import { asOption, printTable, renderJson } from '#src/cli/command-line.ts'
 import { coins, timeframes } from '#src/domain/market.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import { listOf } from '#src/operator/values.ts'
-import type { CliContext } from '#src/server/context.ts'
+import type { CliContext } from '#src/server/extension.ts'
 import { openDataFolder } from '#src/server/open-data-folder.ts'
 import { roomFault } from '#src/server/room.ts'
 

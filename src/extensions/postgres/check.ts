@@ -7,7 +7,7 @@ import { type StoreName, storeNames } from '#src/database/stores.ts'
 import { toIso } from '#src/domain/time.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { messageOf } from '#src/platform/message.ts'
-import type { CliContext } from '#src/server/context.ts'
+import type { CliContext } from '#src/server/extension.ts'
 import { finder, type Finding } from '#src/server/finding.ts'
 import { replicaPathOf } from '#src/server/served-stores.ts'
 

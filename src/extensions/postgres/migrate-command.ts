@@ -1,7 +1,8 @@
 /** `bookfeed migrate`: brings tables in PostgreSQL up to date, when the operator says so. */
 import { Command } from 'commander'
 
-import { type CliContext, commandError, usageError } from '#src/server/context.ts'
+import { commandError, usageError } from '#src/server/context.ts'
+import type { CliContext } from '#src/server/extension.ts'
 import { historyOf, ledgerOf } from '#src/server/open-data-folder.ts'
 
 import { isPostgres, shownAddress } from './address.ts'

@@ -6,8 +6,13 @@ import { type Config, settingsOf } from '#src/config/config.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 import type { Thread } from '#src/platform/worker.ts'
-import { type CliContext, commandError } from '#src/server/context.ts'
-import type { ListeningServer, ServingThreads, ThreadsOptions } from '#src/server/extension.ts'
+import { commandError } from '#src/server/context.ts'
+import type {
+  CliContext,
+  ListeningServer,
+  ServingThreads,
+  ThreadsOptions,
+} from '#src/server/extension.ts'
 import { listen } from '#src/server/listen.ts'
 import { atMost, DRAIN_MS_MAX, every } from '#src/server/server-jobs.ts'
 

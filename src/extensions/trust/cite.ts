@@ -2,7 +2,7 @@ import { Command } from 'commander'
 
 import { renderJson } from '#src/cli/command-line.ts'
 import { toPrintable } from '#src/operator/values.ts'
-import type { CliContext } from '#src/server/context.ts'
+import type { CliContext } from '#src/server/extension.ts'
 
 import { createServer, parseUrl, realWorld, type VerifyWorld } from './verify-manifest.ts'
 

@@ -20,7 +20,8 @@ import { count } from '#src/platform/count.ts'
 import { codeOf } from '#src/platform/message.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
-import { type CliContext, commandError } from '#src/server/context.ts'
+import { commandError } from '#src/server/context.ts'
+import type { CliContext } from '#src/server/extension.ts'
 import { splitList } from '#src/tables/json-rows.ts'
 
 export type VerifyWorld = {

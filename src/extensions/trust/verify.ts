@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 
 import * as core from '#src/cli/verify.ts'
-import type { CliContext } from '#src/server/context.ts'
+import type { CliContext } from '#src/server/extension.ts'
 
 import { parseUrl, realWorld, type VerifyFlags, verifyManifest } from './verify-manifest.ts'
 

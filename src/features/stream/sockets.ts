@@ -21,6 +21,9 @@ export type Connection = {
   terminate?(): void
 }
 
+/** What the server that listens keeps of a live connection. */
+export type StreamData = Connection['data']
+
 /** What is done with connections. */
 export type Sockets = {
   open(connection: Connection): void
