@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { deadLinks } from './support/dead-links.ts'
-import { specifiersOf, targetOf, unitOf, unreachable } from './support/import-graph.ts'
+import { findCircles, specifiersOf, targetOf, unitOf, unreachable } from './support/import-graph.ts'
 import { isCode, readProject, type Tree } from './support/project-tree.ts'
 
 /**
@@ -321,6 +321,22 @@ const rules: Record<string, Rule> = {
         "import { b } from '#src/history/b.ts'\nimport { c } from './c.ts'",
       'src/extensions.ts': "import { a } from './extensions/a/extension.ts'",
       'src/ledger/a.ts': "import { eq } from 'drizzle-orm'\nimport { b } from '#db/migrations.ts'",
+    },
+  },
+  'no file imports a file that leads back to it, for types too': {
+    faults: (tree) => findCircles(tree).filter((circle) => !circle.startsWith('test/')),
+    broken: [
+      { 'src/a.ts': "import { b } from './b.ts'", 'src/b.ts': "import type { a } from './a.ts'" },
+      {
+        'src/a.ts': "import { b } from './b.ts'",
+        'src/b.ts': "import { c } from '#src/c.ts'",
+        'src/c.ts': "export { a } from './a.ts'",
+      },
+    ],
+    sound: {
+      'src/a.ts': "import { b } from './b.ts'\nimport { c } from './c.ts'",
+      'src/b.ts': "import type { C } from './c.ts'",
+      'src/c.ts': "import { d } from 'd'",
     },
   },
   'a file says what it is above its imports': {

@@ -1,35 +1,8 @@
 /** What can be paid with now, and what keeps the rest from being paid with. */
 import type { PaymentChain, PaymentToken } from '#src/domain/selling/payment-chain.ts'
 
-import type { BillingOptions, ChainStatus, SoldChain } from './billing.ts'
+import type { BillingOptions, ChainStatus, SalesFault, SalesState, SoldChain } from './billing.ts'
 import { describeDrift, readMoment } from './chain-clock.ts'
-
-/**
- * Whether anything can be bought: what `/readyz`, `bookfeed doctor`, the operator's page and the list
- * of tiers say of it.
- */
-export type SalesState = {
-  /**
-   * `failing`: nothing can be paid with since the last check, which may have failed by chance.
-   * `paused`: the check after it failed too. `closed`: nothing to sell with is configured.
-   */
-  state: 'open' | 'failing' | 'paused' | 'closed'
-  /** When the check was that failed first; undefined while `open` or `closed`. */
-  sinceMs: number | undefined
-  /** Also where other tokens can be paid with. */
-  faults: readonly SalesFault[]
-}
-
-/** Something that payments need and that does not work, for the operator. */
-export type SalesFault = {
-  part: 'node' | 'token' | 'facilitator' | 'configuration'
-  /** One sentence, with the address of a node or facilitator, without credentials. */
-  text: string
-  /** When the check was that failed first; undefined for the configuration. */
-  sinceMs: number | undefined
-  /** What cannot be paid with, such as `USDC on Polygon`. */
-  tokens: readonly string[]
-}
 
 export const toChainStatus = (
   chain: PaymentChain,

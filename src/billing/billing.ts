@@ -1,15 +1,10 @@
 /** Selling tiers: what the routes of billing and the command line may ask for. */
 
-import { AppError } from '#src/domain/errors.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { ChainView } from '#src/domain/selling/chain-view.ts'
 import type { Credit } from '#src/domain/selling/credit.ts'
 import type { Facilitator } from '#src/domain/selling/facilitator.ts'
-import {
-  homeChain,
-  type PaymentChain,
-  type PaymentToken,
-} from '#src/domain/selling/payment-chain.ts'
+import type { PaymentChain, PaymentToken } from '#src/domain/selling/payment-chain.ts'
 import type { Offer, Payment, PaymentRequirements } from '#src/domain/selling/payment.ts'
 import type { Screen } from '#src/domain/selling/screening.ts'
 import type { Subscription } from '#src/domain/selling/subscription.ts'
@@ -18,27 +13,6 @@ import type { Clock } from '#src/domain/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { PaymentPage } from '#src/ledger/payments.ts'
 import type { Log } from '#src/platform/log.ts'
-
-import { admit } from './admission.ts'
-import { closedSales, createAvailability, type SalesState, toChainStatus } from './availability.ts'
-import { admitUnquoted, createDemand } from './keyless.ts'
-import { createQuotes, findOwnOffer, findSame, toUnpaidQuote } from './offers.ts'
-import {
-  allowanceError,
-  rejectedError,
-  reviewError,
-  unavailableError,
-  usedOfferError,
-} from './payment-errors.ts'
-import {
-  advance,
-  findContext,
-  findOfferOf,
-  type PaymentWithOffer,
-  reread,
-  waitForFinality,
-} from './payment-machine.ts'
-import { createReconciler } from './reconciler.ts'
 
 export type BillingOptions = {
   ledger: Ledger
@@ -77,6 +51,33 @@ export type PaymentRequired = {
   resource: { url: string; description: string; mimeType: string; serviceName: string }
   accepts: readonly PaymentRequirements[]
   extensions?: Readonly<Record<string, object>>
+}
+
+/**
+ * Whether anything can be bought: what `/readyz`, `bookfeed doctor`, the operator's page and the list
+ * of tiers say of it.
+ */
+export type SalesState = {
+  /**
+   * `failing`: nothing can be paid with since the last check, which may have failed by chance.
+   * `paused`: the check after it failed too. `closed`: nothing to sell with is configured.
+   */
+  state: 'open' | 'failing' | 'paused' | 'closed'
+  /** When the check was that failed first; undefined while `open` or `closed`. */
+  sinceMs: number | undefined
+  /** Also where other tokens can be paid with. */
+  faults: readonly SalesFault[]
+}
+
+/** Something that payments need and that does not work, for the operator. */
+export type SalesFault = {
+  part: 'node' | 'token' | 'facilitator' | 'configuration'
+  /** One sentence, with the address of a node or facilitator, without credentials. */
+  text: string
+  /** When the check was that failed first; undefined for the configuration. */
+  sinceMs: number | undefined
+  /** What cannot be paid with, such as `USDC on Polygon`. */
+  tokens: readonly string[]
 }
 
 export type Quote = {
@@ -193,139 +194,4 @@ export type Origin = {
 
 export type UnquotedOrigin = Origin & {
   onAdmitted?: ((payer: string, isKnown: boolean) => Promise<void>) | undefined
-}
-
-/** It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer. */
-export function createBilling(options: BillingOptions): Billing {
-  const { ledger } = options
-  const availability = createAvailability(options)
-  const { poll, work, reconcile, watch } = createReconciler(options)
-  const listeners: (() => void)[] = []
-  const describe = (payment: Payment) =>
-    toSettlement(options, payment, findOfferOf(options, payment))
-  /** Takes a payment as far as it goes now. Throws why it is neither made nor in flight. */
-  async function settle({ payment, offer }: PaymentWithOffer, origin?: Origin) {
-    if (payment.state === 'provisioned') return toSettlement(options, payment, offer)
-    const { id, accountId, signed } = payment
-    const context = findContext(options, signed.network, `account:${accountId}`)
-    if (!context) throw unavailableError('No node of the chain is configured any more.')
-    const traced = { ...context, ...origin }
-    const settled = await work(id, async () => {
-      const advanced = await advance(traced, reread(context, id), offer)
-      return waitForFinality(traced, advanced, offer)
-    })
-    assertAlive(options, settled, offer)
-    return toSettlement(options, settled, offer)
-  }
-  const notify = (): void => {
-    for (const listener of listeners) listener()
-  }
-  const findOwn = ({ accountId }: Pick<Caller, 'accountId'>, id: string): Payment => {
-    const payment = ledger.payments.findPayment(id)
-    if (payment?.accountId === accountId) return payment
-    throw new AppError(
-      'unknown_payment',
-      'You have no such payment. GET /v1/billing/payments lists those you have.',
-      { param: 'id' },
-    )
-  }
-  /** The payment as it is then; undefined once it is proved that it was not made. */
-  async function followSame({ id, accountId }: Payment, origin?: Origin) {
-    try {
-      const payment = findOwn({ accountId }, id)
-      await settle({ payment, offer: findOfferOf(options, payment) }, origin)
-    } catch (error) {
-      // The state says why it is not further; only an approval has a call to make in its words.
-      if (!(error instanceof AppError) || error.code === 'allowance_required') throw error
-    }
-    const settlement = describe(findOwn({ accountId }, id))
-    const { state, reason } = settlement.payment
-    if (state === 'review') throw reviewError(reason)
-    return state === 'void' ? undefined : settlement
-  }
-  return {
-    isOpen: true,
-    chains: availability.chains,
-    sales: availability.sales,
-    warnings: availability.warnings,
-    refresh: availability.refresh,
-    quote: createQuotes(options, availability, poll),
-    async challenge(caller, offerId, origin) {
-      const offer = findOwnOffer(options, caller, offerId)
-      const same = findSame(options, offer)
-      const settlement = same && (await followSame(same, origin))
-      if (settlement) return { kind: 'same', settlement }
-      return { kind: 'unpaid', quote: toUnpaidQuote(options, offer) }
-    },
-    async payment(caller, id) {
-      await poll(findOwn(caller, id))
-      return describe(findOwn(caller, id))
-    },
-    payments: ({ accountId }, page) =>
-      ledger.payments.listPayments({ accountId, ...page }).map(describe),
-    subscriptions: ({ accountId }) => ledger.listSubscriptions(accountId),
-    settle: async (caller, payload, origin) =>
-      settle(await admit(options, caller, payload), origin).finally(notify),
-    demand: createDemand(options, availability),
-    settleUnquoted: async (product, payload, { onAdmitted, ...origin } = {}) =>
-      settle(await admitUnquoted(options, product, payload, onAdmitted), origin).finally(notify),
-    resume: async (payment, origin) => followSame(payment, origin).finally(notify),
-    onSubmitted: (listener) => void listeners.push(listener),
-    reconcile,
-    watch,
-  }
-}
-
-/** Throws why a payment is neither made nor in flight, and what the payer should do next. */
-function assertAlive(options: BillingOptions, payment: Payment, offer: Offer): void {
-  const { state, signed, reason } = payment
-  if (state === 'received' || state === 'screened') {
-    throw unavailableError(
-      'The payment is not known to be sent yet. Submit the same payment again, and sign no other.',
-    )
-  }
-  if (state === 'review') throw reviewError(reason)
-  if (state !== 'rejected' && state !== 'void') return
-  // No second payment is asked for what another one is paying.
-  const isTaken = options.ledger.payments.isOfferTaken(offer.id)
-  if (reason === 'offer_used' || isTaken) throw usedOfferError()
-  if (reason === 'allowance_required' && state === 'rejected') throw allowanceError(payment, offer)
-  throw rejectedError(options, { reason: reason ?? 'rejected', signed, offer })
-}
-
-const toSettlement = ({ ledger }: BillingOptions, payment: Payment, offer: Offer): Settlement => ({
-  payment,
-  offer,
-  subscription: ledger.payments.findSubscriptionOf(payment.id),
-  credit: ledger.payments.findCredit(payment.id),
-})
-
-export function closedBilling(
-  reason: string,
-  chains: readonly PaymentChain[] = [homeChain],
-): Billing {
-  const refuse = (): never => {
-    throw new AppError('billing_unavailable', reason, { retryAction: 'ask_operator' })
-  }
-  const statuses = chains.map((chain) => toChainStatus(chain, () => reason))
-  return {
-    isOpen: false,
-    chains: () => statuses,
-    sales: () => closedSales(statuses, `Nothing is sold: ${reason}`),
-    warnings: () => [],
-    quote: async () => refuse(),
-    challenge: async () => refuse(),
-    settle: async () => refuse(),
-    demand: async () => refuse(),
-    settleUnquoted: async () => refuse(),
-    resume: async () => refuse(),
-    payment: async () => refuse(),
-    // Not an empty list: there may be payments from before.
-    payments: refuse,
-    subscriptions: () => [],
-    onSubmitted: () => undefined,
-    reconcile: async () => 0,
-    watch: async () => undefined,
-    refresh: async () => undefined,
-  }
 }

@@ -1,9 +1,5 @@
-import {
-  type Billing,
-  type ChainStatus,
-  closedBilling,
-  createBilling,
-} from '#src/billing/billing.ts'
+import type { Billing, ChainStatus } from '#src/billing/billing.ts'
+import { closedBilling, createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'
 import type { Config } from '#src/config/config.ts'

@@ -5,7 +5,8 @@
 
 import type { Authenticator } from '#src/access/authenticator.ts'
 import { toChainStatus } from '#src/billing/availability.ts'
-import { type Billing, createBilling } from '#src/billing/billing.ts'
+import type { Billing } from '#src/billing/billing.ts'
+import { createBilling } from '#src/billing/create-billing.ts'
 import { createTestChain, type TestBlocks } from '#src/chain/test-chain.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'

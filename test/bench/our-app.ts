@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-import { closedBilling } from '#src/billing/billing.ts'
+import { closedBilling } from '#src/billing/create-billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { extensions } from '#src/extensions.ts'
 import type { MarketHistory } from '#src/history/history.ts'

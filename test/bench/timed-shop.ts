@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
-import { createBilling } from '#src/billing/billing.ts'
+import { createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc, type Rpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'

@@ -2,7 +2,7 @@
  * Billing on a real ledger in memory, with a chain, a facilitator and a screen
  * that say what they are told to.
  */
-import { createBilling } from '#src/billing/billing.ts'
+import { createBilling } from '#src/billing/create-billing.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { ChainVerdict, FoundTransfer, Preflight } from '#src/domain/selling/chain-view.ts'

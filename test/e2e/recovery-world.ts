@@ -4,7 +4,7 @@
  */
 
 import type { LittlePolygon, SandboxWallet } from '#dev/sandbox/little-polygon.ts'
-import { createBilling } from '#src/billing/billing.ts'
+import { createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'

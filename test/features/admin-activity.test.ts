@@ -1,8 +1,8 @@
 /** What the operator sees over time, and is told first. */
 import { describe, expect, test } from 'bun:test'
 
-import type { SalesFault } from '#src/billing/availability.ts'
-import { type Billing, closedBilling } from '#src/billing/billing.ts'
+import type { Billing, SalesFault } from '#src/billing/billing.ts'
+import { closedBilling } from '#src/billing/create-billing.ts'
 import { homeChain } from '#src/domain/selling/payment-chain.ts'
 import type { ActivitySeries, Overview, PaymentList, Sales } from '#src/features/admin/schema.ts'
 import { boundsMs } from '#src/http/meters.ts'

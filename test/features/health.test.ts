@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import type { SalesState } from '#src/billing/availability.ts'
+import type { SalesState } from '#src/billing/billing.ts'
 import { storageError } from '#src/database/database.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import type { RecordingState } from '#src/features/health/routes.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-import type { SalesState } from '#src/billing/availability.ts'
+import type { SalesState } from '#src/billing/billing.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 import { createShop, describeBilling } from '#src/server/billing.ts'

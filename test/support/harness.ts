@@ -1,4 +1,4 @@
-import { closedBilling } from '#src/billing/billing.ts'
+import { closedBilling } from '#src/billing/create-billing.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import { coins } from '#src/domain/market.ts'
 import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'

@@ -47,3 +47,31 @@ export function unreachable(tree: Tree, roots: RegExp): string[] {
   files.filter((file) => roots.test(file)).forEach(visit)
   return files.filter((file) => !reached.has(file))
 }
+
+/**
+ * Circles of imports, each as the files on it in turn, from the first that was reached. A process or
+ * worker that a file starts by its URL has modules of its own.
+ */
+export function findCircles(tree: Tree): string[] {
+  const circles: string[] = []
+  const path: string[] = []
+  const done = new Set<string>()
+  const visit = (file: string) => {
+    const text = tree[file]
+    if (text === undefined || done.has(file)) return
+    const begin = path.indexOf(file)
+    if (begin >= 0) {
+      circles.push([...path.slice(begin), file].join(' → '))
+      return
+    }
+    path.push(file)
+    for (const [, from, bare, dynamic] of text.matchAll(importPattern)) {
+      const target = targetOf(file, from ?? bare ?? dynamic ?? '')
+      if (target !== undefined) visit(target)
+    }
+    path.pop()
+    done.add(file)
+  }
+  Object.keys(tree).filter(isCode).forEach(visit)
+  return circles
+}

@@ -1,6 +1,6 @@
 /** A server with the operator's page, and requests to it from wherever a test says. */
 
-import type { OperatorPorts } from '#src/features/admin/routes.ts'
+import type { OperatorPorts } from '#src/features/admin/ports.ts'
 import type { Activity } from '#src/ledger/ledger.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 import type { AppDeps } from '#src/server/app.ts'

@@ -4,7 +4,8 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
-import { createBilling, type SoldChain } from '#src/billing/billing.ts'
+import type { SoldChain } from '#src/billing/billing.ts'
+import { createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import { createRpc, type Rpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
-import { closedBilling } from '#src/billing/billing.ts'
+import { closedBilling } from '#src/billing/create-billing.ts'
 import { homeChain } from '#src/domain/selling/payment-chain.ts'
 import type { ActivitySeries, Overview } from '#src/features/admin/schema.ts'
 import { ACTIVITY_STEP_MS } from '#src/ledger/ledger.ts'

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import type { Page } from 'playwright-core'
 
-import type { SalesState } from '#src/billing/availability.ts'
+import type { SalesState } from '#src/billing/billing.ts'
 
 import {
   accessFaults,

@@ -1,5 +1,5 @@
 /** What the operator should know first, in words: why nothing is sold, or recorded, or answered. */
-import type { SalesFault } from '#src/billing/availability.ts'
+import type { SalesFault } from '#src/billing/billing.ts'
 import { formatMillionths } from '#src/domain/decimal.ts'
 import { type ErrorCode, ifSound } from '#src/domain/errors.ts'
 import { openStates } from '#src/domain/selling/payment.ts'
@@ -10,7 +10,7 @@ import { describeReason } from '#src/operator/payments.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 
 import { countProblems, listActivity } from './activity.ts'
-import type { AdminDeps } from './routes.ts'
+import type { AdminDeps } from './ports.ts'
 import type { Finding } from './schema.ts'
 
 const MINUTE_MS = 60_000

@@ -6,16 +6,11 @@
 import type { Static } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 
-import type { Billing } from '#src/billing/billing.ts'
 import { parameterError } from '#src/domain/errors.ts'
-import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
-import { type Clock, DAY_MS } from '#src/domain/time.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import { DAY_MS } from '#src/domain/time.ts'
 import { type Api, type DeclaredRoute, declaredRoutes } from '#src/http/api.ts'
 import { createComponents, describeRoutes } from '#src/http/openapi-operation.ts'
 import { byOperator } from '#src/ledger/actor.ts'
-import type { Activity, Ledger } from '#src/ledger/ledger.ts'
-import type { JobBoard } from '#src/operator/jobs.ts'
 import { giveKey, GRANT_DAYS_MAX, sanctionedFault, unknownKeys } from '#src/operator/keys.ts'
 import {
   findPayments,
@@ -32,6 +27,7 @@ import { integerIn, readAddress, readAs, readText } from '#src/operator/values.t
 import { isFault } from '#src/platform/fault.ts'
 
 import { toActivitySeries } from './activity.ts'
+import type { AdminDeps } from './ports.ts'
 import {
   AccountList,
   AccountQuery,
@@ -40,7 +36,6 @@ import {
   AuditList,
   AuditQuery,
   Decision,
-  type Disk,
   Done,
   JobList,
   JobStart,
@@ -50,7 +45,6 @@ import {
   Overview,
   PaymentList,
   PaymentQuery,
-  type Recorder,
   Sales,
   TierDraft,
   TierList,
@@ -66,46 +60,6 @@ import {
   toPayment,
   toTier,
 } from './views.ts'
-
-/** What the process that serves knows of itself. */
-export type OperatorPorts = {
-  startedMs: number
-  jobs: Pick<JobBoard, 'list' | 'run'>
-  recorder: () => RecorderReport | undefined
-  /** When a recorder that did not stop in order last reported; undefined while none is silent. */
-  silentMs: () => number | undefined
-  disk: () => Disk
-  activity: { listUnwritten: () => readonly Activity[] }
-}
-
-/** As `bookfeed status --json` has it. */
-export type RecorderReport = Omit<
-  Recorder,
-  'fault' | 'warning' | 'driftMs' | 'sink' | 'connections' | 'markets'
-> & {
-  driftMs?: number | undefined
-  sink: Omit<Recorder['sink'], 'lagMs'> & { lagMs?: number | undefined }
-  fault?: string | undefined
-  warning?: string | undefined
-  connections: (Omit<Recorder['connections'][number], 'lastMessageMs'> & {
-    lastMessageMs?: number | undefined
-  })[]
-  markets: { slug: string; lastMs?: number | undefined; unknown: string[] }[]
-}
-
-export type AdminDeps = {
-  history: Pick<MarketHistory, 'totals' | 'coinTotals'>
-  ledger: Ledger
-  clock: Clock
-  createId: () => string
-  randomBytes: (length: number) => Uint8Array
-  screen: Screen
-  signup: () => SignupState
-  billing: Pick<Billing, 'chains' | 'isOpen' | 'sales' | 'warnings'>
-  config: { keysPerAccountMax: number; sanctionsDaysMax: number; freeBytesMin: number }
-  version: string
-  operator: OperatorPorts
-}
 
 const reading = { openTo: 'operator', caching: 'no-store' } as const
 const writing = { ...reading, fails: ['storage_unavailable'] } as const

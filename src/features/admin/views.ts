@@ -11,7 +11,7 @@ import { describeReason, type OfferJson, type PaymentJson } from '#src/operator/
 import { toTierJson } from '#src/operator/tiers.ts'
 
 import { listFindings } from './findings.ts'
-import type { AdminDeps, RecorderReport } from './routes.ts'
+import type { AdminDeps, RecorderReport } from './ports.ts'
 import type {
   Account,
   AuditList,

@@ -1,8 +1,7 @@
 /** Chains, offers and payments as a payer sees them: never the payload, which holds a signature. */
 import type { Static } from '@sinclair/typebox'
 
-import type { SalesState } from '#src/billing/availability.ts'
-import type { ChainStatus, Quote, Settlement } from '#src/billing/billing.ts'
+import type { ChainStatus, Quote, SalesState, Settlement } from '#src/billing/billing.ts'
 import { formatMillionths } from '#src/domain/decimal.ts'
 import type { RetryAction } from '#src/domain/errors.ts'
 import type { Credit } from '#src/domain/selling/credit.ts'

@@ -1,7 +1,6 @@
 import { Elysia } from 'elysia'
 
-import type { SalesState } from '#src/billing/availability.ts'
-import type { Billing } from '#src/billing/billing.ts'
+import type { Billing, SalesState } from '#src/billing/billing.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import type { StaleSince } from '#src/domain/staleness.ts'
