@@ -11,7 +11,7 @@ import { byOperator } from '#src/ledger/actor.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { issueKey } from '#src/operator/keys.ts'
 import { describeFolderFault } from '#src/platform/folder.ts'
-import { commandError } from '#src/server/context.ts'
+import { commandError } from '#src/server/command-end.ts'
 import { type CliContext, variablesOf } from '#src/server/extension.ts'
 import { ledgerPathOf } from '#src/server/open-data-folder.ts'
 

@@ -6,7 +6,7 @@ import { formatTime } from '#src/domain/time.ts'
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
 import { formatCount } from '#src/platform/count.ts'
 
-import { commandError } from '../server/context.ts'
+import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { ledgerOf, openExistingLedger } from '../server/open-data-folder.ts'
 import { integerIn, printFaults, printTable, renderJson } from './command-line.ts'

@@ -13,7 +13,7 @@ import { count } from '#src/platform/count.ts'
 import { isFault } from '#src/platform/fault.ts'
 
 import { backUp, examineQuickly, openPlace, progressOf } from '../server/backups.ts'
-import { commandError, usageError } from '../server/context.ts'
+import { commandError, usageError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { asTyped } from '../server/invocation.ts'
 import { printFaults, printTable, renderJson } from './command-line.ts'

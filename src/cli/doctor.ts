@@ -14,7 +14,7 @@ import { messageOf } from '#src/platform/message.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { createShop } from '../server/billing.ts'
-import { commandError } from '../server/context.ts'
+import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { finder, type Finding } from '../server/finding.ts'
 import { asTyped } from '../server/invocation.ts'

@@ -8,7 +8,7 @@ import { readFaultOf, STDIN } from '#src/ingest/line-source.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { codeOf } from '#src/platform/message.ts'
 
-import { commandError } from '../server/context.ts'
+import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { openDataFolder } from '../server/open-data-folder.ts'
 import { createProgress, type Progress } from '../server/progress.ts'

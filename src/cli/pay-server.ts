@@ -5,7 +5,7 @@ import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
 import { toPrintable } from '#src/operator/values.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import { commandError } from '../server/context.ts'
+import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 
 const TIMEOUT_MS = 60_000

@@ -22,7 +22,7 @@ import type { SignIn } from '#src/domain/selling/wallet.ts'
 import { readPrice } from '#src/operator/values.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
 
-import { commandError, usageError } from '../server/context.ts'
+import { commandError, usageError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { asOption, optionWith } from './command-line.ts'
 import {

@@ -4,7 +4,7 @@ import { toIso } from '#src/domain/time.ts'
 import type { OldMarket } from '#src/history/history.ts'
 import { count } from '#src/platform/count.ts'
 
-import { stopSignal, usageError } from '../server/context.ts'
+import { stopSignal, usageError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { openDataFolder } from '../server/open-data-folder.ts'
 import { deleteStep, type Keep, listDue } from '../server/retention.ts'

@@ -7,7 +7,7 @@ import { type Recorder, startRecorder } from '#src/recorder/recorder.ts'
 import type { CataloguePorts } from '#src/venue/catalogue.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-import { commandError, stopSignal } from '../server/context.ts'
+import { commandError, stopSignal } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { startRecorderMetrics } from '../server/metrics.ts'
 import { openDataFolder } from '../server/open-data-folder.ts'

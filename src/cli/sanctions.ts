@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { isFault } from '#src/platform/fault.ts'
 import { refreshList } from '#src/screening/list-refresh.ts'
 
-import { commandError, stopSignal, usageError } from '../server/context.ts'
+import { commandError, stopSignal, usageError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { openLedgerFile } from '../server/open-data-folder.ts'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { Command } from 'commander'
 
-import { commandError } from '../server/context.ts'
+import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 
 /** It is for development, and an image of the service does not contain it. */

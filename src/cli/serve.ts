@@ -23,7 +23,7 @@ import { makeSample } from '#src/simulator/sample.ts'
 
 import { createActivityLog } from '../server/activity.ts'
 import { createShop, describeBilling } from '../server/billing.ts'
-import { commandError } from '../server/context.ts'
+import { commandError } from '../server/command-end.ts'
 import { type Dispatch, dispatchByKey } from '../server/dispatch.ts'
 import {
   type CliContext,

@@ -12,7 +12,7 @@ import { codeOf } from '#src/platform/message.ts'
 import { simulate, type SimulateOptions, storeSimulation } from '#src/simulator/simulator.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-import { commandError, stopSignal } from '../server/context.ts'
+import { commandError, stopSignal } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { openDataFolder } from '../server/open-data-folder.ts'
 import { createProgress, type Progress } from '../server/progress.ts'

@@ -5,7 +5,7 @@ import { count, formatCount } from '#src/platform/count.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import { commandError } from '../server/context.ts'
+import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { readRecorderStatus, type RecorderStatus } from '../server/recorder-status.ts'
 import { printTable, renderJson } from './command-line.ts'

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { sentenceOf } from '#src/platform/message.ts'
 import { testStores } from '#src/simulator/test-day.ts'
 
-import { commandError } from '../server/context.ts'
+import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { openDataFolder } from '../server/open-data-folder.ts'
 import { createProgress } from '../server/progress.ts'

@@ -11,7 +11,7 @@ import {
   toTierJson,
 } from '#src/operator/tiers.ts'
 
-import { usageError } from '../server/context.ts'
+import { usageError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { openExistingLedger, openLedgerFile } from '../server/open-data-folder.ts'
 import { asOption, printTable, renderJson } from './command-line.ts'

@@ -7,7 +7,7 @@ import { isAddress } from '#src/database/stores.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { throttleLines } from '#src/platform/throttle.ts'
 
-import { commandError } from '../server/context.ts'
+import { commandError } from '../server/command-end.ts'
 import { type CliContext, listFaultsIn } from '../server/extension.ts'
 import { historyOf, openDataFolder } from '../server/open-data-folder.ts'
 import { printFaults } from './command-line.ts'

@@ -10,7 +10,7 @@ import { type BackupStore, openStore } from '#src/backup/store.ts'
 import { historyFormat, holdLock, ledgerFormat } from '#src/database/sqlite/database.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 
-import { commandError } from './context.ts'
+import { commandError } from './command-end.ts'
 import type { CliContext } from './extension.ts'
 import { historyPathOf, ledgerPathOf } from './open-data-folder.ts'
 import { roomFault } from './room.ts'

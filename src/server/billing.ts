@@ -14,7 +14,7 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import type { JobReport } from '#src/platform/job.ts'
 import type { Log } from '#src/platform/log.ts'
 
-import { commandError } from './context.ts'
+import { commandError } from './command-end.ts'
 import type { CliContext } from './extension.ts'
 import { jobLockFor } from './open-data-folder.ts'
 import { atMost, startBillingJobs, startTimer } from './server-jobs.ts'

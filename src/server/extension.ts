@@ -1,7 +1,7 @@
 /**
  * What an extension registers. An extension is a folder, `src/extensions/NAME`, and a line in
  * `src/extensions.ts`; without the two, the rest of the program is complete. The core knows
- * extensions by these types alone.
+ * extensions by these types alone. `CliContext` is what all commands run with.
  */
 
 import type { Command } from 'commander'

@@ -4,7 +4,7 @@ import type { StreamData } from '#src/features/stream/sockets.ts'
 import { markRewritten } from '#src/http/raw-target.ts'
 import type { PeerSource } from '#src/http/visit.ts'
 import { codeOf } from '#src/platform/message.ts'
-import { commandError } from '#src/server/context.ts'
+import { commandError } from '#src/server/command-end.ts'
 
 const IDLE_TIMEOUT_SECONDS = 10
 /** A backstop far above what the routes take: they answer better than Bun, which answers bare. */

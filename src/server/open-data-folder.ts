@@ -21,7 +21,7 @@ import { describeFolderFault } from '#src/platform/folder.ts'
 import type { JobLock } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import { commandError } from './context.ts'
+import { commandError } from './command-end.ts'
 import { type CliContext, historyOptionsOf } from './extension.ts'
 
 export const historyPathOf = (dataPath: string): string => join(dataPath, 'history.db')

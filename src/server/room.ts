@@ -4,7 +4,7 @@ import { statfsSync } from 'node:fs'
 
 import { type Fault, isFault } from '#src/platform/fault.ts'
 
-import { commandError } from './context.ts'
+import { commandError } from './command-end.ts'
 import type { CliContext } from './extension.ts'
 
 const LOOK_MS = 1000

@@ -15,7 +15,7 @@ import { createReportedJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import { backUp, readBackupNote } from './backups.ts'
-import { commandError } from './context.ts'
+import { commandError } from './command-end.ts'
 import type { CliContext } from './extension.ts'
 import { historyOf, ledgerOf } from './open-data-folder.ts'
 import { startTimer } from './server-jobs.ts'

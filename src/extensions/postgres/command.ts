@@ -5,7 +5,7 @@ import { Command, Option } from 'commander'
 import type { StoreName } from '#src/database/stores.ts'
 import { describeFolderFault } from '#src/platform/folder.ts'
 import { messageOf } from '#src/platform/message.ts'
-import { commandError, stopSignal, usageError } from '#src/server/context.ts'
+import { commandError, stopSignal, usageError } from '#src/server/command-end.ts'
 import type { CliContext } from '#src/server/extension.ts'
 import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from '#src/server/open-data-folder.ts'
 

@@ -1,7 +1,7 @@
 /** `bookfeed migrate`: brings tables in PostgreSQL up to date, when the operator says so. */
 import { Command } from 'commander'
 
-import { commandError, usageError } from '#src/server/context.ts'
+import { commandError, usageError } from '#src/server/command-end.ts'
 import type { CliContext } from '#src/server/extension.ts'
 import { historyOf, ledgerOf } from '#src/server/open-data-folder.ts'
 

@@ -6,7 +6,7 @@ import { type Config, settingsOf } from '#src/config/config.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 import type { Thread } from '#src/platform/worker.ts'
-import { commandError } from '#src/server/context.ts'
+import { commandError } from '#src/server/command-end.ts'
 import type {
   CliContext,
   ListeningServer,

@@ -20,7 +20,7 @@ import { count } from '#src/platform/count.ts'
 import { codeOf } from '#src/platform/message.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
-import { commandError } from '#src/server/context.ts'
+import { commandError } from '#src/server/command-end.ts'
 import type { CliContext } from '#src/server/extension.ts'
 import { splitList } from '#src/tables/json-rows.ts'
 

@@ -1,3 +1,5 @@
+/** How a command ends: with a fault, or at a signal. */
+
 import { Fault } from '#src/platform/fault.ts'
 
 /** Ends a command with one line on standard error and exit code 1. */
