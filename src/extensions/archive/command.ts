@@ -10,7 +10,6 @@ import type { ObjectStore } from '#src/platform/object-store.ts'
 import { throttleLines } from '#src/platform/throttle.ts'
 import { commandError, stopSignal, usageError } from '#src/server/command-end.ts'
 import type { CliContext } from '#src/server/extension.ts'
-import type { CliContext } from '#src/server/extension.ts'
 import { jobLockFor, openDataFolder } from '#src/server/open-data-folder.ts'
 
 import { openArchive } from './range-reader.ts'
