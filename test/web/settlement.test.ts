@@ -46,6 +46,26 @@ describe.skipIf(chromiumPath === undefined)('the settlement average of simulated
     },
   )
 
+  test('behavior: the axis of its chart has prices as they are shown elsewhere, with cents', async () => {
+    const page = await browser.open(`/markets/btc/${over?.conditionId}`, {
+      prepare: async (tab) => {
+        await tab.addInitScript(`
+          globalThis.drawnTexts = new Set()
+          const { fillText } = CanvasRenderingContext2D.prototype
+          CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+            drawnTexts.add(text)
+            return fillText.call(this, text, ...rest)
+          }`)
+      },
+    })
+    await page.waitForSelector('.legend .average')
+    await until(page, "[...drawnTexts].some((text) => text.startsWith('$'))")
+    const texts = await page.evaluate<string[]>('[...drawnTexts]')
+    for (const text of texts.filter((each) => each.startsWith('$')))
+      expect(text).toMatch(/^\$6\d,\d{3}\.\d\d$/)
+    expect(page.faults).toEqual([])
+  })
+
   test('default: at the end of a window its line is at the final price', async () => {
     const page = await browser.open(`/markets/btc/${over?.conditionId}`)
     const legend = '.legend .average'

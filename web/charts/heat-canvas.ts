@@ -5,7 +5,6 @@
  */
 
 import type { Heatmap } from '../lib/bodies.ts'
-import { nowMs } from '../lib/clock.ts'
 import { showMoment, showPrice, showTime } from '../lib/format.ts'
 import { colorOf } from '../lib/theme.ts'
 import { rampOf, stepOf, toRgb } from './heat-colors.ts'
@@ -85,6 +84,8 @@ export type Scene = {
   cursorMs: number
   /** The price under the pointer; undefined while there is none. */
   price: number | undefined
+  /** Before this, what has no column was not recorded. */
+  missingToMs: number
   colors: Colors
 }
 
@@ -151,11 +152,11 @@ function visibleParts({ layers, view }: Scene): [Range, Layer][] {
   return parts.filter(([range]) => range.toMs > range.fromMs)
 }
 
-/** Stripes over all of the past; what is known covers them. */
+/** Stripes over all that may be missing; what is known covers them. */
 function drawUnknown({ context, plot, scene, toX }: Drawing): void {
   context.save()
   context.beginPath()
-  context.rect(0, 0, toX(nowMs()), plot.height)
+  context.rect(0, 0, toX(scene.missingToMs), plot.height)
   context.clip()
   context.strokeStyle = scene.colors.soft
   context.globalAlpha = 0.45

@@ -83,3 +83,23 @@ export function withBooks(heat: Heatmap, books: readonly Book[], gaps: readonly 
   }
   return { ...heat, columns }
 }
+
+/** Up to when a heat map says something. */
+export type Edge = {
+  /** Before this, what has no column was not recorded. */
+  missingToMs: number
+  /** Up to this the last book holds, where no gap began; nothing is known of what is later. */
+  knownToMs: number
+}
+
+/**
+ * Of a market that goes on: where its columns end, or as late as it is known that a gap goes on.
+ * That no book came since the last one says nothing by itself.
+ */
+export function missingTo(heat: Heatmap, gaps: readonly Gap[], knownToMs: number): number {
+  const last = heat.columns.findLastIndex((column) => column !== null)
+  if (last < 0) return knownToMs
+  const endMs = Date.parse(heat.from) + (last + 1) * heat.stepMs
+  const gapEnds = gaps.flatMap(({ fromMs, toMs }) => (fromMs <= knownToMs ? toMs : []))
+  return Math.max(endMs, Math.min(knownToMs, Math.max(endMs, ...gapEnds)))
+}

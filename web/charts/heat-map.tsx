@@ -11,9 +11,9 @@ import {
   type Layer,
   paintCells,
   readColors,
-  type Scene,
 } from './heat-canvas.ts'
 import { binOf, cellAt, finestOf, priceOfBin } from './heat-columns.ts'
+import type { Edge } from './heat-live.ts'
 import { type Marks, markSizes, removedMarks, tradeMarks } from './heat-marks.ts'
 import { type BestPrices, readoutAt } from './heat-readout.ts'
 import { pan, type TimeAxis, zoom } from './time-axis.ts'
@@ -26,6 +26,7 @@ type Props = {
   /** What the readout states as the best prices. */
   best: BestPrices
   trades: readonly Trade[]
+  edge: () => Edge
   cutOff: number
   /** Whether what left the cells is marked. */
   hasMarks: boolean
@@ -34,7 +35,8 @@ type Props = {
 
 const ZOOM = 1.2
 
-export function HeatMap({ axis, heat, finer, best, trades, cutOff, hasMarks, canvasRef }: Props) {
+export function HeatMap(props: Props) {
+  const { axis, heat, finer, best, trades, edge, cutOff, hasMarks, canvasRef } = props
   const theme = useStore(themeStore)
   // Colours are read when the theme changes, and at no other time: that asks for the layout.
   const colors = useMemo(() => (theme ? readColors() : readColors()), [theme])
@@ -51,18 +53,16 @@ export function HeatMap({ axis, heat, finer, best, trades, cutOff, hasMarks, can
   const readout = useRef<HTMLOutputElement>(null)
   const spoken = useRef<HTMLParagraphElement>(null)
   const layers = [wholeLayer, finerLayer].filter((layer) => layer !== undefined)
-  const scene = useRef<Pick<Scene, 'layers' | 'trades' | 'colors'>>({
-    layers,
-    trades: dots,
-    colors,
-  })
-  scene.current = { layers, trades: dots, colors }
+  const latest = { layers, trades: dots, colors, edge }
+  const scene = useRef(latest)
+  scene.current = latest
 
   const crosshair: Crosshair = {
     axis,
     price,
     heats: () => scene.current.layers.map((layer) => layer.heat),
     best,
+    edge: () => scene.current.edge(),
     say: (text) => {
       if (spoken.current) spoken.current.textContent = text
     },
@@ -75,13 +75,16 @@ export function HeatMap({ axis, heat, finer, best, trades, cutOff, hasMarks, can
     const draw = () => {
       frame = 0
       const cursorMs = axis.cursorMs.get()
+      const { edge: edgeNow, ...parts } = scene.current
+      const now = edgeNow()
       drawScene(canvas, {
-        ...scene.current,
+        ...parts,
+        missingToMs: now.missingToMs,
         view: axis.view.get(),
         cursorMs,
         price: price.get(),
       })
-      const text = readoutAt(crosshair.heats(), best, cursorMs, price.get())
+      const text = readoutAt(crosshair.heats(), best, cursorMs, price.get(), now)
       if (readout.current && readout.current.textContent !== text)
         readout.current.textContent = text
       performance.mark('heat-drawn')
@@ -146,6 +149,7 @@ type Crosshair = {
   /** As they are drawn, the finest one last. */
   heats: () => Heatmap[]
   best: BestPrices
+  edge: () => Edge
   /** Tells a screen reader where it is. */
   say: (text: string) => void
 }
@@ -225,7 +229,7 @@ function move({ axis, price, heats }: Crosshair, columns: number, bins: number):
 /** Arrow keys move by a column or a bin of price, with Shift by ten; plus, minus and zero zoom. */
 function press(event: KeyboardEvent, crosshair: Crosshair): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return
-  const { axis, price, heats, best, say } = crosshair
+  const { axis, price, heats, best, edge, say } = crosshair
   const steps = event.shiftKey ? 10 : 1
   const deeds: Record<string, () => void> = {
     ArrowLeft: () => move(crosshair, -steps, 0),
@@ -244,5 +248,5 @@ function press(event: KeyboardEvent, crosshair: Crosshair): void {
   // The player moves by seconds.
   event.stopPropagation()
   deed()
-  say(readoutAt(heats(), best, axis.cursorMs.get(), price.get()))
+  say(readoutAt(heats(), best, axis.cursorMs.get(), price.get(), edge()))
 }

@@ -4,7 +4,8 @@ import type { Heatmap, Outcome } from '../lib/bodies.ts'
 import { showMoment, showPrice, showShares } from '../lib/format.ts'
 import { indexAt } from './find-at.ts'
 import { cellAt, finestOf, priceOfBin, sizeIn } from './heat-columns.ts'
-import type { LineData } from './line-chart.tsx'
+import type { Edge } from './heat-live.ts'
+import type { LineData } from './line-data.ts'
 
 /** The best prices of both outcomes over time, as `toLines` makes them. */
 export type BestPrices = { bids: LineData; asks: LineData }
@@ -15,14 +16,16 @@ export function readoutAt(
   best: BestPrices,
   ms: number,
   price: number | undefined,
+  { missingToMs, knownToMs }: Edge,
 ): string {
   const heat = finestOf(heats, { fromMs: ms, toMs: ms })
   const cell = heat && cellAt(heat, ms, price ?? 0)
   const time = showMoment(ms)
   if (heat === undefined || cell === undefined) return time
   const { column, bin } = cell
-  if (column === undefined) return `${time} · not recorded`
-  if (price === undefined) {
+  if (column === undefined && ms < missingToMs) return `${time} · not recorded`
+  if (column === undefined && (price !== undefined || ms > knownToMs)) return time
+  if (column === undefined || price === undefined) {
     // A column ends with later prices than those of a moment in it.
     const before = cellAt(heat, cell.fromMs - heat.stepMs, 0)?.column
     const bid = bestAt(best.bids, heat.outcome, ms, before?.bid)

@@ -9,10 +9,9 @@ import { useStore } from '../lib/store.ts'
 import { colorOf, themeStore } from '../lib/theme.ts'
 import { indexAt } from './find-at.ts'
 import { AXIS_WIDTH } from './heat-canvas.ts'
+import type { LineData } from './line-data.ts'
 import type { TimeAxis } from './time-axis.ts'
 
-/** Unix seconds, then of each line its values. */
-export type LineData = [number[], ...(number | null)[][]]
 export type Line = { name: string; color: string; isStepped?: boolean; dash?: number[] }
 
 const LABEL_PX = 52
@@ -130,7 +129,7 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
       },
       {
         ...shared,
-        font: '10.5px system-ui, sans-serif',
+        font: '10px system-ui, sans-serif',
         gap: 2,
         side: 1,
         size: AXIS_WIDTH,
@@ -138,7 +137,7 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
         grid: { stroke: grid, width: 1 },
         // Ticks that are closer than a value is shown with would say the same.
         values: (_, values) => {
-          const texts = values.map(showValue)
+          const texts = values.map((value) => showValue(value))
           return texts.map((text, index) => (text === texts[index - 1] ? '' : text))
         },
       },

@@ -1,7 +1,9 @@
 /** Rows of two outcomes as lines over the same times. */
 
 import type { Coverage, Outcome, Quote } from '../lib/bodies.ts'
-import type { LineData } from './line-chart.tsx'
+
+/** Unix seconds, then of each line its values. */
+export type LineData = [number[], ...(number | null)[][]]
 
 export type Gap = { outcome: Outcome; fromMs: number; toMs: number }
 

@@ -4,6 +4,7 @@
  */
 
 import { type Problem, ProblemError, type QueryValues, send, toProblem } from './api.ts'
+import { lostStore } from './connection.ts'
 
 export type ServerEvent = { event: string; data: string }
 
@@ -68,11 +69,16 @@ function toField(line: string): [name: string, value: string] {
   return [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')]
 }
 
+/** Ends early when the server, which could not be reached, answers again. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
+    const end = () => {
       clearTimeout(timer)
+      stop()
+      signal.removeEventListener('abort', end)
       resolve()
-    })
+    }
+    const timer = setTimeout(end, ms)
+    const stop = lostStore.subscribe(() => lostStore.get() === undefined && end())
+    signal.addEventListener('abort', end)
   })

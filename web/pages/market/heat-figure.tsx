@@ -9,7 +9,7 @@ import {
   removedShare,
   sizesOf,
 } from '../../charts/heat-columns.ts'
-import { withBooks } from '../../charts/heat-live.ts'
+import { type Edge, missingTo, withBooks } from '../../charts/heat-live.ts'
 import { HeatMap } from '../../charts/heat-map.tsx'
 import { dotRadius, largestOf, markSizes } from '../../charts/heat-marks.ts'
 import type { BestPrices } from '../../charts/heat-readout.ts'
@@ -20,6 +20,8 @@ import { type Range, type TimeAxis, useSettledView, zoom } from '../../charts/ti
 import type { ShownTrade } from '../../charts/trade-outcomes.ts'
 import type { Book, Heatmap, Market, Outcome, Trade } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
+import { serverNowMs } from '../../lib/clock.ts'
+import { lostStore } from '../../lib/connection.ts'
 import { outcomeNames, showCompact, showDay, showMoment, showShare } from '../../lib/format.ts'
 import { setQuery } from '../../lib/location.ts'
 import { Button } from '../../parts/button.tsx'
@@ -72,6 +74,7 @@ export function HeatFigure(props: Props) {
   const finer = useFinerHeatmap({ heat, isMirrored, call, whole: axis.whole, shown: seen, again })
   const shown = useMemo(() => heat && withBooks(heat, books, gaps), [heat, books, gaps])
   const shownFiner = useMemo(() => finer && withBooks(finer, books, gaps), [finer, books, gaps])
+  const edge = () => edgeOf(shown, gaps, market.status === 'open')
   const cutOff = quantileOf(sizes, share / 100)
   const around = (factor: number) => zoom(axis, axis.cursorMs.get(), factor)
   /** The heat map that has all that is seen, in its finest columns. */
@@ -167,7 +170,7 @@ export function HeatFigure(props: Props) {
     >
       {shown ? (
         <HeatMap
-          {...{ axis, heat: shown, finer: shownFiner, best, trades }}
+          {...{ axis, heat: shown, finer: shownFiner, best, trades, edge }}
           {...{ cutOff, hasMarks, canvasRef: canvas }}
         />
       ) : (
@@ -178,6 +181,16 @@ export function HeatFigure(props: Props) {
       )}
     </Figure>
   )
+}
+
+/** Rows may be newer than the clock of this device. */
+const CLOCK_MS = 2_000
+
+/** While the server cannot be reached, nothing is known of what happens. */
+function edgeOf(heat: Heatmap | undefined, gaps: readonly Gap[], isOpen: boolean): Edge {
+  const untilMs = Math.min(serverNowMs(), lostStore.get() ?? Infinity)
+  const missingToMs = heat && isOpen ? missingTo(heat, gaps, untilMs) : untilMs
+  return { missingToMs, knownToMs: untilMs + CLOCK_MS }
 }
 
 /** The requests of what is seen, in the columns in which it is seen. */

@@ -3,7 +3,8 @@
 import { useMemo, useRef } from 'preact/hooks'
 
 import { indexAt } from '../../charts/find-at.ts'
-import { type Line, LineChart, type LineData } from '../../charts/line-chart.tsx'
+import { type Line, LineChart } from '../../charts/line-chart.tsx'
+import type { LineData } from '../../charts/line-data.ts'
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Market } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'

@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks'
 
 import { indexAt } from '../../charts/find-at.ts'
-import type { LineData } from '../../charts/line-chart.tsx'
+import type { LineData } from '../../charts/line-data.ts'
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Market, Outcome, Spot } from '../../lib/bodies.ts'
 import { outcomeNames, showCoinPrice, showLength, showPrice } from '../../lib/format.ts'

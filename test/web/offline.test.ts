@@ -1,0 +1,130 @@
+/** The page of an open market whose server cannot be reached for a time. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+
+import type { Page } from 'playwright-core'
+
+import { missingTo } from '#web/charts/heat-live.ts'
+import type { HeatColumn, Heatmap } from '#web/lib/bodies.ts'
+
+import {
+  BROWSER_TEST_MS_MAX,
+  chromiumPath,
+  createBrowser,
+  keepKey,
+  servePages,
+  until,
+} from '../support/browser.ts'
+import { startCuttingProxy } from '../support/cutting-proxy.ts'
+import { createHarness } from '../support/harness.ts'
+import { appendRows, createMarketHistory } from '../support/market-history.ts'
+
+setDefaultTimeout(BROWSER_TEST_MS_MAX)
+
+const { history, open } = createMarketHistory()
+const harness = createHarness({ history })
+const lastMs = () => open.rows.at(-1)?.timestampMs ?? 0
+harness.time.nowMs = lastMs() + 1_000
+const { server } = servePages(harness.app)
+const proxy = await startCuttingProxy(server.port ?? 0)
+const browser = createBrowser(proxy.origin)
+afterAll(async () => {
+  await browser.close()
+  proxy.stop()
+})
+
+/** Adds a book of Up whose best bid is at a price in cents. */
+function append(cents: number): void {
+  const last = open.rows.findLast((row) => row.outcome === 'up')
+  if (last === undefined) throw new Error('The market has a row.')
+  const bids = { prices: [cents * 10_000], sizes: [7_000_000] }
+  const asks = { prices: [(cents + 1) * 10_000], sizes: [7_000_000] }
+  const timestampMs = lastMs() + 700
+  appendRows(history, open, [{ ...last, bids, asks, sourceHash: undefined, timestampMs }])
+}
+
+/** Points at a moment in the heat map; its axis is beside the plot. */
+async function pointAt(page: Page, ms: number): Promise<void> {
+  const { windowStartMs = 0, windowEndMs = 0 } = history.findMarket(open.conditionId) ?? {}
+  const canvas = page.locator('canvas.heat')
+  const width = (await canvas.boundingBox())?.width ?? 0
+  const share = (ms - windowStartMs) / (windowEndMs - windowStartMs)
+  await canvas.hover({ position: { x: share * (width - 64), y: 40 } })
+}
+
+describe.skipIf(chromiumPath === undefined)(
+  'a market page without its server, in a browser',
+  () => {
+    test('behavior: it says so, shows nothing as live, and goes on as soon as the server answers again', async () => {
+      const page = await browser.open(`/markets/${open.coin}/${open.conditionId}`, {
+        prepare: keepKey(harness.key),
+      })
+      let failures = 0
+      let answeredMs = 0
+      let followedMs = 0
+      const isLive = (url: string) => url.includes('/live')
+      page.on('requestfailed', (request) => isLive(request.url()) && failures++)
+      page.on('response', (response) => {
+        if (failures < 3) return
+        answeredMs ||= performance.now()
+        if (isLive(response.url())) followedMs ||= performance.now()
+      })
+      await page.waitForSelector('.tag.live:has-text("Live")')
+      await page.waitForSelector('.ladder .ladder-bid')
+      append(57)
+      await until(page, "document.querySelector('.ladder').textContent.includes('57¢')")
+      proxy.refuse(true)
+      proxy.cut()
+      await page.waitForSelector('.offline:has-text("The page shows what it received before")')
+      await page.waitForSelector('.tag:has-text("Offline")')
+      const colors = await page.evaluate<string[]>(
+        "[...document.querySelectorAll('.tag.live')].map((tag) => getComputedStyle(tag).color)",
+      )
+      const soft = await page.evaluate<string>(
+        "getComputedStyle(document.querySelector('.note')).color",
+      )
+      for (const color of colors) expect(color).toBe(soft)
+      // What happens now is not known: that nothing was recorded, neither.
+      await pointAt(page, lastMs() + 20_000)
+      await until(page, "/^[0-9:.]+$/.test(document.querySelector('.heat-readout').textContent)")
+      // The first was cut; after the third it would wait for six seconds.
+      while (failures < 3) await page.waitForTimeout(50)
+      append(61)
+      proxy.refuse(false)
+      await until(page, "document.querySelector('.ladder').textContent.includes('61¢')")
+      await page.waitForSelector('.tag.live:has-text("Live")')
+      expect(await page.locator('.offline').count()).toBe(0)
+      expect(followedMs - answeredMs).toBeLessThan(3_000)
+      page.forgive(/net::ERR_/)
+      expect(page.faults).toEqual([])
+    })
+  },
+)
+
+describe('the edge of a heat map of an open market', () => {
+  const startMs = Date.UTC(2026, 10, 27, 10)
+  const side = { from: 50, sizes: [1] }
+  const column: HeatColumn = { covered: 1, bid: 0.5, ask: 0.51, bids: side, asks: side }
+  const heat = {
+    outcome: 'up',
+    from: new Date(startMs).toISOString(),
+    to: new Date(startMs + 10_000).toISOString(),
+    stepMs: 1_000,
+    priceStep: 0.01,
+    columns: [null, column, column, ...Array.from({ length: 7 }, () => null)],
+  } as unknown as Heatmap
+  const gap = (from: number, to: number) =>
+    ({ outcome: 'up', fromMs: startMs + from, toMs: startMs + to }) as const
+
+  test('default: that no book came is no gap; one that is stated reaches to what is known', () => {
+    const knownToMs = startMs + 8_000
+    expect(missingTo(heat, [], knownToMs)).toBe(startMs + 3_000)
+    expect(missingTo(heat, [gap(0, 1_000)], knownToMs)).toBe(startMs + 3_000)
+    expect(missingTo(heat, [gap(2_500, Infinity)], knownToMs)).toBe(knownToMs)
+    expect(missingTo(heat, [gap(2_500, 6_000)], knownToMs)).toBe(startMs + 6_000)
+  })
+
+  test('behavior: without any book all of the past is missing', () => {
+    const empty = { ...heat, columns: heat.columns.map(() => null) }
+    expect(missingTo(empty, [], startMs + 8_000)).toBe(startMs + 8_000)
+  })
+})
