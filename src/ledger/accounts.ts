@@ -30,10 +30,22 @@ const IS_IDLE = `blocked_ms IS NULL AND created_ms < $sinceMs
 
 /** True of a text that holds `$search`; both engines know it. An empty text is found nowhere. */
 export const contains = (text: string): string => `replace(${text}, lower($search), '') <> ${text}`
+/** True of the JSON of terms that `printTerms` wrote, if `$search` is the id or the name of the tier. */
+export const isOfTier = (terms: string): string =>
+  ['tierid', 'name']
+    .map(
+      (key) =>
+        `replace(lower(${terms}), '"${key}":"' || lower($search) || '"', '') <> lower(${terms})`,
+    )
+    .join(' OR ')
 const MATCHES = `CAST($search AS TEXT) IS NULL OR ${contains('id')} OR ${contains('address')} OR ${contains('lower(label)')}
   OR EXISTS (
     SELECT 1 FROM api_key WHERE account_id = account.id AND (
-      hint = $search OR ${contains('api_key.id')} OR ${contains('lower(api_key.label)')}))`
+      hint = $search OR ${contains('api_key.id')} OR ${contains('lower(api_key.label)')}))
+  OR EXISTS (
+    SELECT 1 FROM subscription WHERE account_id = account.id AND (
+      tier_id = lower($search) OR ${isOfTier('terms')}
+      OR tier_id IN (SELECT tier.id FROM tier WHERE lower(name) = lower($search))))`
 
 type Steps = { sinceMs: number; stepMs: number }
 

@@ -53,7 +53,8 @@ export type Ledger = Disposable & {
   listAddressedAccounts(): Account[]
   /**
    * Accounts, newest first, after one (exclusive). `search`: what their id, address or label holds,
-   * or the id or label of a key of theirs, in lower case; or what one of their keys ends in.
+   * or the id or label of a key of theirs, in lower case; or what one of their keys ends in; or the id
+   * or the name of a tier that they bought or were granted.
    */
   listAccounts(page: {
     search?: string | undefined

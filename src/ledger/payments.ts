@@ -96,7 +96,7 @@ export type PaymentStore = {
   listPayments(query: PaymentPage & { accountId?: string }): Payment[]
   /**
    * Newest first: payments of which the id, quote, account, payer, transaction or identifier holds
-   * `search`, or the label of the account.
+   * `search`, or the label of the account, or whose tier has that id or name.
    */
   searchPayments(page: { search: string; limit: number }): Payment[]
   /** Payments in any of some states, oldest first. */

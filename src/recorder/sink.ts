@@ -10,6 +10,9 @@ import { sentenceOf } from '#src/platform/message.ts'
 import { type Entry, isGapChange, marketOf } from './entry.ts'
 import type { Reporter } from './ports.ts'
 
+/** The fault of a recorder whose disk has less room than it must keep. */
+export const NO_ROOM = 'The disk is nearly full: nothing is recorded.'
+
 /** The most rows of one transaction, some 30 ms. */
 const ROWS_MAX = 500
 /** The most rows that wait for a slow disk, some 100 MB. */
@@ -152,7 +155,7 @@ export function createSink(options: SinkOptions) {
 
   /** Why nothing can be stored now; undefined when it can. */
   function fault(): string | undefined {
-    if (!hasRoom()) return 'The disk is nearly full: nothing is recorded.'
+    if (!hasRoom()) return NO_ROOM
     if (refusal === undefined) return undefined
     // The text of other errors than ours may say anything.
     const reason = refusal instanceof AppError ? ` ${refusal.message}` : ''

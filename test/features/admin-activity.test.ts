@@ -336,6 +336,18 @@ describe('findings of GET /admin/api/overview', () => {
   })
 })
 
+test('behavior: a nearly full disk is one finding, although it stops the recorder too', async () => {
+  const fault = 'The disk is nearly full: nothing is recorded.'
+  const shop = createShop({ recorder: () => ({ ...recorderOf(), fault }) })
+  const faults = async () =>
+    (await shop.findings()).filter(({ level }) => level === 'fault').map(({ text }) => text)
+  expect(await faults()).toEqual([fault])
+  shop.operator.disk = () => ({ files: [], freeBytes: 1000 })
+  expect(await faults()).toEqual([
+    'The disk has less room than BOOKFEED_FREE_MB: nothing is recorded or backed up to it.',
+  ])
+})
+
 describe('findings of a folder without a recorder', () => {
   const findRecorder = async ({ findings }: Pick<ReturnType<typeof createShop>, 'findings'>) =>
     (await findings())

@@ -87,6 +87,27 @@ describe('GET /readyz', () => {
     ])
   })
 
+  test('error: a full disk is told once, whatever it stops', async () => {
+    const full = 'No room is left on the disk. Free some space and try again.'
+    const history = fakeHistory({
+      probeWrite() {
+        throw storageError(full)
+      },
+    })
+    const detailOf = async (fault: string) => {
+      const { send } = createHarness({ history, recording: () => ({ isOwn: true, fault }) })
+      return ((await (await send('/readyz')).json()) as { detail: string }).detail
+    }
+    expect(await detailOf('The disk is nearly full: nothing is recorded.')).toBe(
+      `Not ready: history, recording. ${full}`,
+    )
+    const refusal = `The history takes nothing that is recorded. ${full}`
+    expect(await detailOf(refusal)).toBe(`Not ready: history, recording. ${refusal}`)
+    expect(await detailOf('The journal cannot be written.')).toBe(
+      `Not ready: history, recording. ${full} The journal cannot be written.`,
+    )
+  })
+
   test('error: is not ready while draining', async () => {
     const { app, send } = createHarness()
     app.drain()

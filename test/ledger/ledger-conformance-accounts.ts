@@ -193,7 +193,13 @@ function conformList(use: UseLedger): void {
       expect(idsOf({ limit: 10, search: 'ACC_3' })).toEqual(['acc_3'])
       expect(idsOf({ limit: 10, search: addressOf(4).toUpperCase() })).toEqual(['acc_4'])
       expect(idsOf({ limit: 10, search: '%' })).toEqual([])
+      expect(idsOf({ limit: 10, search: 'Starter' })).toEqual([])
       expect(ledger.countHolders('pro', NOW_MS)).toEqual({ bought: 0, granted: 0 })
+      ledger.addSubscription(aSubscription(1, { tierId: 'starter' }), by())
+      ledger.addSubscription(aSubscription(2, { accountId: accountIdOf(2) }), by())
+      expect(idsOf({ limit: 10, search: 'Starter' })).toEqual(['acc_1'])
+      expect(idsOf({ limit: 10, search: 'pro' })).toEqual(['acc_2'])
+      expect(idsOf({ limit: 10, search: 'prop' })).toEqual([])
     }),
   )
 }

@@ -82,6 +82,8 @@ export function conformSums(use: UsePayments): void {
         for (const text of [accountIdOf(1), addressOf(1), addressOf(1).slice(0, 12)])
           expect(search(text)).toEqual(both)
         expect(search(accountIdOf(1), 1)).toEqual(both.slice(0, 1))
+        for (const text of ['pro', 'Pro', 'PRO']) expect(search(text)).toEqual(both)
+        for (const text of ['Pr', 'starter', '"']) expect(search(text)).toEqual([])
         expect(search('nothing like it')).toEqual([])
         expect(search('%')).toEqual([])
       }),

@@ -12,6 +12,7 @@ import {
   createBrowser,
   keepShot,
   lookAtAll,
+  soon,
   until,
 } from '../support/browser.ts'
 import { addKey, NOW_MS } from '../support/harness.ts'
@@ -110,6 +111,19 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
     const path = `/admin?tab=${tab}`
     const look = { name: `admin-${tab}`, ready: '.admin h2' }
     expect(await lookAtAll(browser, path, look)).toEqual([])
+  })
+
+  test('behavior: each tab has a title of its own', async () => {
+    const page = await browser.open('/admin')
+    const titles: string[] = []
+    for (const name of ['Overview', 'Accounts & keys', 'Tiers', 'Payments', 'Jobs', 'Audit log']) {
+      await page.click(`.admin-tabs a:has-text("${name}")`)
+      await soon(async () => expect(await page.title()).toBe(`Admin: ${name} · Bookfeed`))
+      titles.push(await page.title())
+    }
+    await page.goBack()
+    await soon(async () => expect(await page.title()).toBe(titles.at(-2) ?? ''))
+    expect(page.faults).toEqual([])
   })
 
   test('default: says what is recorded, and that nothing is where no market is', async () => {
@@ -233,6 +247,9 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
     await find('pay_odd')
     await page.waitForSelector('td:has-text("another payment has paid its quote already")')
     await page.waitForSelector('text=No account matches.')
+    await find('Pro')
+    await page.waitForSelector('td:has-text("another payment has paid its quote already")')
+    await find('pay_odd')
     await page.click('td a:has-text("acc_odd")')
     await page.waitForSelector('h2:has-text("Accounts and keys with “acc_odd”")')
     expect(await accessFaults(page)).toEqual([])

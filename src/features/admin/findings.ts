@@ -8,6 +8,7 @@ import { type Activity, ACTIVITY_STEP_MS, isStale } from '#src/ledger/ledger.ts'
 import type { PaymentSum } from '#src/ledger/payments.ts'
 import { describeReason } from '#src/operator/payments.ts'
 import { count, formatCount } from '#src/platform/count.ts'
+import { NO_ROOM } from '#src/recorder/sink.ts'
 
 import { countProblems, listActivity } from './activity.ts'
 import type { AdminDeps } from './ports.ts'
@@ -297,6 +298,12 @@ function* findSignups(
   })
 }
 
+/** Whether the disk has less room than recordings and backups must leave. */
+function isNearlyFull({ operator, config }: AdminDeps): boolean {
+  const { freeBytes } = operator.disk()
+  return freeBytes !== null && freeBytes < config.freeBytesMin
+}
+
 function* findRecorder(deps: AdminDeps, nowMs: number): Generator<Finding> {
   const recorder = deps.operator.recorder()
   if (recorder === undefined) {
@@ -304,7 +311,10 @@ function* findRecorder(deps: AdminDeps, nowMs: number): Generator<Finding> {
     return
   }
   const { fault, warning } = recorder
-  if (fault !== undefined) yield toFinding({ level: 'fault', about: 'recorder', text: fault })
+  // The finding of the disk says the same of the server.
+  const isOfDisk = fault === NO_ROOM && isNearlyFull(deps)
+  if (fault !== undefined && !isOfDisk)
+    yield toFinding({ level: 'fault', about: 'recorder', text: fault })
   if (warning !== undefined) yield toFinding({ level: 'warning', about: 'recorder', text: warning })
 }
 
@@ -334,10 +344,11 @@ function findNoRecorder({ history, operator }: AdminDeps, nowMs: number): Findin
 }
 
 function* findServer(
-  { operator, config }: AdminDeps,
+  deps: AdminDeps,
   lastHour: readonly Activity[],
   isDamaged: boolean,
 ): Generator<Finding> {
+  const { operator } = deps
   if (isDamaged)
     yield toFinding({
       level: 'fault',
@@ -346,8 +357,7 @@ function* findServer(
       todo: 'Start the job verify, and restore a backup.',
       link: '/admin?tab=jobs',
     })
-  const { freeBytes } = operator.disk()
-  if (freeBytes !== null && freeBytes < config.freeBytesMin)
+  if (isNearlyFull(deps))
     yield toFinding({
       level: 'fault',
       about: 'server',

@@ -10,6 +10,7 @@ import type { Api } from '#src/http/api.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Log } from '#src/platform/log.ts'
 import { after, type MaybePromise } from '#src/platform/maybe-promise.ts'
+import { NO_ROOM } from '#src/recorder/sink.ts'
 
 import { Health, Readiness } from './schema.ts'
 
@@ -154,7 +155,8 @@ function toReadiness(
   if (failed.length > 0) {
     const names = failed.map(([name]) => name).join(', ')
     const reasons = new Set(failed.flatMap(([, { reason }]) => reason ?? []))
-    throw new AppError('unavailable', [`Not ready: ${names}.`, ...reasons].join(' '), {
+    const told = [...reasons].filter((reason) => !isTold(reason, [...reasons]))
+    throw new AppError('unavailable', [`Not ready: ${names}.`, ...told].join(' '), {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     })
   }
@@ -169,6 +171,14 @@ function toReadiness(
     ...(warnings.length > 0 && { warning: warnings.join(' ') }),
   }
 }
+
+/** Whether other reasons say it too: a full disk keeps history, ledger and recorder from writing. */
+const isTold = (reason: string, reasons: readonly string[]): boolean =>
+  reasons.some(
+    (other) =>
+      other !== reason &&
+      (other.includes(reason) || (reason === NO_ROOM && other.startsWith('No room is left'))),
+  )
 
 /** Without addresses: the operator's page and `bookfeed doctor` name them. */
 function describePause({ state, sinceMs }: SalesState): string[] {

@@ -15,7 +15,7 @@ import { bookPeriod, paidPeriods, type Period } from '#src/domain/selling/subscr
 import { assert } from '#src/platform/assert.ts'
 import { Fault } from '#src/platform/fault.ts'
 
-import { type Accounts, contains } from '../accounts.ts'
+import { type Accounts, contains, isOfTier } from '../accounts.ts'
 import type { AuditContext } from '../actor.ts'
 import type { LedgerCore } from '../core.ts'
 import type { Keys } from '../keys.ts'
@@ -110,6 +110,7 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
       .map(contains)
       .join(' OR ')}
        OR account_id IN (SELECT id FROM account WHERE ${contains('lower(label)')})
+       OR offer_id IN (SELECT offer.id FROM offer WHERE ${isOfTier('terms')})
      ${NEWEST_FIRST}`,
   )
   const listsByState = new Map<string, (page: Page) => Payment[]>()

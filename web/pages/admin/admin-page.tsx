@@ -8,6 +8,7 @@ import { facts } from '../../lib/facts.ts'
 import { tokenStore } from '../../lib/key.ts'
 import { navigate, useLocation } from '../../lib/location.ts'
 import { useStore } from '../../lib/store.ts'
+import { useTitle } from '../../lib/title.ts'
 import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Links } from '../../parts/links.tsx'
@@ -50,6 +51,8 @@ function Parts() {
   const { query } = useLocation()
   const chosen = query.get('tab') ?? 'overview'
   const searched = query.get('search') ?? ''
+  const tabName = tabs.find(([name]) => name === chosen)?.[1] ?? `“${searched}”`
+  useTitle(`Admin: ${tabName}`)
   const { data, problem } = overview
   const isLost = useStore(lostStore) !== undefined
   const isStale = isLost || problem !== undefined
@@ -81,7 +84,7 @@ function Parts() {
                 name="find"
                 type="search"
                 defaultValue={searched}
-                placeholder="name, wallet, id, end of a key, transaction"
+                placeholder="name, wallet, id, tier, end of a key, transaction"
                 autocomplete="off"
               />
             </label>

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
 import { copyText } from '../../lib/copy.ts'
+import { useTitle } from '../../lib/title.ts'
 import type { Params } from '../../paths.ts'
 import { DocsFrame } from './docs-frame.tsx'
 import { type Guide, type GuideEntry, guides } from './guides.ts'
@@ -17,6 +18,7 @@ const copyCode = ({ target }: Event) => {
 
 export function DocsPage({ params: { name } }: { params: Params }) {
   const entry = guides.find((each) => each.name === name)
+  useTitle(entry?.title)
   useEffect(() => {
     addEventListener('click', copyCode)
     return () => removeEventListener('click', copyCode)
