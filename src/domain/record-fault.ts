@@ -9,3 +9,6 @@ export const notKept = (message: string): Fault => new Fault(message, { kind: 'n
 
 export const isRecordFault = (error: unknown): error is Fault =>
   isFault(error, 'record', 'not_kept')
+
+/** The fault of a recorder whose disk has less room than it must keep. */
+export const NO_ROOM = 'The disk is nearly full: nothing is recorded.'

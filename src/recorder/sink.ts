@@ -2,6 +2,7 @@
 
 import { ENDLESS_MS } from '#src/domain/coverage.ts'
 import { AppError, type ErrorCode, ifSound, isPassing } from '#src/domain/errors.ts'
+import { NO_ROOM } from '#src/domain/record-fault.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { GapChange, MarketHistory } from '#src/history/history.ts'
@@ -9,9 +10,6 @@ import { sentenceOf } from '#src/platform/message.ts'
 
 import { type Entry, isGapChange, marketOf } from './entry.ts'
 import type { Reporter } from './ports.ts'
-
-/** The fault of a recorder whose disk has less room than it must keep. */
-export const NO_ROOM = 'The disk is nearly full: nothing is recorded.'
 
 /** The most rows of one transaction, some 30 ms. */
 const ROWS_MAX = 500

@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 
 import type { Billing, SalesState } from '#src/billing/billing.ts'
 import { AppError } from '#src/domain/errors.ts'
+import { NO_ROOM } from '#src/domain/record-fault.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import type { StaleSince } from '#src/domain/staleness.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
@@ -10,7 +11,6 @@ import type { Api } from '#src/http/api.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Log } from '#src/platform/log.ts'
 import { after, type MaybePromise } from '#src/platform/maybe-promise.ts'
-import { NO_ROOM } from '#src/recorder/sink.ts'
 
 import { Health, Readiness } from './schema.ts'
 
