@@ -9,9 +9,8 @@ import {
   migratePostgres,
   openPostgres,
   PostgresDatabase,
-  postgresHistory,
-  postgresLedger,
 } from '#src/extensions/postgres/database.ts'
+import { postgresHistory, postgresLedger } from '#src/extensions/postgres/formats.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 

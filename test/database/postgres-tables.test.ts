@@ -10,7 +10,8 @@ import { getTableConfig, type Index, SQLiteSyncDialect, SQLiteTable } from 'driz
 
 import * as history from '#db/history/schema.ts'
 import * as ledger from '#db/ledger/schema.ts'
-import { openPostgres, postgresHistory, postgresLedger } from '#src/extensions/postgres/database.ts'
+import { openPostgres } from '#src/extensions/postgres/database.ts'
+import { postgresHistory, postgresLedger } from '#src/extensions/postgres/formats.ts'
 
 import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
 

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import type { Database } from '#src/database/database.ts'
-import { openPostgres, postgresHistory } from '#src/extensions/postgres/database.ts'
+import { openPostgres } from '#src/extensions/postgres/database.ts'
+import { postgresHistory } from '#src/extensions/postgres/formats.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createFetchedChunks } from '#src/history/tables/fetched-chunks.ts'
 import { createTables } from '#src/history/tables/tables.ts'

@@ -1,7 +1,8 @@
 /** The engines of a ledger, for tests of what each of them does for itself. */
 import type { Database } from '#src/database/database.ts'
 import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
-import { openPostgres, postgresLedger } from '#src/extensions/postgres/database.ts'
+import { openPostgres } from '#src/extensions/postgres/database.ts'
+import { postgresLedger } from '#src/extensions/postgres/formats.ts'
 
 import { onEachEngine as onEngines } from '../support/engines/each.ts'
 import '../support/stores.ts'

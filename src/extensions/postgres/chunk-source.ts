@@ -3,8 +3,8 @@ import type { ChunkBlob, ChunkSource } from '#src/database/stores.ts'
 
 import { addressOf } from './address.ts'
 import { askWithin, closeNow, connect, type Question } from './bridge.ts'
-import { postgresHistory } from './database.ts'
 import { errorOf, failureOf } from './faults.ts'
+import { postgresHistory } from './formats.ts'
 
 /** For a connection and what is asked on it. */
 const ANSWER_MS_MAX = 5000

@@ -93,6 +93,6 @@ const UNNAMED = 'unnamed'
 /** The same for the same place, however it is written. */
 function nameOf(store: StoreName, place: string): string {
   if (!isPostgres(place)) return place
-  const { url, schema } = addressOf(place, formats[store].remote.schema)
+  const { url, schema } = addressOf(place, formats[store].schema)
   return `${url} ${schema}`
 }

@@ -58,14 +58,12 @@ export async function copyInWorker(
 
 const open = (store: StoreName, place: string): Database =>
   isPostgres(place)
-    ? openPostgres(place, formats[store].remote)
+    ? openPostgres(place, formats[store])
     : openDatabase(place, { format: formats[store].file })
 
 /** Opening makes what is not there, which is not meant of a source. */
 const isThere = (store: StoreName, place: string): boolean =>
-  isPostgres(place)
-    ? migratePostgres(place, formats[store].remote, false).from > 0
-    : existsSync(place)
+  isPostgres(place) ? migratePostgres(place, formats[store], false).from > 0 : existsSync(place)
 
 function copy(start: Start, say: Say): void {
   const { copies } = start

@@ -1,11 +1,6 @@
 /** PostgreSQL as the stores know a database: what they ask for is there when the call returns. */
 
 import {
-  type Migrations,
-  postgresHistoryMigrations,
-  postgresLedgerMigrations,
-} from '#db/migrations.ts'
-import {
   type Database,
   type Engine,
   olderStore,
@@ -28,6 +23,7 @@ import {
   type Row,
 } from './bridge.ts'
 import { assertVersion, errorOf } from './faults.ts'
+import type { Format } from './formats.ts'
 
 const engine: Engine = {
   // One writer at a time, as in SQLite; it reads what was committed before it had its turn.
@@ -249,31 +245,6 @@ export function numbered(sql: string) {
       })
     },
   }
-}
-
-export type Format = {
-  name: 'history' | 'ledger'
-  schema: string
-  /** A table that no other kind of store has. */
-  mark: string
-  migrations: Migrations
-  /** A query of what changes with each commit that matters. */
-  commitCount: string
-}
-
-export const postgresHistory: Format = {
-  name: 'history',
-  schema: 'bookfeed',
-  mark: 'market',
-  migrations: postgresHistoryMigrations,
-  commitCount: 'SELECT CAST(pg_current_snapshot() AS TEXT)',
-}
-export const postgresLedger: Format = {
-  name: 'ledger',
-  schema: 'bookfeed_ledger',
-  mark: 'account',
-  migrations: postgresLedgerMigrations,
-  commitCount: 'SELECT last_value FROM change_count',
 }
 
 /**

@@ -9,10 +9,10 @@ import { createJobLock } from './job-lock.ts'
 import { startReplicas } from './replica-worker.ts'
 
 export const postgresEngine: RemoteEngine = {
-  open: (place, store) => openPostgres(place, formats[store].remote),
+  open: (place, store) => openPostgres(place, formats[store]),
   openChunks,
   startReplicas,
-  openingFault: (error, place, store) => openingFault(error, place, formats[store].remote),
+  openingFault: (error, place, store) => openingFault(error, place, formats[store]),
   adviceOn,
   createJobLock,
 }

@@ -1,17 +1,50 @@
-/** What each store is: its SQLite file, its tables in PostgreSQL, and their names and columns. */
+/** What each store is in PostgreSQL, and the format of a file of it. */
 
 import * as historySchema from '#db/history/schema.ts'
 import * as ledgerSchema from '#db/ledger/schema.ts'
+import {
+  type Migrations,
+  postgresHistoryMigrations,
+  postgresLedgerMigrations,
+} from '#db/migrations.ts'
 import { type FileFormat, historyFormat, ledgerFormat } from '#src/database/sqlite/database.ts'
 import type { StoreName } from '#src/database/stores.ts'
 
-import { type Format, postgresHistory, postgresLedger } from './database.ts'
 import { type StoreTable, tablesIn } from './tables.ts'
 
-export const formats: Record<
-  StoreName,
-  { file: FileFormat; remote: Format; tables: readonly StoreTable[] }
-> = {
-  history: { file: historyFormat, remote: postgresHistory, tables: tablesIn(historySchema) },
-  ledger: { file: ledgerFormat, remote: postgresLedger, tables: tablesIn(ledgerSchema) },
+export type Format = {
+  name: StoreName
+  schema: string
+  /** A table that no other kind of store has. */
+  mark: string
+  migrations: Migrations
+  tables: readonly StoreTable[]
+  /** A query of what changes with each commit that matters. */
+  commitCount: string
+  /** Of a file with the same tables. */
+  file: FileFormat
+}
+
+export const postgresHistory: Format = {
+  name: 'history',
+  schema: 'bookfeed',
+  mark: 'market',
+  migrations: postgresHistoryMigrations,
+  tables: tablesIn(historySchema),
+  commitCount: 'SELECT CAST(pg_current_snapshot() AS TEXT)',
+  file: historyFormat,
+}
+export const postgresLedger: Format = {
+  name: 'ledger',
+  schema: 'bookfeed_ledger',
+  mark: 'account',
+  migrations: postgresLedgerMigrations,
+  tables: tablesIn(ledgerSchema),
+  commitCount: 'SELECT last_value FROM change_count',
+  file: ledgerFormat,
+}
+
+export const formats: Record<StoreName, Format> = {
+  history: postgresHistory,
+  ledger: postgresLedger,
 }

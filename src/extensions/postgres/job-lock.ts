@@ -23,7 +23,7 @@ const SILENT_MS_MAX = 15_000
 
 /** Connects when it is asked; `onFault` is called once until it is known again who holds the lock. */
 export const createJobLock: RemoteEngine['createJobLock'] = ({ place, store, name, onFault }) => {
-  const address = addressOf(place, formats[store].remote.schema)
+  const address = addressOf(place, formats[store].schema)
   const key = `bookfeed job ${address.schema} ${name}`
   let connection: SQL | undefined
   let hasFailed = false

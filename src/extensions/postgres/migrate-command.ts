@@ -7,7 +7,7 @@ import { historyOf, ledgerOf } from '#src/server/open-data-folder.ts'
 
 import { isPostgres, shownAddress } from './address.ts'
 import { migratePostgres } from './database.ts'
-import { formats } from './formats.ts'
+import { postgresHistory, postgresLedger } from './formats.ts'
 
 const help = `
 Servers, recorders and commands refuse tables of an older format, and leave them as they are. Without --backed-up this
@@ -27,8 +27,8 @@ export const migrateCommand = (context: CliContext): Command =>
 
 function migrate(context: CliContext, isBackedUp: boolean): void {
   const stores = [
-    { place: historyOf(context), format: formats.history.remote },
-    { place: ledgerOf(context), format: formats.ledger.remote },
+    { place: historyOf(context), format: postgresHistory },
+    { place: ledgerOf(context), format: postgresLedger },
   ].filter(({ place }) => isPostgres(place))
   if (stores.length === 0) {
     throw usageError(

@@ -64,7 +64,7 @@ export async function startReplicas(
 ): Promise<Replicas> {
   const versioned = stores.map((each) => ({
     ...each,
-    version: formatOf(formats[each.store].remote.migrations),
+    version: formatOf(formats[each.store].migrations),
     times: memoryOf(answerTimes[each.store]),
   }))
   const freshness = createFreshness()

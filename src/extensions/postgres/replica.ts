@@ -102,11 +102,11 @@ export function openReplica({
   say = () => undefined,
   keepChunks,
   times,
-  version = formatOf(formats[store].remote.migrations),
+  version = formatOf(formats[store].migrations),
 }: Options) {
-  const { file, remote } = formats[store]
-  const address = addressOf(place, remote.schema)
-  const tables = formats[store].tables.map(toReplicated)
+  const { file, schema, tables: storeTables } = formats[store]
+  const address = addressOf(place, schema)
+  const tables = storeTables.map(toReplicated)
   const db = openFile(path, file)
   const local = createLocal(db, tables, store)
   const pulling = connect(address)

@@ -93,7 +93,7 @@ export function openState(
   store: StoreName,
   times: AnswerTimes = answerTimes[store].read,
 ) {
-  const address = addressOf(place, formats[store].remote.schema)
+  const address = addressOf(place, formats[store].schema)
   let sql: SQL | undefined
   let running: Promise<PostgresState> | undefined
   let roomMs = Number.NEGATIVE_INFINITY

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 
 import { openDatabase } from '#src/database/sqlite/database.ts'
 import { copyHistory } from '#src/extensions/postgres/copy-history.ts'
-import { openPostgres, postgresHistory } from '#src/extensions/postgres/database.ts'
+import { openPostgres } from '#src/extensions/postgres/database.ts'
+import { postgresHistory } from '#src/extensions/postgres/formats.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { START_MS } from '../../history/books.ts'

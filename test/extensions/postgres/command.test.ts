@@ -7,7 +7,8 @@ import { join } from 'node:path'
 
 import { SQL } from 'bun'
 
-import { openPostgres, postgresHistory, postgresLedger } from '#src/extensions/postgres/database.ts'
+import { openPostgres } from '#src/extensions/postgres/database.ts'
+import { postgresHistory, postgresLedger } from '#src/extensions/postgres/formats.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 

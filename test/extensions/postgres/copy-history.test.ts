@@ -7,7 +7,8 @@ import { join } from 'node:path'
 
 import { SQL } from 'bun'
 
-import { openPostgres, postgresHistory } from '#src/extensions/postgres/database.ts'
+import { openPostgres } from '#src/extensions/postgres/database.ts'
+import { postgresHistory } from '#src/extensions/postgres/formats.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { expectSameAnswers, fillAnswers, requestsFor } from '../../support/answers.ts'

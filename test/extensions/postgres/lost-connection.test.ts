@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import { transact } from '#src/database/database.ts'
-import { openPostgres, postgresLedger } from '#src/extensions/postgres/database.ts'
+import { openPostgres } from '#src/extensions/postgres/database.ts'
+import { postgresLedger } from '#src/extensions/postgres/formats.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { AuditContext } from '#src/ledger/actor.ts'
 import { openLedger } from '#src/ledger/open.ts'

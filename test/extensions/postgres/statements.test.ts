@@ -5,12 +5,8 @@ import { SQL } from 'bun'
 
 import type { Database } from '#src/database/database.ts'
 import { addressOf } from '#src/extensions/postgres/address.ts'
-import {
-  numbered,
-  openPostgres,
-  postgresHistory,
-  postgresLedger,
-} from '#src/extensions/postgres/database.ts'
+import { numbered, openPostgres } from '#src/extensions/postgres/database.ts'
+import { postgresHistory, postgresLedger } from '#src/extensions/postgres/formats.ts'
 import { createSqliteHistory } from '#src/history/sqlite-history.ts'
 import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
 

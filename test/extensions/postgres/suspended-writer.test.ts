@@ -5,7 +5,8 @@ import { SQL } from 'bun'
 
 import { transact } from '#src/database/database.ts'
 import { copyLedger } from '#src/extensions/postgres/copy-ledger.ts'
-import { openPostgres, postgresHistory, postgresLedger } from '#src/extensions/postgres/database.ts'
+import { openPostgres } from '#src/extensions/postgres/database.ts'
+import { postgresHistory, postgresLedger } from '#src/extensions/postgres/formats.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createReporter } from '#src/recorder/ports.ts'
@@ -31,7 +32,8 @@ const script = new URL('../../support/append-process.ts', import.meta.url).pathn
 /** A process whose statements are longer than what lies between it and PostgreSQL. */
 const writingLongStatements = `
   const { transact } = await import('#src/database/database.ts')
-  const { openPostgres, postgresHistory } = await import('#src/extensions/postgres/database.ts')
+  const { openPostgres } = await import('#src/extensions/postgres/database.ts')
+  const { postgresHistory } = await import('#src/extensions/postgres/formats.ts')
   const db = openPostgres(process.argv.at(-1), postgresHistory)
   const text = 'x'.repeat(2 ** 24)
   for (;;) transact(db, () => db.prepare('SELECT length(CAST($1 AS text))').get(text))

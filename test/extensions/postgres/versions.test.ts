@@ -8,7 +8,7 @@ import { SQL } from 'bun'
 
 import { formatOf } from '#src/database/migrations.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
-import { postgresHistory, postgresLedger } from '#src/extensions/postgres/database.ts'
+import { postgresHistory, postgresLedger } from '#src/extensions/postgres/formats.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
