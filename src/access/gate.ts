@@ -17,6 +17,7 @@ import {
 } from '#src/http/common-headers.ts'
 import type { Identify } from '#src/http/gate.ts'
 import type { Arrival, PeerSource, Visit } from '#src/http/visit.ts'
+import { count } from '#src/platform/count.ts'
 import { after, type MaybePromise } from '#src/platform/maybe-promise.ts'
 import type { RateWindow, RateWindows, TakenWindow } from '#src/platform/rate-windows.ts'
 
@@ -278,7 +279,7 @@ function allowanceError({ limit, leftMs }: RateState): AppError {
   const retryAfterSeconds = toSeconds(leftMs)
   return new AppError(
     'rate_limited',
-    `The allowance of ${limit} requests a minute is used up. Wait ${retryAfterSeconds} s; GET /v1/billing/tiers shows larger ones.`,
+    `The allowance of ${count(limit, 'request')} a minute is used up. Wait ${retryAfterSeconds} s; GET /v1/billing/tiers shows larger ones.`,
     { retryAfterSeconds },
   )
 }
@@ -287,7 +288,7 @@ function signupsError({ limit, leftMs, window = 'minute' }: RateState): AppError
   const retryAfterSeconds = toSeconds(leftMs)
   return new AppError(
     'rate_limited',
-    `This address may sign up ${limit / REQUESTS_PER_SIGNUP} times a ${window}, with or without a key. Wait ${retryAfterSeconds} s.`,
+    `This address may sign up ${count(limit / REQUESTS_PER_SIGNUP, 'time')} a ${window}, with or without a key. Wait ${retryAfterSeconds} s.`,
     { retryAfterSeconds },
   )
 }

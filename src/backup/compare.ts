@@ -110,7 +110,7 @@ export async function examineBackups(
       })
       if (bad.length > 0) {
         state.faults.push(
-          `${bad.length} of ${file.blocks.length} blocks of ${file.name} are damaged or missing (${bad[0]}${bad.length > 1 ? ', …' : ''})`,
+          `${bad.length} of ${file.blocks.length} blocks of ${file.name} ${bad.length === 1 ? 'is' : 'are'} damaged or missing (${bad[0]}${bad.length > 1 ? ', …' : ''})`,
         )
       }
       if (!file.blocks.every((digest) => sound.has(digest))) state.isCompared = false

@@ -7,6 +7,7 @@ import {
   type Payment,
   type SignedPayment,
 } from '#src/domain/selling/payment.ts'
+import { count } from '#src/platform/count.ts'
 
 import type { BillingOptions, PaymentRequired } from './billing.ts'
 import type { Moment } from './chain-clock.ts'
@@ -211,8 +212,8 @@ export const describe = ({
   periodDays,
   requests,
 }: Pick<Offer, 'terms' | 'periodDays' | 'requests'>): string => {
-  if (requests === undefined) return `${periodDays} days of the tier ${terms.name}`
-  return requests === 1 ? terms.name : `${requests} requests`
+  if (requests === undefined) return `${count(periodDays, 'day')} of the tier ${terms.name}`
+  return requests === 1 ? terms.name : count(requests, 'request')
 }
 
 /** Where an offer is paid. */

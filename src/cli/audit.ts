@@ -4,7 +4,7 @@ import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
 import { isAddress } from '#src/database/stores.ts'
 import { formatTime } from '#src/domain/time.ts'
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
-import { formatCount } from '#src/platform/count.ts'
+import { count, formatCount } from '#src/platform/count.ts'
 
 import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
@@ -63,7 +63,7 @@ function verify(context: CliContext, noted: Head | undefined): void {
   const faults = logFaults.length + printFaults(context, listFaults(ledger, noted))
   if (faults > 0)
     throw commandError(`The audit chain is not sound. Faults: ${formatCount(faults)}.`)
-  if (head) context.print(`sound: ${formatCount(head.seq)} rows, head ${head.seq}:${head.hash}`)
+  if (head) context.print(`sound: ${count(head.seq, 'row')}, head ${head.seq}:${head.hash}`)
   else context.print('sound: no rows')
 }
 

@@ -163,9 +163,7 @@ export const checkLedger = (context: CliContext, ledger: Ledger | undefined): Fi
       const faults = [...held.verifyAudit()]
       if (faults.length > 0) throw new Error(faults.slice(0, 3).join(' '))
       const head = held.auditHead()
-      return head
-        ? `${formatCount(head.seq)} audited changes, head ${head.seq}:${head.hash}.`
-        : 'New.'
+      return head ? `${count(head.seq, 'audited change')}, head ${head.seq}:${head.hash}.` : 'New.'
     } finally {
       if (held !== ledger) held.dispose()
     }

@@ -7,7 +7,7 @@ import { isAddress } from '#src/database/stores.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import { isStale, type Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { count, formatCount } from '#src/platform/count.ts'
+import { count } from '#src/platform/count.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { isFile } from '#src/platform/folder.ts'
 import { messageOf } from '#src/platform/message.ts'
@@ -243,7 +243,7 @@ function checkSanctions({ config, clock }: CliContext, ledger: Ledger | undefine
   const todo = 'Run bookfeed sanctions refresh, and read its output.'
   if (list === undefined) return found('warning', 'No list has been read yet.', todo)
   const days = Math.floor((clock() - list.confirmedMs) / DAY_MS)
-  const text = `The list of ${list.publishedOn} with ${formatCount(list.entryCount)} addresses was confirmed ${formatCount(days)} days ago.`
+  const text = `The list of ${list.publishedOn} with ${count(list.entryCount, 'address', 'addresses')} was confirmed ${count(days, 'day')} ago.`
   const limits = { nowMs: clock(), staleAfterMs: sanctionsDaysMax * DAY_MS }
   return isStale(list, limits) ? found('wrong', text, todo) : found('ok', text)
 }
@@ -254,7 +254,7 @@ function checkPayee({ payTo }: Config, ledger: Ledger | undefined): Finding[] {
   const strangers = ledger.payments.listUnmatchedTransfers(false).length
   if (strangers === 0)
     return [found('ok', 'Every transfer to BOOKFEED_PAY_TO belongs to a payment.')]
-  const text = `${count(strangers, 'transfer')} to BOOKFEED_PAY_TO belong to no payment of this server.`
+  const text = `${count(strangers, 'transfer')} to BOOKFEED_PAY_TO ${strangers === 1 ? 'belongs' : 'belong'} to no payment of this server.`
   const todo =
     'Run bookfeed payments list, and decide on each transfer. If another server sells to this address, give each server its own.'
   return [found('wrong', text, todo)]

@@ -124,7 +124,7 @@ async function fillHistory({ context, options, signal, progress }: Task): Promis
     if (signal.aborted) break
   }
   const { markets, snapshots, accepted } = last
-  const made = `${formatCount(snapshots)} snapshots of ${count(markets, 'finished market')}`
+  const made = `${count(snapshots, 'snapshot')} of ${count(markets, 'finished market')}`
   if (accepted === 0) return `already simulated: nothing changed (${made})`
   const rest = accepted < snapshots ? `, ${formatCount(accepted)} of them new` : ''
   const seconds = progress.seconds().toFixed(1)
@@ -150,7 +150,7 @@ async function writeLines(task: Task, output: string): Promise<string> {
     for await (const text of listTexts()) context.print(text.trimEnd())
   } else await writeFile(output, listTexts())
   const to = output === STDOUT ? '' : ` to ${output}`
-  return `${formatCount(made)} snapshots written (${progress.rateOf(made)})${to}`
+  return `${count(made, 'snapshot')} written (${progress.rateOf(made)})${to}`
 }
 
 async function writeFile(path: string, texts: AsyncIterable<string>): Promise<void> {

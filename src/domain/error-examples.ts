@@ -56,7 +56,7 @@ export const errorExamples: ErrorExamples = {
     param: 'id',
   },
   range_not_satisfiable: {
-    detail: 'The file has 407548 bytes, and the range begins after them. Ask for less.',
+    detail: 'The file has 407,548 bytes, and the range begins after them. Ask for less.',
     param: 'Range',
   },
   unknown_tier: {

@@ -1,5 +1,6 @@
 /** One range of bytes of something whose length is known (RFC 9110, 14). */
 import { AppError } from '#src/domain/errors.ts'
+import { count } from '#src/platform/count.ts'
 
 const pattern = /^bytes=(?:(?<first>\d{1,15})-(?<last>\d{1,15})?|-(?<suffix>\d{1,15}))$/
 
@@ -23,7 +24,7 @@ export function byteRangeOf(
   if (start < length && Number(suffix ?? 1) > 0) return [start, end]
   throw new AppError(
     'range_not_satisfiable',
-    `The file has ${length} bytes, and the range begins after them. Ask for less.`,
+    `The file has ${count(length, 'byte')}, and the range begins after them. Ask for less.`,
     { param: 'Range', contentRange: `bytes */${length}` },
   )
 }

@@ -15,6 +15,7 @@ import {
 import { type AppError, parameterError } from '#src/domain/errors.ts'
 import { excerpt } from '#src/domain/selling/excerpt.ts'
 import { DAY_MS, MOMENT_MS_MAX, parseMoment } from '#src/domain/time.ts'
+import { count } from '#src/platform/count.ts'
 import { isRecord } from '#src/platform/record.ts'
 
 import { decodePart } from './url.ts'
@@ -229,7 +230,10 @@ function listRule({ items, minItems = 0, maxItems }: TSchema): Rule {
     read(sent, path) {
       const entries: unknown[] | undefined = Array.isArray(sent) ? sent : undefined
       if (entries === undefined || entries.length < minItems || entries.length > maxItems) {
-        const what = entries === undefined ? 'is not a list' : `has ${entries.length} entries`
+        const what =
+          entries === undefined
+            ? 'is not a list'
+            : `has ${count(entries.length, 'entry', 'entries')}`
         throw parameterError(path, `\`${path}\` ${what}, but must be ${expected}.`)
       }
       return entries.map((item, index) => {

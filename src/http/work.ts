@@ -9,6 +9,7 @@ import { levelOf } from '#src/domain/selling/caller.ts'
 import { streamsMaxOf } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { ConcurrencyLimit } from '#src/platform/concurrency-limit.ts'
+import { count } from '#src/platform/count.ts'
 import { createScheduler, type Steps } from '#src/platform/scheduler.ts'
 
 import { callerOf } from './gate.ts'
@@ -143,11 +144,11 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
       if (typeof close !== 'string') return close
       if (close === 'all') throw busyError(close)
       const whose = guest === undefined ? 'account' : 'network address'
-      const noun = among === streams ? 'streams' : 'live connections'
+      const noun = among === streams ? 'stream' : 'live connection'
       const running =
         close === 'account'
-          ? `${ownMax} ${noun} of this ${whose} are running, which is what the ${standing.terms.name} tier includes.`
-          : `The keys of this network address have as many ${noun} as they may have together.`
+          ? `${count(ownMax, noun)} of this ${whose} ${ownMax === 1 ? 'is' : 'are'} running, which is what the ${standing.terms.name} tier includes.`
+          : `The keys of this network address have as many ${noun}s as they may have together.`
       throw new AppError('too_many_streams', `${running} Wait for one to end.`, {
         retryAfterSeconds: RETRY_SECONDS,
       })
@@ -216,7 +217,7 @@ const busyError = (whose: string, retryAfterSeconds = RETRY_SECONDS, ownMax = 0)
   new AppError(
     'unavailable',
     whose === 'account'
-      ? `${ownMax} long requests of this account are being answered. Send the next when one has ended.`
+      ? `${count(ownMax, 'long request')} of this account ${ownMax === 1 ? 'is' : 'are'} being answered. Send the next one when ${ownMax === 1 ? 'it' : 'one'} has ended.`
       : 'The server has as much to do as it takes on. Try again in a moment.',
     { retryAfterSeconds },
   )

@@ -6,6 +6,7 @@ import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
 import { DAY_MS, formatTime } from '#src/domain/time.ts'
 import { byOperator } from '#src/ledger/actor.ts'
 import { type Account, type ApiKey, isValidKey, type Ledger } from '#src/ledger/ledger.ts'
+import { count } from '#src/platform/count.ts'
 
 import { wrongState, wrongValue } from './values.ts'
 
@@ -84,7 +85,7 @@ function assertAllowed(ledger: Ledger, { id, address, blockedMs }: Account, aske
   if (ledger.countValidKeys(id, nowMs) < keysMax) return
   throw wrongState(
     'account',
-    `Account ${id} has ${keysMax} valid keys already. Revoke one, or raise BOOKFEED_KEYS_PER_ACCOUNT.`,
+    `Account ${id} has ${count(keysMax, 'valid key')} already. Revoke one, or raise BOOKFEED_KEYS_PER_ACCOUNT.`,
   )
 }
 

@@ -6,6 +6,7 @@ import { NO_ROOM } from '#src/domain/record-fault.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { GapChange, MarketHistory } from '#src/history/history.ts'
+import { count } from '#src/platform/count.ts'
 import { sentenceOf } from '#src/platform/message.ts'
 
 import { type Entry, isGapChange, marketOf } from './entry.ts'
@@ -208,7 +209,10 @@ export function createSink(options: SinkOptions) {
     /** Writes what waits for the last time. What cannot be written is a gap at the next start. */
     end(): void {
       if (waiting.length > 0 && !flush())
-        reporter.report('end', `${waiting.length} rows were lost, because they cannot be written.`)
+        reporter.report(
+          'end',
+          `${count(waiting.length, 'row')} ${waiting.length === 1 ? 'was' : 'were'} lost: the history cannot be written.`,
+        )
     },
     /** Whether anything of a market waits. */
     holds: (conditionId: string) => waiting.some((entry) => marketOf(entry) === conditionId),

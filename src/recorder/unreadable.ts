@@ -1,3 +1,4 @@
+import { count } from '#src/platform/count.ts'
 import type { Log } from '#src/platform/log.ts'
 
 /** The time that a warning is about, and the shortest time between two lines. */
@@ -52,8 +53,7 @@ export function createUnreadable(log: Log) {
       quietSeconds++
       const { faults, reason } = unreported
       if (faults > 0 && quietSeconds >= SECONDS) {
-        const count = faults === 1 ? '1 message' : `${faults} messages`
-        const text = `${count} of the venue cannot be read, the first because of ${reason}.`
+        const text = `${count(faults, 'message')} of the venue cannot be read, the first because of ${reason}.`
         log(`bookfeed: ${text}`, 'warn')
         unreported.faults = 0
         quietSeconds = 0

@@ -3,6 +3,8 @@
  * whose messages cannot be read, looks like a quiet one.
  */
 
+import { count } from '#src/platform/count.ts'
+
 import type { MarketRecording } from './market-recording.ts'
 import type { Reporter } from './ports.ts'
 
@@ -101,7 +103,7 @@ export function createWindowWatch(
       const others = same.length > 1 ? ` and ${same.length - 1} more` : ''
       return `${same[0]?.name}${others}: ${text}`
     })
-    if (byText.length > NAMED_MAX) parts.push(`${byText.length - NAMED_MAX} other reasons`)
+    if (byText.length > NAMED_MAX) parts.push(count(byText.length - NAMED_MAX, 'other reason'))
     return `Not recorded: ${windows.length} of ${open} open windows. ${parts.join('; ')}.`
   }
 

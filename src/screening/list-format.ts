@@ -1,5 +1,6 @@
 /** The two XML formats of OFAC's list: SDN.XML and SDN_ADVANCED.XML. */
 
+import { count } from '#src/platform/count.ts'
 import { Fault } from '#src/platform/fault.ts'
 
 /** A sanctions list must not be used. The message is its predicate: "is cut off". */
@@ -84,7 +85,9 @@ function createSdnFormat(addresses: Set<string>): ListFormat {
       if (publishedOn === undefined) throw listFault('has no Publish_Date')
       if (recordCount === undefined) throw listFault('has no Record_Count')
       if (recordCount === entryCount) return publishedOn
-      throw listFault(`says that it has ${recordCount} entries, but has ${entryCount}`)
+      throw listFault(
+        `says that it has ${count(recordCount, 'entry', 'entries')}, but has ${entryCount}`,
+      )
     },
   }
 }

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Screen, Verdict } from '#src/domain/selling/screening.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { type Account, isStale, type Ledger, type SanctionsList } from '#src/ledger/ledger.ts'
+import { count } from '#src/platform/count.ts'
 import { isFault } from '#src/platform/fault.ts'
 import {
   createReportedJob,
@@ -72,7 +73,7 @@ export function startScreening(schedule: ScreeningSchedule) {
       const waitMs = refreshed.after(isFailed)
       if (!isFailed) schedule.log(outcome)
       else if (!signal.aborted)
-        schedule.log(`${outcome} The next try is in ${waitMs / 1000} seconds.`, 'error')
+        schedule.log(`${outcome} The next try is in ${count(waitMs / 1000, 'second')}.`, 'error')
       // At the start too: the server may have been down while others were named.
       if (state === 'changed') isOwed = true
       if ((isFirst || state === 'changed') && !signal.aborted) accounts.hasten(0)
@@ -138,13 +139,13 @@ function describe(list: SanctionsList, { clock, staleAfterMs }: ScreeningSchedul
   const { publishedOn, entryCount, confirmedMs } = list
   const since = new Date(confirmedMs).toISOString()
   const stale = isStale(list, { nowMs: clock(), staleAfterMs }) ? ', which is too long ago,' : ''
-  return `The sanctions list of ${publishedOn} with ${entryCount} addresses, confirmed at ${since}${stale}`
+  return `The sanctions list of ${publishedOn} with ${count(entryCount, 'address', 'addresses')}, confirmed at ${since}${stale}`
 }
 
 type Tally = Record<Verdict['verdict'], number> & { failed: number }
 
 const describeTally = ({ clear, hit, unknown }: Omit<Tally, 'failed'>): string =>
-  `Screened ${clear + hit + unknown} accounts: ${clear} clear, ${hit} sanctioned, ${unknown} unknown.`
+  `Screened ${count(clear + hit + unknown, 'account')}: ${clear} clear, ${hit} sanctioned, ${unknown} unknown.`
 
 /** Screens all accounts once, or until aborted. `failed` asks for a retry. Never rejects. */
 async function rescreen(schedule: ScreeningSchedule, signal: AbortSignal): Promise<Tally> {

@@ -11,6 +11,7 @@ import { readGasKey } from '#src/facilitator/gas-wallet.ts'
 import { createLocalFacilitator } from '#src/facilitator/local.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import { count } from '#src/platform/count.ts'
 import type { JobReport } from '#src/platform/job.ts'
 import type { Log } from '#src/platform/log.ts'
 
@@ -96,10 +97,10 @@ function chainsOf({ rpcUrls }: Config): readonly PaymentChain[] {
 
 /** An address that two servers sell to lets one transfer be shown to both. */
 function warnOfStrangers({ payments }: Ledger, log: Log): void {
-  const count = payments.listUnmatchedTransfers(false).length
-  if (count === 0) return
+  const unmatched = payments.listUnmatchedTransfers(false).length
+  if (unmatched === 0) return
   log(
-    `${count} transfers to BOOKFEED_PAY_TO belong to no payment of this server: see bookfeed payments list. If another server sells to that address, give each one its own.`,
+    `${count(unmatched, 'transfer')} to BOOKFEED_PAY_TO ${unmatched === 1 ? 'belongs' : 'belong'} to no payment of this server: see bookfeed payments list. If another server sells to that address, give each one its own.`,
     'warn',
   )
 }

@@ -3,6 +3,7 @@
 import type { Config } from '#src/config/config.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory, OldMarket } from '#src/history/history.ts'
+import { count } from '#src/platform/count.ts'
 import { createReportedJob, type JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
@@ -39,7 +40,7 @@ export function startRetention(context: CliContext, history: Kept, report?: JobR
           `bookfeed: deleted the markets beyond the limits (BOOKFEED_KEEP_DAYS=${keep.keepDays}, BOOKFEED_KEEP_GB=${keep.keepGb}).`,
         )
       const outcome =
-        steps === 0 ? 'Nothing was due.' : `Deleted the due markets in ${steps} steps.`
+        steps === 0 ? 'Nothing was due.' : `Deleted the due markets in ${count(steps, 'step')}.`
       return { outcome, waitMs: LOOK_MS }
     } catch (error) {
       printError(`bookfeed: old markets cannot be deleted: ${messageOf(error)}.`, 'error')

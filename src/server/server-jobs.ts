@@ -8,6 +8,7 @@ import type { StaleSince } from '#src/domain/staleness.ts'
 import { type Clock, DAY_MS, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import { count } from '#src/platform/count.ts'
 import {
   createJob,
   createReportedJob,
@@ -136,17 +137,17 @@ export function startForgetting(context: CliContext, ledger: Ledger, report?: Jo
   const job = createReportedJob({ startTimer, clock, report, lock }, async () => {
     const nowMs = clock()
     const waitMs = FORGET_MS
-    let count = 0
+    let deleted = 0
     try {
       let afterId: string | undefined = ''
       while (afterId !== undefined && !isDisposed) {
         const range = { afterId, limit: ACCOUNTS_PER_STEP, idleSinceMs: nowMs - IDLE_MS }
         const { nextId, forgotten } = ledger.forgetIdle(range, { actor: 'system', nowMs })
-        count += forgotten.length
+        deleted += forgotten.length
         afterId = nextId
         await othersTurn()
       }
-      return { outcome: `${count} accounts deleted.`, waitMs }
+      return { outcome: `${count(deleted, 'account')} deleted.`, waitMs }
     } catch (error) {
       printError(`bookfeed: idle accounts cannot be forgotten: ${messageOf(error)}.`, 'error')
       return { outcome: messageOf(error), isFailed: true, waitMs }
@@ -273,14 +274,17 @@ export function startBillingJobs(
   let delayMs = RECONCILE_MS.min
   const reconciling = repeat(async () => {
     board?.began()
-    const count = await withJobLock(reconcile, billing.reconcile)
-    if (count === undefined) {
+    const open = await withJobLock(reconcile, billing.reconcile)
+    if (open === undefined) {
       board?.ended('Another server does it now.', (clock?.() ?? 0) + delayMs)
       return delayMs
     }
-    const isIdle = count === 0
+    const isIdle = open === 0
     const nextMs = isIdle ? RECONCILE_MS.max : delayMs
-    board?.ended(`${count} payments are not decided yet.`, (clock?.() ?? 0) + nextMs)
+    board?.ended(
+      `${count(open, 'payment')} ${open === 1 ? 'is' : 'are'} not decided yet.`,
+      (clock?.() ?? 0) + nextMs,
+    )
     delayMs = isIdle ? RECONCILE_MS.min : Math.min(delayMs * GROWTH, RECONCILE_MS.max)
     return nextMs
   }, tools)

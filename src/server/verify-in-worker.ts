@@ -31,8 +31,8 @@ export async function verifyInWorker(
   const thread = verifyWorker(context).start(start, ({ done, total }) =>
     report.progress(done, total),
   )
-  const { faults, count, held } = await thread.result
-  if (count > 0) throw new Error(`${count} faults in ${held}: ${faults.join(' ')}`)
+  const { faults, count: found, held } = await thread.result
+  if (found > 0) throw new Error(`${count(found, 'fault')} in ${held}: ${faults.join(' ')}`)
   return `Sound: ${held}.`
 }
 
@@ -46,7 +46,9 @@ function* listFaults(
     using ledger = openLedger(path, { nowMs })
     const head = ledger.auditHead()
     yield* ledger.verifyAudit()
-    return head === undefined ? 'no rows' : `${head.seq} rows, head ${head.seq}:${head.hash}`
+    return head === undefined
+      ? 'no rows'
+      : `${count(head.seq, 'row')}, head ${head.seq}:${head.hash}`
   }
   const history = openHistory(path, { isReadOnly: true, chunkCacheBytes: 0 })
   yield* history.verify(onProgress)

@@ -220,6 +220,16 @@ describe('openStream', () => {
     expect(await refusalOf(() => open())).toEqual(['too_many_streams', 5])
   })
 
+  test.each([
+    ['free', 1, '1 stream of this account is running, which is what the Free tier includes.'],
+    ['pro', 4, '4 streams of this account are running, which is what the Pro tier includes.'],
+  ])('error: the %s tier is told how many run, in words', (tierId, most, text) => {
+    const work = createWatched()
+    const open = () => work.openStream(requestOf('a', { tierId }).request)
+    for (let times = 0; times < most; times++) open()
+    expect(open).toThrow(`${text} Wait for one to end.`)
+  })
+
   test('error: all accounts together have a bound, too', async () => {
     const work = createWatched({ streamsMax: 3 })
     const [close] = ['a', 'b', 'c'].map((account) => work.openStream(requestOf(account).request))

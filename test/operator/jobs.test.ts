@@ -109,11 +109,11 @@ describe('a job that the operator may start', () => {
       await until(() => board.list().every(({ isRunning }) => !isRunning))
     }
     expect(board.list()).toMatchObject([
-      { canRun: true, outcome: '1 accounts deleted.', nextMs: clock() + HOUR_MS },
+      { canRun: true, outcome: '1 account deleted.', nextMs: clock() + HOUR_MS },
       { canRun: true, outcome: 'Nothing was due.', nextMs: NOW_MS + 60_000 },
       // There is no list to be fetched.
       { canRun: false },
-      { canRun: true, outcome: 'Screened 1 accounts: 1 clear, 0 sanctioned, 0 unknown.' },
+      { canRun: true, outcome: 'Screened 1 account: 1 clear, 0 sanctioned, 0 unknown.' },
     ])
     const started = ledger.listAudit(0, 100).filter(({ action }) => action === 'job.started')
     expect(started.map(({ actor, subject }) => `${actor} ${subject}`)).toEqual([

@@ -91,8 +91,8 @@ describe('startScreening', () => {
     await idle()
     expect([rig.downloads, timers.delays()]).toEqual([2, [6 * HOUR_MS, 18 * HOUR_MS]])
     expect(lines).toEqual([
-      'The sanctions list of 2026-11-20 with 1 addresses, confirmed at 2026-11-21T00:00:00.000Z is now the current list.',
-      'The sanctions list of 2026-11-20 with 1 addresses, confirmed at 2026-11-21T06:00:00.000Z is confirmed.',
+      'The sanctions list of 2026-11-20 with 1 address, confirmed at 2026-11-21T00:00:00.000Z is now the current list.',
+      'The sanctions list of 2026-11-20 with 1 address, confirmed at 2026-11-21T06:00:00.000Z is confirmed.',
     ])
   })
 

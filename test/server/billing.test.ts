@@ -67,7 +67,7 @@ describe('createShop', () => {
     ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
     const screen = async (address: string) => clearOf(address, NOW_MS)
     const jobs = createShop(context, ledger, { screen, origin: () => '' }).start()
-    expect(errors.join()).toContain('1 transfers to BOOKFEED_PAY_TO belong to no payment')
+    expect(errors.join()).toContain('1 transfer to BOOKFEED_PAY_TO belongs to no payment')
     await jobs?.dispose()
   })
 

@@ -3,6 +3,7 @@
 import { useRef, useState } from 'preact/hooks'
 
 import { rateStore } from '../lib/api.ts'
+import { showSome } from '../lib/format.ts'
 import { type KeyFault, keyFaultOf } from '../lib/key-checksum.ts'
 import { apiKey, isTestKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
@@ -107,7 +108,7 @@ function KeyState({ apiKeyText, onDone }: { apiKeyText: string; onDone: () => vo
       <p class="note">
         {isTestKey(apiKeyText) && 'This is a test key: all data is simulated. '}
         {apiKey.isKept() ? 'Kept until this tab is closed.' : 'Forgotten when you leave this page.'}
-        {rate && ` ${rate.remaining} of ${rate.limit} requests left this minute.`}
+        {rate && ` ${rate.remaining} of ${showSome(rate.limit, 'request')} left this minute.`}
       </p>
       <Button
         text="Forget the key"

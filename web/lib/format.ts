@@ -43,7 +43,8 @@ export function showCompact(count: number | null | undefined): string {
 
 /** A number of shares: 1240.499 is `1,240.5`, hundredths at most. */
 export const showSize = (size: number): string => showCount(Math.round(size * 100) / 100)
-export const showShares = (size: number): string => `${showSize(size)} shares`
+export const showShares = (size: number): string =>
+  `${showSize(size)} ${showSize(size) === '1' ? 'share' : 'shares'}`
 
 /** Five digits, and cents at least: as many decimals as venues show of a coin at about this price. */
 const priceDecimals = (price: number): number =>

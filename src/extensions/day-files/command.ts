@@ -5,6 +5,7 @@ import { asOption, printTable, renderJson } from '#src/cli/command-line.ts'
 import { coins, timeframes } from '#src/domain/market.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import { listOf } from '#src/operator/values.ts'
+import { count } from '#src/platform/count.ts'
 import type { CliContext } from '#src/server/extension.ts'
 import { openDataFolder } from '#src/server/open-data-folder.ts'
 import { roomFault } from '#src/server/room.ts'
@@ -76,11 +77,11 @@ function make(context: CliContext, flags: MakeFlags): void {
         if (fault !== undefined) throw fault
       },
       onMade: ({ name, rows, bytes }) =>
-        context.printError(`${name}: ${rows} rows, ${bytes} bytes`),
+        context.printError(`${name}: ${count(rows, 'row')}, ${count(bytes, 'byte')}`),
     },
     flags,
   )
-  context.print(`${made} files made, ${removed} days deleted.`)
+  context.print(`${count(made, 'file')} made, ${count(removed, 'day')} deleted.`)
 }
 
 function list(context: CliContext, { json }: { json?: true }): void {

@@ -123,7 +123,7 @@ function describeLag({ name, isSynchronous, lagBytes, lagMs }: Standby): Finding
   if (lagBytes <= LAG_BYTES_MAX && lagMs <= LAG_MS_MAX) return found('ok', `${what}.`)
   return found(
     'warning',
-    `${what}, but lacks ${formatCount(Math.ceil(lagBytes / MB))} MB, for ${formatCount(Math.round(lagMs / SECOND_MS))} seconds.`,
+    `${what}, but lacks ${formatCount(Math.ceil(lagBytes / MB))} MB, for ${count(Math.round(lagMs / SECOND_MS), 'second')}.`,
     'Look at its log, its disk and the network between both.',
   )
 }

@@ -4,6 +4,7 @@ import { RedisClient } from 'bun'
 
 import type { Clock } from '#src/domain/time.ts'
 import { createAnswerTimes } from '#src/platform/answer-times.ts'
+import { count } from '#src/platform/count.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { codeOf, messageOf } from '#src/platform/message.ts'
 import { within } from '#src/platform/patience.ts'
@@ -191,7 +192,10 @@ export async function connectLimits({
     if (wasDown) upSinceMs = timer()
     wasDown = false
     if (hasSaid)
-      say(`BOOKFEED_LIMITS answers again; ${servers} servers share limits.${lost()}`, 'info')
+      say(
+        `BOOKFEED_LIMITS answers again; ${count(servers, 'server')} ${servers === 1 ? 'has' : 'share'} the limits.${lost()}`,
+        'info',
+      )
     hasSaid = false
   }
 

@@ -22,6 +22,7 @@ import {
   type Once,
   type Replayed,
 } from '#src/ledger/ledger.ts'
+import { count } from '#src/platform/count.ts'
 
 import { type ChallengeOptions, createChallenges } from './challenge.ts'
 import type { KeyBody, KeyList, NewKey, RotateBody, SignupBody } from './schema.ts'
@@ -239,7 +240,7 @@ const sanctionedError = () =>
 const keyLimitError = (max: number) =>
   new AppError(
     'key_limit',
-    `The account has ${max} valid keys, as many as it may have. GET /v1/keys lists them; revoke one by DELETE /v1/keys/{id}.`,
+    `The account has ${count(max, 'valid key')}, as many as it may have. GET /v1/keys lists them; revoke one by DELETE /v1/keys/{id}.`,
   )
 
 const unknownError = (id: string) =>

@@ -8,6 +8,7 @@ import { streamsMaxOf } from '#src/domain/selling/tier.ts'
 import type { StaleSince } from '#src/domain/staleness.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import type { Paced } from '#src/live/runner.ts'
+import { count } from '#src/platform/count.ts'
 
 import { createHolder, type HolderPorts } from './holder.ts'
 import { idOf, readOperation } from './operation.ts'
@@ -321,7 +322,10 @@ function createSubscriptions(
       if (subscriptions.has(id)) throw idError('A subscription has this id already.')
       const most = streamsMaxOf(by.standing.terms) * CHANNELS_PER_CONNECTION
       if (subscriptions.size >= most)
-        throw new AppError('too_many_streams', `Your tier has ${most} subscriptions a connection.`)
+        throw new AppError(
+          'too_many_streams',
+          `Your tier includes ${count(most, 'subscription')} on each connection.`,
+        )
       const begun = ports.begin(operation, outletOf(id))
       // What it sent may have ended the connection, and with it all that was subscribed to.
       if (isOver()) begun.end()

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { useApi } from '../../lib/api.ts'
 import type { Receipt } from '../../lib/billing.ts'
 import { facts } from '../../lib/facts.ts'
-import { showStamp } from '../../lib/format.ts'
+import { showSome, showStamp } from '../../lib/format.ts'
 import { reasonTexts, stateTexts } from '../../lib/payment-texts.ts'
 import { Card } from '../../parts/card.tsx'
 import { PaymentProgress, usePayment } from '../../parts/payment-progress.tsx'
@@ -47,7 +47,7 @@ function Open({ id }: { id: string }) {
 const toCells = (receipt: Receipt) => [
   showStamp(receipt.createdAt),
   receipt.tier.requests === undefined
-    ? `${receipt.tier.name}, ${receipt.tier.periodDays} days`
+    ? `${receipt.tier.name}, ${showSome(receipt.tier.periodDays, 'day')}`
     : receipt.tier.name,
   `${receipt.amountUsd} ${receipt.token}`,
   <span>

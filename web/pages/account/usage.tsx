@@ -20,7 +20,7 @@ export function Limits({ usage, onRefresh }: { usage: Usage; onRefresh: () => vo
       <Gauge name="Billing" window={usage.windows.billing} />
       <p class="note">
         {isTest
-          ? `All test keys of a network address share ${showCount(limit)} requests a minute.`
+          ? `All test keys of a network address share ${showSome(limit, 'request')} a minute.`
           : 'Requests this key has left. Each key has its own allowance.'}
       </p>
     </Card>

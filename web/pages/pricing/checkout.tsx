@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Problem, useApi } from '../../lib/api.ts'
 import { approvalOf, type Chain, type Tier } from '../../lib/billing.ts'
 import { serverNowMs, useSecondsUntil } from '../../lib/clock.ts'
-import { showStamp } from '../../lib/format.ts'
+import { showSome, showStamp } from '../../lib/format.ts'
 import { apiKey } from '../../lib/key.ts'
 import { useStore } from '../../lib/store.ts'
 import { approve, type Payer, payerStore } from '../../lib/wallet.ts'
@@ -24,7 +24,7 @@ export function Checkout({ tier }: { tier: Tier }) {
   return (
     <section class="card checkout" id="checkout" aria-labelledby="checkout-title">
       <h2 id="checkout-title">
-        {tier.name} for {tier.periodDays} days
+        {tier.name} for {showSome(tier.periodDays ?? 0, 'day')}
       </h2>
       <FreshKey />
       {key === undefined && (

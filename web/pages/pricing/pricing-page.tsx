@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { useApi } from '../../lib/api.ts'
 import type { Tier } from '../../lib/billing.ts'
 import { facts } from '../../lib/facts.ts'
-import { showCount, showStamp } from '../../lib/format.ts'
+import { showCount, showSome, showStamp } from '../../lib/format.ts'
 import { useLocation } from '../../lib/location.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
@@ -91,7 +91,7 @@ function TierCard({ tier, isChosen }: { tier: Tier; isChosen: boolean }) {
       <h2>{name}</h2>
       <p class="price num">
         {priceUsdc === null ? 'By agreement' : `$${priceUsdc}`}
-        {isForSale && <span class="note"> for {periodDays} days</span>}
+        {isForSale && <span class="note"> for {showSome(periodDays ?? 0, 'day')}</span>}
       </p>
       <Facts rows={rows} />
       {tier.pausedSince !== null && <p class="note">Purchases are paused.</p>}

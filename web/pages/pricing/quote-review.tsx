@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 
 import { approvalOf, formatAmount, PERMIT2, type Quote } from '../../lib/billing.ts'
 import { useSecondsUntil } from '../../lib/clock.ts'
-import { showStamp } from '../../lib/format.ts'
+import { showSome, showStamp } from '../../lib/format.ts'
 import { showStart } from '../../lib/payment-texts.ts'
 import {
   allowanceOf,
@@ -108,7 +108,7 @@ function Words({ quote, payer }: { quote: Quote; payer: Payer }) {
   const address = (value: string) => <code class="address">{value}</code>
   const rows = [
     ['You pay', <strong>{amountOf(quote)}</strong>],
-    ['For', `${tier.name}, ${tier.periodDays} days, no automatic renewal`],
+    ['For', `${tier.name}, ${showSome(tier.periodDays, 'day')}, no automatic renewal`],
     ['Begins', showStart(startsAt)],
     ['From your wallet', address(payer.address)],
     ['To', address(paymentRequirements.payTo)],
