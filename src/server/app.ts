@@ -42,6 +42,7 @@ import { MissingRoute } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { visitOf } from '#src/http/visit.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import { createGapView } from '#src/live/gaps.ts'
 import type { Log } from '#src/platform/log.ts'
 
 import { createCore, type ReaderDeps } from './core.ts'
@@ -266,7 +267,7 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
   const lists = { history, cursors, served, pages }
   const app = compose([
     marketRoutes(api, { history, cursors, clock }),
-    coverageRoutes(api, { history, served }),
+    coverageRoutes(api, { history, gaps: createGapView({ history, clock, silence }), served }),
     snapshotRoutes(api, lists),
     asOfRoutes(api, { history, served, findMarket }),
     fillRoutes(api, { history, served }),

@@ -185,6 +185,22 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
     expect(upcoming.headers.get('x-coverage')).toBe('none;covered=0.0;gaps=2;reasons="not_open"')
   })
 
+  test('behavior: what a recorder that fell silent misses of an open market is its gap before it notes it', async () => {
+    const history = openHistory(':memory:')
+    history.putMarket(facts)
+    const snapshots = (['up', 'down'] as const).flatMap((each) => rowsAt(each, everySecond(0, 100)))
+    history.append({ id: 'rows', source: 'recorded', snapshots })
+    let silentMs: number | undefined
+    const { send, time } = createHarness({ history, silence: () => silentMs })
+    time.nowMs = at(200)
+    const reasonsOf = async () => (await read(send)).outcomes.map(({ gaps }) => gaps.at(-1)?.reason)
+    expect(await reasonsOf()).toEqual(['import', 'import'])
+    silentMs = at(100)
+    expect(await reasonsOf()).toEqual(['recorder_down', 'recorder_down'])
+    const days = await (await send(`/v1/btc/coverage?from=${at(0)}&to=${at(1)}`)).text()
+    expect(days).toContain('"reason":"recorder_down"')
+  })
+
   test('behavior: of a market of which nothing is known there is nothing to say', async () => {
     const history = openHistory(':memory:')
     const { conditionId } = facts

@@ -1,5 +1,6 @@
 import {
   type CoverageTally,
+  type Gap,
   hasWindow,
   printedShare,
   sumTallies,
@@ -26,7 +27,8 @@ import type { Steps } from '#src/platform/scheduler.ts'
 import { type CoinCoverageQuery, DAYS_DEFAULT, DAYS_MAX } from './schema.ts'
 
 type CoverageDeps = {
-  history: Pick<MarketHistory, 'listMarkets' | 'sourcesOf' | 'gaps'>
+  history: Pick<MarketHistory, 'listMarkets' | 'sourcesOf'>
+  gaps: (market: Market) => readonly Gap[]
   clock: Clock
 }
 type DayPlace = {
@@ -48,7 +50,7 @@ const PENDING_KEPT_MS = 1_000
 const DAYS_KEPT_MAX = 3_660
 
 /** Makes what lists the days of a coin as JSON; it throws `invalid_parameter`. */
-export function createDayList({ history, clock }: CoverageDeps) {
+export function createDayList({ history, gaps, clock }: CoverageDeps) {
   const days = createCache<string, KeptDay>(DAYS_KEPT_MAX)
 
   function* makeDay({ coin, timeframe, source, startMs }: DayPlace, nowMs: number): Steps<string> {
@@ -59,7 +61,7 @@ export function createDayList({ history, clock }: CoverageDeps) {
     const query = { coin, timeframe, source, ...span, order: 'asc', limit: BLOCK } as const
     for (const page of marketPages(history, query)) {
       for (const market of page) {
-        entries.push({ market, tally: tallyOf(history, market, nowMs) })
+        entries.push({ market, tally: tallyOf(gaps(market), market, nowMs) })
         yield
       }
     }
@@ -128,12 +130,12 @@ function readDays(query: CoinCoverageQuery, nowMs: number) {
 
 const dayOf = (timeMs: number): number => timeMs - (timeMs % DAY_MS)
 
-function tallyOf(history: CoverageDeps['history'], market: Market, nowMs: number) {
+function tallyOf(gaps: readonly Gap[], market: Market, nowMs: number) {
   if (!hasWindow(market)) {
     return market.firstSnapshotMs === undefined ? undefined : tallyOfUnknown(outcomes.length)
   }
   const { windowStartMs: fromMs, windowEndMs } = market
-  const question = { market, gaps: history.gaps(market), nowMs }
+  const question = { market, gaps, nowMs }
   const toMs = Math.min(windowEndMs, nowMs)
   return toMs > fromMs ? tallyCoverage({ ...question, fromMs, toMs }) : undefined
 }

@@ -4,6 +4,7 @@ import {
   coverageOf,
   type CoverageQuestion,
   coverageText,
+  type Gap,
   isBounded,
   marketSpanOf,
   printedShare,
@@ -27,17 +28,25 @@ import {
 
 export function coverageRoutes(
   api: Api,
-  { history, served }: { history: MarketHistory; served: () => ServedMoment },
+  {
+    history,
+    gaps,
+    served,
+  }: {
+    history: MarketHistory
+    /** Gaps of a market as streams report them. */
+    gaps: (market: Market) => readonly Gap[]
+    served: () => ServedMoment
+  },
 ) {
-  const listDays = createDayList({ history, clock: () => served().nowMs })
+  const listDays = createDayList({ history, gaps, clock: () => served().nowMs })
   return new Elysia({ name: 'coverage' })
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/coverage',
       ({ reply, request, market, query }) => {
         const span = readRange(query)
-        const gaps = history.gaps(market)
-        const question = { market, gaps, ...span, ...served() }
+        const question = { market, gaps: gaps(market), ...span, ...served() }
         return reply.data(request, {
           body: marketCoverageText(question),
           coverage: coverageText(question),

@@ -17,10 +17,10 @@ import { Choice } from '../../parts/choice.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { Away } from './away.tsx'
-import { type BoardState, followBoard, type FollowedBoard } from './follow-board.ts'
+import { type BoardState, followBoard, type FollowedBoard, type Row } from './follow-board.ts'
 import { NothingOpen } from './nothing-open.tsx'
 import { type Arrangement, type SortName, sortNames, useOrder } from './order.ts'
-import { WindowRow } from './window-row.tsx'
+import { gapText, isUnrecorded, WindowRow } from './window-row.tsx'
 
 const coins = Object.keys(facts.coins ?? {})
 const coinChoices = [
@@ -138,6 +138,16 @@ function useArrangement(): Arrangement {
 
 function StateText({ board }: { board: FollowedBoard }) {
   const state = useStore(board.state)
+  // Rows change without this component.
+  useNow()
+  const rows = [...board.windows.values()].map((each) => each.get().row)
+  if (state.kind === 'live' && rows.length > 0 && rows.every(isUnrecorded))
+    return (
+      <p role="status" class="row">
+        <span class="tag">Not recorded</span>
+        <span class="note">{unrecordedText(rows)}</span>
+      </p>
+    )
   return (
     <p role="status" class="row">
       {state.kind === 'live' ? (
@@ -148,6 +158,15 @@ function StateText({ board }: { board: FollowedBoard }) {
       <span class="note">{stateText(state)}</span>
     </p>
   )
+}
+
+/** With the gap that began last: before it, something was recorded. */
+function unrecordedText(rows: readonly Row[]): string {
+  const [last] = rows
+    .map(({ recording }) => recording)
+    .toSorted((a, b) => (b.since ?? '').localeCompare(a.since ?? ''))
+  const why = last?.since == null ? '' : `: ${gapText(last)}`
+  return `No open window is being recorded${why}. Values are as of then.`
 }
 
 const stateNames: Record<BoardState['kind'], string> = {

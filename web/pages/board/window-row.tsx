@@ -41,12 +41,7 @@ export function WindowRow({ board, store }: RowProps) {
   const name = `${symbol.toUpperCase()} ${timeframe}`
   const leftText = windowEnd === null ? 'open' : showLength(Date.parse(windowEnd) - nowMs)
   return (
-    <tr
-      ref={line}
-      data-window={conditionId}
-      class={`link-row ${isOver ? 'is-over' : ''}`.trimEnd()}
-      onClick={() => navigate(href)}
-    >
+    <tr ref={line} data-window={conditionId} class={classOf(shown)} onClick={() => navigate(href)}>
       <th scope="row">
         <div class="board-window">
           <Pin row={row} name={name} />
@@ -83,6 +78,11 @@ export function WindowRow({ board, store }: RowProps) {
   )
 }
 
+const classOf = ({ row, isOver }: Shown): string => {
+  if (isOver) return 'link-row is-over'
+  return isUnrecorded(row) ? 'link-row is-unrecorded' : 'link-row'
+}
+
 /** With a wide spread no order is near the mid, which is not an empty book. */
 function Depth({ row: { bidDepth, askDepth, spread } }: { row: Row }) {
   if (bidDepth !== 0 || askDepth !== 0) return `${showCompact(bidDepth)} / ${showCompact(askDepth)}`
@@ -114,8 +114,15 @@ function Price({ row, nowMs }: { row: Row; nowMs: number }) {
   )
 }
 
+/** Whether the book is of a time before now, if there is one. */
+export const isUnrecorded = ({ recording }: Row): boolean => recording.state !== 'recorded'
+
+/** `recorder down since 10:00:00`. */
+export const gapText = ({ reason, since }: Row['recording']): string =>
+  `${reason === null ? '' : reasons[reason]}${since === null ? '' : ` since ${showTime(Date.parse(since))}`}`
+
 function Recording({ row: { recording, source } }: { row: Row }) {
-  const { state, reason, since, covered } = recording
+  const { state, covered } = recording
   const share = covered === null || covered === 1 ? '' : `${showShare(covered)} covered`
   if (state === 'none') return <span class="tag warn">not recorded</span>
   if (state === 'recorded')
@@ -132,10 +139,7 @@ function Recording({ row: { recording, source } }: { row: Row }) {
   return (
     <>
       <SimulatedTag source={source} /> <span class="tag warn">gap</span>
-      <span class="note num">
-        {reason === null ? '' : reasons[reason]}
-        {since !== null && ` since ${showTime(Date.parse(since))}`}
-      </span>
+      <span class="note num">{gapText(recording)}</span>
     </>
   )
 }

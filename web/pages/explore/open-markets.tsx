@@ -50,7 +50,10 @@ function OpenCard({ coin, market, spot }: Props) {
   const isSilent = newestMs > 0 && !isBefore && silentMs >= SILENT_MS
   const share = up?.mid ?? (down?.mid == null ? undefined : 1 - down.mid)
   return (
-    <a class="card open-market" href={`/markets/${coin}/${conditionId}`}>
+    <a
+      class={isSilent ? 'card open-market is-silent' : 'card open-market'}
+      href={`/markets/${coin}/${conditionId}`}
+    >
       <span class="row spread">
         <strong>{timeframe}</strong>
         <SimulatedTag source={market.source} />

@@ -83,6 +83,13 @@ export function useLive({ path, isOn, channel, onChange }: Options): Live {
   return live
 }
 
+/** Since when neither outcome has been recorded; undefined while one is. */
+export function unrecordedSince({ gaps }: Pick<Live, 'gaps'>): number | undefined {
+  const open = gaps.filter(({ toMs }) => toMs === Infinity)
+  if (new Set(open.map(({ outcome }) => outcome)).size < 2) return undefined
+  return Math.max(...open.map(({ fromMs }) => fromMs))
+}
+
 type Told = { outcome: Outcome; reason: string; from: string; to: string | null }
 
 /** All that are known; nothing is missing after all where one is empty. */

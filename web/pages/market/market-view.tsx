@@ -25,7 +25,7 @@ import { TierCard } from '../../parts/tier-card.tsx'
 import { BookFigure } from './book-figure.tsx'
 import { HeatFigure } from './heat-figure.tsx'
 import { OutcomesFigure, SpotFigure } from './line-figures.tsx'
-import { type Live, nothing, topOf, useLive } from './live-market.ts'
+import { type Live, nothing, topOf, unrecordedSince, useLive } from './live-market.ts'
 import { LiveTag } from './live-tag.tsx'
 import {
   type Aggregation,
@@ -122,6 +122,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   const drawnGaps = useGapsOf(gaps, drawn)
   const ownGaps = useGapsOf(gaps, outcome)
   useNewest(axis, isLive && isOpen, [all.at(-1), spot.ticks.at(-1)])
+  const isSilent = isOpen && (live.state === 'stale' || unrecordedSince(live) !== undefined)
   const pictures = { axis, market, outcome, gaps: ownGaps, isMirrored: mirrored !== undefined }
   const heatPicture = {
     ...pictures,
@@ -130,7 +131,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
     isMirrored: drawn === mirrored,
   }
   return (
-    <div class="page" onPointerDown={() => setLive(false)}>
+    <div class={isSilent ? 'page is-silent' : 'page'} onPointerDown={() => setLive(false)}>
       <Head {...{ market, chosen, isSettled }} live={isOpen ? live : none} />
       <NextWindow market={market} isFollowing={isLive} />
       <Readout {...{ axis, market, outcome, mids, spreads, ticks: spot.ticks }} />
