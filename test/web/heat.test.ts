@@ -33,7 +33,15 @@ const moving = conditionIdOf('c')
 /** Trades of its last minute alone are recorded. */
 const late = conditionIdOf('d')
 const MILLION = 1_000_000
-const assetIds: Record<string, string> = { [traded]: '1', [bare]: '3', [moving]: '5', [late]: '7' }
+/** Its best bid falls from 40 to 30 cents at once after 200 seconds. */
+const jumping = conditionIdOf('e')
+const assetIds: Record<string, string> = {
+  [traded]: '1',
+  [bare]: '3',
+  [moving]: '5',
+  [late]: '7',
+  [jumping]: '9',
+}
 
 /**
  * 100 shares bid at each price from 30 to 40 cents, and offered from 60 to 70. Ten seconds in every
@@ -49,7 +57,9 @@ function* states(conditionId: string): Generator<Snapshot> {
   }
   for (let ms = 0; ms < WINDOW_MS; ms += STATE_MS) {
     const isLarge = ms % 20_000 < 10_000
-    const bestBid = conditionId === moving && ms % 1000 >= 500 ? 39 : 40
+    const hasFallen = conditionId === moving && ms % 1000 >= 500
+    const hasJumped = conditionId === jumping && ms >= 200_000
+    const bestBid = 40 - (hasFallen ? 1 : 0) - (hasJumped ? 10 : 0)
     yield {
       coin: 'btc',
       conditionId,
@@ -73,7 +83,7 @@ function* trades(fromMs = 0): Generator<Trade> {
 }
 
 const history = openHistory(':memory:')
-for (const conditionId of [traded, bare, moving, late]) {
+for (const conditionId of [traded, bare, moving, late, jumping]) {
   const windowEndMs = START_MS + WINDOW_MS
   const facts = { conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' } as const
   history.putMarket({ ...facts, windowStartMs: START_MS, windowEndMs })
@@ -236,6 +246,30 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     await page.keyboard.press('Escape')
     await soon(async () => expect(await readout(page)).toContain('best bid'))
     expect([...(await accessFaults(page)), ...page.faults]).toEqual([])
+  })
+
+  test('default: a button and a key go to the largest move, which all charts mark', async () => {
+    const page = await open(jumping)
+    expect(await pixelsOf(page, '--accent')).toBe(0)
+    await page.click('button:has-text("Largest move")')
+    const said = '.player [role=status]'
+    await soon(async () =>
+      expect(await page.textContent(said)).toBe(
+        'Largest move: Up from 50¢ to 45¢ within 10 s, at 00:03:20.000.',
+      ),
+    )
+    expect(await page.textContent('.player > output')).toBe('00:03:20.000')
+    await soon(async () => expect(await pixelsOf(page, '--accent')).toBeGreaterThan(300))
+    await page.waitForURL(`**/*at=${START_MS + 200_000}*`)
+    await keepShot(page, 'heat-move-1280-light')
+    // From a part in which it is not seen.
+    const query = `?at=${START_MS + 20_000}&from=${START_MS}&to=${START_MS + 60_000}`
+    const part = await browser.open(`/markets/btc/${jumping}${query}`, { prepare: keepKey(key) })
+    await part.waitForSelector('.ladder .ladder-bid')
+    await part.keyboard.press('m')
+    await part.waitForURL(`**/*at=${START_MS + 200_000}&from=${START_MS + 170_000}&to=*`)
+    await soon(async () => expect(await pixelsOf(part, '--accent')).toBeGreaterThan(300))
+    expect([...(await accessFaults(part)), ...page.faults, ...part.faults]).toEqual([])
   })
 
   test('behavior: zoomed it has finer columns, and keeps the coarse ones until they are here', async () => {

@@ -86,6 +86,8 @@ export type Scene = {
   price: number | undefined
   /** Before this, what has no column was not recorded. */
   missingToMs: number
+  /** A part of the time that is marked. */
+  marked: Range | undefined
   colors: Colors
 }
 
@@ -110,6 +112,7 @@ export function drawScene(canvas: HTMLCanvasElement, scene: Scene): void {
         drawCells(draw, layer)
         drawBest(draw, layer, range)
       })
+    drawMarked(draw)
     drawTrades(draw)
     // Where liquidity was traded is the dot of a trade too.
     for (const [range, { removed }] of parts) drawRemoved(draw, removed, range)
@@ -269,6 +272,26 @@ function drawTrades({ context, scene, toX, toY }: Drawing): void {
     context.strokeStyle = colors.ground
     context.stroke(edged)
   }
+}
+
+function drawMarked({ context, scene, plot, toX }: Drawing): void {
+  const { marked, colors } = scene
+  if (marked) markRange(context, toX(marked.fromMs), toX(marked.toMs), plot.height, colors.traded)
+}
+
+/** A band of at least two pixels, with edges. */
+export function markRange(
+  context: CanvasRenderingContext2D,
+  left: number,
+  right: number,
+  height: number,
+  color: string,
+): void {
+  context.fillStyle = color
+  context.globalAlpha = 0.16
+  context.fillRect(left, 0, right - left, height)
+  context.globalAlpha = 1
+  for (const x of [left, right - 1]) context.fillRect(Math.round(x), 0, 1, height)
 }
 
 function drawCrosshair({ context, scene, plot, toX, toY }: Drawing): void {

@@ -16,7 +16,7 @@ import { binOf, cellAt, finestOf, priceOfBin } from './heat-columns.ts'
 import type { Edge } from './heat-live.ts'
 import { type Marks, markSizes, removedMarks, tradeMarks } from './heat-marks.ts'
 import { type BestPrices, readoutAt } from './heat-readout.ts'
-import { pan, type TimeAxis, zoom } from './time-axis.ts'
+import { pan, pointAt, type TimeAxis, zoom } from './time-axis.ts'
 
 type Props = {
   axis: TimeAxis
@@ -83,6 +83,7 @@ export function HeatMap(props: Props) {
         view: axis.view.get(),
         cursorMs,
         price: price.get(),
+        marked: axis.marked.get(),
       })
       const text = readoutAt(crosshair.heats(), best, cursorMs, price.get(), now)
       if (readout.current && readout.current.textContent !== text)
@@ -97,6 +98,7 @@ export function HeatMap(props: Props) {
     const ends = [
       axis.view.subscribe(ask),
       axis.cursorMs.subscribe(ask),
+      axis.marked.subscribe(ask),
       price.subscribe(ask),
       steer(canvas, crosshair),
     ]
@@ -209,14 +211,12 @@ function steer(canvas: HTMLCanvasElement, { axis, price }: Crosshair): () => voi
 
 /** Moves by columns, and by bins of price. */
 function move({ axis, price, heats }: Crosshair, columns: number, bins: number): void {
-  const { whole, view, cursorMs } = axis
-  const ms = cursorMs.get()
+  const { whole } = axis
+  const ms = axis.cursorMs.get()
   const heat = finestOf(heats(), { fromMs: ms, toMs: ms })
   if (heat === undefined) return
   const nextMs = Math.min(whole.toMs, Math.max(whole.fromMs, ms + columns * heat.stepMs))
-  const { fromMs, toMs } = view.get()
-  if (nextMs < fromMs || nextMs > toMs) pan(axis, nextMs - (fromMs + toMs) / 2)
-  cursorMs.set(nextMs)
+  pointAt(axis, nextMs)
   const now = price.get()
   // It appears at the best bid.
   const start = cellAt(heat, nextMs, 0)?.column?.bid ?? 0.5

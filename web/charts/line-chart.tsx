@@ -8,7 +8,7 @@ import { showTime } from '../lib/format.ts'
 import { useStore } from '../lib/store.ts'
 import { colorOf, themeStore } from '../lib/theme.ts'
 import { indexAt } from './find-at.ts'
-import { AXIS_WIDTH } from './heat-canvas.ts'
+import { AXIS_WIDTH, markRange } from './heat-canvas.ts'
 import type { LineData } from './line-data.ts'
 import type { TimeAxis } from './time-axis.ts'
 
@@ -60,7 +60,11 @@ export function LineChart({
     resize.observe(element)
     const back = () => axis.view.set(axis.whole)
     element.addEventListener('dblclick', back)
-    const ends = [axis.view.subscribe(look), axis.cursorMs.subscribe(() => point(plot, axis))]
+    const ends = [
+      axis.view.subscribe(look),
+      axis.cursorMs.subscribe(() => point(plot, axis)),
+      axis.marked.subscribe(() => plot.redraw(false)),
+    ]
     return () => {
       for (const end of ends) end()
       element.removeEventListener('dblclick', back)
@@ -154,6 +158,7 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
       })),
     ],
     hooks: {
+      drawAxes: [(self) => mark(self, axis)],
       draw: [(self) => point(self, axis)],
       setCursor: [
         ({ cursor, posToVal }) => {
@@ -173,6 +178,19 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
       ],
     },
   } as uPlot.Options
+}
+
+/** The part of the time that is marked on the page, below the lines. */
+function mark({ ctx, bbox, valToPos }: uPlot, { marked }: TimeAxis): void {
+  const range = marked.get()
+  if (range === undefined) return
+  const toX = (ms: number) => valToPos(ms / 1000, 'x', true)
+  ctx.save()
+  ctx.beginPath()
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height)
+  ctx.clip()
+  markRange(ctx, toX(range.fromMs), toX(range.toMs), ctx.canvas.height, colorOf('--accent'))
+  ctx.restore()
 }
 
 /** Puts the crosshair where that of the page is. */

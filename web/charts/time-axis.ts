@@ -5,7 +5,13 @@ import { useEffect, useState } from 'preact/hooks'
 import { createStore, type Store } from '../lib/store.ts'
 
 export type Range = { fromMs: number; toMs: number }
-export type TimeAxis = { whole: Range; view: Store<Range>; cursorMs: Store<number> }
+export type TimeAxis = {
+  whole: Range
+  view: Store<Range>
+  cursorMs: Store<number>
+  /** A part of the time that is marked in all of them. */
+  marked: Store<Range | undefined>
+}
 
 /** Less than this looks the same. */
 export const SHOWN_MS_MIN = 2_000
@@ -14,6 +20,7 @@ export const createTimeAxis = (whole: Range, cursorMs: number, view = whole): Ti
   whole,
   view: createStore(view),
   cursorMs: createStore(cursorMs),
+  marked: createStore<Range | undefined>(undefined),
 })
 
 /** Shows less (`factor` below 1) or more, around a moment that stays where it is. */
@@ -30,6 +37,13 @@ export function zoom({ whole, view }: TimeAxis, aroundMs: number, factor: number
 export function pan({ whole, view }: TimeAxis, byMs: number): void {
   const { fromMs, toMs } = view.get()
   setView({ whole, view }, fromMs + byMs, toMs - fromMs)
+}
+
+/** Points at a moment, and shows the part of the time that has it. */
+export function pointAt(axis: TimeAxis, ms: number): void {
+  const { fromMs, toMs } = axis.view.get()
+  if (ms < fromMs || ms > toMs) pan(axis, ms - (fromMs + toMs) / 2)
+  axis.cursorMs.set(ms)
 }
 
 /** Of rest, before anything is requested for what is seen. */

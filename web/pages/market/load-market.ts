@@ -199,10 +199,11 @@ export function useBooks(market: Market, { outcome, view, isOn, again }: BookPic
   const { fromMs, toMs } = spanOf(market)
   const seconds = (toMs - fromMs) / 1000
   const fit = Object.entries(steps).find(([, length]) => seconds / length <= BOOKS_MAX)
+  const [interval, stepSeconds] = fit ?? (['5m', steps['5m']] as const)
   const query = {
     outcome,
     view,
-    interval: fit?.[0] ?? '5m',
+    interval,
     limit: BOOKS_MAX,
     from: fromMs,
     to: toMs,
@@ -210,5 +211,5 @@ export function useBooks(market: Market, { outcome, view, isOn, again }: BookPic
   }
   const call = { path: `${baseOf(market)}/snapshots`, query }
   const loaded = useApi<Listed<Book>>(isOn ? call.path : undefined, query, { again })
-  return { ...loaded, books: loaded.data?.data ?? none, call }
+  return { ...loaded, books: loaded.data?.data ?? none, stepMs: stepSeconds * 1000, call }
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
+import { findLargestMove, type Move } from '../../charts/largest-move.ts'
 import { type Gap, gapsOf, toLines } from '../../charts/line-data.ts'
 import {
   mirrorBook,
@@ -10,12 +11,12 @@ import {
   mirrorQuote,
   otherOutcome,
 } from '../../charts/mirror.ts'
-import { createTimeAxis, SHOWN_MS_MIN, type TimeAxis } from '../../charts/time-axis.ts'
+import { createTimeAxis, pointAt, SHOWN_MS_MIN, type TimeAxis } from '../../charts/time-axis.ts'
 import { guessOutcomes } from '../../charts/trade-outcomes.ts'
 import type { Loaded } from '../../lib/api.ts'
 import type { Book, Heatmap, Listed, Market, Outcome } from '../../lib/bodies.ts'
 import { nowMs, useMoment } from '../../lib/clock.ts'
-import { showWindow } from '../../lib/format.ts'
+import { outcomeNames, showDuration, showMoment, showPrice, showWindow } from '../../lib/format.ts'
 import { useLocation } from '../../lib/location.ts'
 import { mayRead, type Rights } from '../../lib/rights.ts'
 import { MarketState } from '../../parts/market-state.tsx'
@@ -123,6 +124,25 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   const ownGaps = useGapsOf(gaps, outcome)
   useNewest(axis, isLive && isOpen, [all.at(-1), spot.ticks.at(-1)])
   const isSilent = isOpen && (live.state === 'stale' || unrecordedSince(live) !== undefined)
+  /** Of very many quotes only the first are here: the books of each step are of all the window. */
+  const isCut = quotes.data?.nextCursor != null && books.length > 0
+  const findMove = (): Move | undefined => {
+    const line = isCut ? toLines(books.map(topOf), gaps, ({ mid }) => mid) : mids
+    const withinMs = isCut ? Math.max(MOVE_MS_MAX, stepped.stepMs) : MOVE_MS_MAX
+    return findLargestMove(line[0], line[outcome === 'up' ? 1 : 2] ?? [], withinMs)
+  }
+  const [moveText, setMoveText] = useState('')
+  const goToMove = () => {
+    setLive(false)
+    const move = findMove()
+    axis.marked.set(move)
+    setMoveText(describeMove(outcome, move))
+    if (move) pointAt(axis, move.toMs)
+  }
+  useEffect(() => {
+    axis.marked.set(undefined)
+    setMoveText('')
+  }, [outcome])
   const pictures = { axis, market, outcome, gaps: ownGaps, isMirrored: mirrored !== undefined }
   const heatPicture = {
     ...pictures,
@@ -155,7 +175,11 @@ export function LiveMarket({ market, rights, onChange }: Props) {
               {...{ call: heatmap.call, tradesCall, again }}
             />
           )}
-          <Player {...{ axis, isOpen, isLive }} onLive={() => setTimeout(() => setLive(!isLive))} />
+          <Player
+            {...{ axis, isOpen, isLive, moveText }}
+            onLive={() => setTimeout(() => setLive(!isLive))}
+            onMove={goToMove}
+          />
           {quotes.problem ? (
             <ProblemCard problem={quotes.problem} />
           ) : (
@@ -169,6 +193,16 @@ export function LiveMarket({ market, rights, onChange }: Props) {
       </div>
     </div>
   )
+}
+
+/** A move is as large as the mid changed within this. */
+const MOVE_MS_MAX = 10_000
+
+/** `Largest move: Up from 41.5¢ to 63¢ within 8.2 s, at 08:03:12.250.` */
+function describeMove(outcome: Outcome, move: Move | undefined): string {
+  if (move === undefined) return `The mid of ${outcomeNames[outcome]} does not change here.`
+  const { from, to, fromMs, toMs } = move
+  return `Largest move: ${outcomeNames[outcome]} from ${showPrice(from)} to ${showPrice(to)} within ${showDuration(toMs - fromMs)}, at ${showMoment(toMs)}.`
 }
 
 /** As the address has it; else the newest moment of a market that is open, which is followed. */

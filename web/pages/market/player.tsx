@@ -12,9 +12,18 @@ const STEP_MS = 1_000
 const LEAP_MS = 10_000
 const typing = 'input:not([type=range]), select, textarea, [contenteditable]'
 
-type Props = { axis: TimeAxis; isOpen: boolean; isLive: boolean; onLive: () => void }
+type Props = {
+  axis: TimeAxis
+  isOpen: boolean
+  isLive: boolean
+  onLive: () => void
+  /** Goes to the largest move of the window. */
+  onMove: () => void
+  /** What was found there. */
+  moveText: string
+}
 
-export function Player({ axis, isOpen, isLive, onLive }: Props) {
+export function Player({ axis, isOpen, isLive, onLive, onMove, moveText }: Props) {
   const [isPlaying, setPlaying] = useState(false)
   const [speed, setSpeed] = useState(5)
   const cursorMs = useStore(axis.cursorMs)
@@ -29,7 +38,14 @@ export function Player({ axis, isOpen, isLive, onLive }: Props) {
     seek(axis.cursorMs.get() + elapsedMs * speed)
     if (axis.cursorMs.get() >= toMs) setPlaying(false)
   })
-  useKeys({ toggle, seek: (byMs) => seek(axis.cursorMs.get() + byMs), seekTo: seek, fromMs, toMs })
+  useKeys({
+    toggle,
+    seek: (byMs) => seek(axis.cursorMs.get() + byMs),
+    seekTo: seek,
+    fromMs,
+    toMs,
+    onMove,
+  })
 
   return (
     <div class="player" role="group" aria-label="Player">
@@ -63,11 +79,15 @@ export function Player({ axis, isOpen, isLive, onLive }: Props) {
           ))}
         </select>
       </label>
+      <Button text="Largest move" look="small" aria-keyshortcuts="m" onClick={onMove} />
       {isOpen && (
         <Button look="small" aria-pressed={isLive} onClick={onLive}>
           <span class={isLive ? 'dot dot-on' : 'dot'} aria-hidden="true" /> Live
         </Button>
       )}
+      <p class="note num player-note" role="status">
+        {moveText}
+      </p>
     </div>
   )
 }
@@ -94,9 +114,10 @@ type Keys = {
   seekTo: (ms: number) => void
   fromMs: number
   toMs: number
+  onMove: () => void
 }
 
-/** Space plays; arrows step, with Shift farther; Home and End go to the ends. */
+/** Space plays; arrows step, with Shift farther; Home and End go to the ends, M to the largest move. */
 function useKeys(keys: Keys): void {
   const latest = useRef(keys)
   latest.current = keys
@@ -116,13 +137,14 @@ function deedOf(event: KeyboardEvent, keys: Keys): (() => void) | undefined {
   const { key, target, shiftKey } = event
   if (!(target instanceof Element) || target.closest(typing)) return undefined
   if (event.ctrlKey || event.metaKey || event.altKey) return undefined
-  const { toggle, seek, seekTo, fromMs, toMs } = keys
+  const { toggle, seek, seekTo, fromMs, toMs, onMove } = keys
   const stepMs = shiftKey ? LEAP_MS : STEP_MS
   const deeds: Record<string, () => void> = {
     ArrowLeft: () => seek(-stepMs),
     ArrowRight: () => seek(stepMs),
     Home: () => seekTo(fromMs),
     End: () => seekTo(toMs),
+    m: onMove,
   }
   // On a button it presses that.
   return key === ' ' && !target.closest('button, a, summary') ? toggle : deeds[key]
