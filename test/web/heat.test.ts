@@ -272,6 +272,61 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     expect([...(await accessFaults(part)), ...page.faults, ...part.faults]).toEqual([])
   })
 
+  test('behavior: two fingers zoom and drag it, and one scrolls the page', async () => {
+    const page = await open(bare, { width: 390 })
+    const touch = await page.context().newCDPSession(page)
+    await touch.send('Emulation.setTouchEmulationEnabled', { enabled: true, maxTouchPoints: 2 })
+    const center = async () => {
+      await page.locator('canvas.heat').scrollIntoViewIfNeeded()
+      const box = await page.locator('canvas.heat').boundingBox()
+      if (box === null) throw new Error('There is a heat map.')
+      return { x: Math.round(box.x + (box.width - AXIS_WIDTH) / 2), y: Math.round(box.y + 120) }
+    }
+    const { x, y } = await center()
+    const put = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...xs: number[]) =>
+      touch.send('Input.dispatchTouchEvent', {
+        type,
+        touchPoints: xs.map((left, id) => ({ x: left, y, id })),
+      })
+    await put('touchStart', x - 30)
+    await put('touchStart', x - 30, x + 30)
+    for (const spread of [40, 50, 60]) await put('touchMove', x - spread, x + spread)
+    await put('touchEnd')
+    const view = () => {
+      const { searchParams } = new URL(page.url())
+      return [Number(searchParams.get('from')), Number(searchParams.get('to'))] as const
+    }
+    await page.waitForURL(/from=\d+&to=\d+/)
+    const [fromMs, toMs] = view()
+    // Twice as far apart: half of the time, around the same moment.
+    expect(toMs - fromMs).toBeWithin(WINDOW_MS / 2 - 2_000, WINDOW_MS / 2 + 2_000)
+    expect((fromMs + toMs) / 2 - START_MS).toBeWithin(WINDOW_MS / 2 - 3_000, WINDOW_MS / 2 + 3_000)
+    // Two fingers that move together drag it.
+    await put('touchStart', x - 30)
+    await put('touchStart', x - 30, x + 30)
+    for (const by of [20, 40]) await put('touchMove', x - 30 + by, x + 30 + by)
+    await put('touchEnd')
+    await page.waitForURL((url) => Number(url.searchParams.get('from')) < fromMs - 5_000)
+    const [draggedMs, endMs] = view()
+    expect(endMs - draggedMs).toBeWithin(toMs - fromMs - 2_000, toMs - fromMs + 2_000)
+    const top = await page.evaluate<number>('scrollY')
+    const now = await center()
+    const finger = (type: 'touchStart' | 'touchMove', left: number, up: number) =>
+      touch.send('Input.dispatchTouchEvent', {
+        type,
+        touchPoints: [{ x: left, y: now.y - up, id: 0 }],
+      })
+    await finger('touchStart', x, 0)
+    for (let step = 1; step <= 10; step++) await finger('touchMove', x + step, step * 20)
+    await put('touchEnd')
+    await soon(async () =>
+      expect(await page.evaluate<number>('scrollY')).toBeGreaterThan(top + 100),
+    )
+    // It scrolled, and did not drag.
+    expect(view()[0]).toBeWithin(draggedMs - 3_000, draggedMs + 3_000)
+    expect(page.faults).toEqual([])
+  })
+
   test('behavior: zoomed it has finer columns, and keeps the coarse ones until they are here', async () => {
     const page = await open(traded)
     let release = () => {}

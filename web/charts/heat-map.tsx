@@ -156,9 +156,16 @@ type Crosshair = {
   say: (text: string) => void
 }
 
-/** Points with the mouse or a finger, drags to pan, zooms with the wheel. */
+/** Fingers that are closer tell nothing of a zoom. */
+const PINCH_PX_MIN = 20
+
+/**
+ * Points with the mouse or a finger, drags to pan, zooms with the wheel or two fingers. One finger
+ * that moves up or down scrolls the page: the browser takes it away by `pointercancel`.
+ */
 function steer(canvas: HTMLCanvasElement, { axis, price }: Crosshair): () => void {
-  let draggedX: number | undefined
+  /** Where each pointer is that is down: at most two count. */
+  const down = new Map<number, { x: number; y: number }>()
   const width = () => canvas.clientWidth - AXIS_WIDTH
   const height = () => canvas.clientHeight - AXIS_HEIGHT
   const timeAt = (x: number) => {
@@ -169,29 +176,53 @@ function steer(canvas: HTMLCanvasElement, { axis, price }: Crosshair): () => voi
     axis.cursorMs.set(timeAt(offsetX))
     price.set(Math.min(1, Math.max(0, 1 - offsetY / height())))
   }
+  /** What is between the fingers stays there. */
+  const drag = ({ pointerId, offsetX: x, offsetY: y }: PointerEvent) => {
+    const before = down.get(pointerId)
+    if (before === undefined) return
+    const [, still] = [...down].find(([id]) => id !== pointerId) ?? []
+    down.set(pointerId, { x, y })
+    if (still === undefined) {
+      const { fromMs, toMs } = axis.view.get()
+      pan(axis, ((before.x - x) / width()) * (toMs - fromMs))
+      return
+    }
+    const spreadTo = (at: typeof still) =>
+      Math.max(PINCH_PX_MIN, Math.hypot(at.x - still.x, at.y - still.y))
+    const middleMs = timeAt((before.x + still.x) / 2)
+    const part = (x + still.x) / 2 / width()
+    zoom(axis, middleMs, spreadTo(before) / spreadTo({ x, y }), part)
+  }
   const aborter = new AbortController()
   const { signal } = aborter
   canvas.addEventListener(
     'pointermove',
     (event) => {
-      if (event.buttons === 1 && draggedX !== undefined) {
-        const { fromMs, toMs } = axis.view.get()
-        pan(axis, ((draggedX - event.offsetX) / width()) * (toMs - fromMs))
-        draggedX = event.offsetX
-      } else point(event)
+      if (event.buttons === 0) down.delete(event.pointerId)
+      if (down.has(event.pointerId)) drag(event)
+      else if (down.size === 0) point(event)
     },
     { signal },
   )
   canvas.addEventListener(
     'pointerdown',
     (event) => {
-      draggedX = event.offsetX
-      point(event)
+      if (event.button !== 0 || down.size === 2) return
+      if (down.size === 0) point(event)
+      down.set(event.pointerId, { x: event.offsetX, y: event.offsetY })
       canvas.setPointerCapture(event.pointerId)
     },
     { signal },
   )
-  canvas.addEventListener('pointerup', () => (draggedX = undefined), { signal })
+  const lift = ({ pointerId }: PointerEvent) => void down.delete(pointerId)
+  canvas.addEventListener('pointerup', lift, { signal })
+  canvas.addEventListener('pointercancel', lift, { signal })
+  canvas.addEventListener(
+    'touchmove',
+    // Two fingers zoom; the page would scroll with them.
+    (event) => event.touches.length > 1 && event.preventDefault(),
+    { signal, passive: false },
+  )
   canvas.addEventListener(
     'pointerleave',
     // A finger that is lifted leaves the crosshair where it was.

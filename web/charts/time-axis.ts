@@ -23,16 +23,25 @@ export const createTimeAxis = (whole: Range, cursorMs: number, view = whole): Ti
   marked: createStore<Range | undefined>(undefined),
 })
 
-/** Shows less (`factor` below 1) or more, around a moment that stays where it is. */
-export function zoom({ whole, view }: TimeAxis, aroundMs: number, factor: number): void {
+/**
+ * Shows less (`factor` below 1) or more, around a moment that stays where it is, or is then at `part`
+ * of what is seen.
+ */
+export function zoom(
+  { whole, view }: TimeAxis,
+  aroundMs: number,
+  factor: number,
+  part = partOf(view.get(), aroundMs),
+): void {
   const { fromMs, toMs } = view.get()
   const length = Math.min(
     whole.toMs - whole.fromMs,
     Math.max(SHOWN_MS_MIN, (toMs - fromMs) * factor),
   )
-  const part = (aroundMs - fromMs) / (toMs - fromMs)
   setView({ whole, view }, aroundMs - part * length, length)
 }
+
+const partOf = ({ fromMs, toMs }: Range, ms: number): number => (ms - fromMs) / (toMs - fromMs)
 
 export function pan({ whole, view }: TimeAxis, byMs: number): void {
   const { fromMs, toMs } = view.get()
