@@ -75,7 +75,7 @@ export function createOperatorCheck({
     }
     const reason = trustsLoopback
       ? strangerReason(request, peers)
-      : 'This server takes the token alone.'
+      : 'This server accepts only the token.'
     if (reason !== undefined) throw refusal(reason)
   }
 }
@@ -83,7 +83,7 @@ export function createOperatorCheck({
 const refusal = (reason: string) =>
   new AppError(
     'operator_only',
-    `${reason} This is for the operator: ask from the machine itself, by its loopback address, or send \`Authorization: Bearer\` and the token of BOOKFEED_ADMIN_TOKEN.`,
+    `${reason} Only the operator may do this: send the request from this machine, to its loopback address, or send \`Authorization: Bearer\` with the token of BOOKFEED_ADMIN_TOKEN.`,
   )
 
 /** Why a request is not that of a person at this machine; undefined if it is. */
@@ -95,10 +95,10 @@ function strangerReason(request: Request, peers: PeerSource | undefined): string
   const host = headers.get('host') ?? ''
   // Another domain may resolve to this machine (DNS rebinding).
   if (!loopbackHost.test(host)) return 'The request names another host than this machine.'
-  if (proxyHeaders.some((name) => headers.has(name))) return 'A proxy has passed the request on.'
+  if (proxyHeaders.some((name) => headers.has(name))) return 'A proxy has forwarded the request.'
   const origin = headers.get('origin')
   const site = headers.get('sec-fetch-site') ?? 'none'
   const isOwnPage = origin === null || origin.toLowerCase() === `http://${host.toLowerCase()}`
   if (isOwnPage && (site === 'same-origin' || site === 'none')) return undefined
-  return 'A page of another origin has made the request.'
+  return 'The request comes from a page of another origin.'
 }

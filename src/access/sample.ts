@@ -122,7 +122,9 @@ export function createSample({
         routes.some((route) => route === access) &&
         (isOfOwnCoins || own.some((each) => each === coin?.toLowerCase()))
       if (method === 'GET' && (isFree || (access !== 'key' && isWhole(coin, name)))) return
-      throw unauthenticatedError('GET /v1/sample says what may be read without a key; this is not.')
+      throw unauthenticatedError(
+        'GET /v1/sample lists what can be read without a key; this is not part of it.',
+      )
     },
   }
 }

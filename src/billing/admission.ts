@@ -83,7 +83,9 @@ export async function admit(
     }
     const offer = findOfferOf(options, payment)
     if (sealPayment(parsed, offer).payloadHash !== payment.signed.payloadHash) {
-      throw conflictError('The nonce of this payment was used for another one. Sign a new nonce.')
+      throw conflictError(
+        'The nonce of this payment was used for another payment. Sign one with a new nonce.',
+      )
     }
     return { payment, offer }
   }
@@ -92,7 +94,7 @@ export async function admit(
   async function toSpent(): Promise<Draft> {
     if (faults.includes('signature_invalid')) {
       throw conflictError(
-        'The signature is not one of this payment, whose nonce is spent already. Submit it exactly as it was signed, and sign no other.',
+        'The signature does not match this payment, whose nonce is already spent. Submit the payment exactly as it was signed, and sign no other.',
       )
     }
     const owner = ledger.findAccountByAddress(payer)
@@ -141,7 +143,7 @@ export async function admit(
       const [newest] = ledger.payments.listOffersOf({ accountId, network, asset, amount })
       if (newest) assertFree(newest)
       throw unknownOfferError(
-        'The amount, from this wallet, matches none of your offers. Ask for one: POST /v1/billing/x402/quote, with `payer` if the wallet is not that of your account; its amount must be paid exactly.',
+        'None of your offers has this amount for this wallet. Request one with POST /v1/billing/x402/quote, with `payer` if the wallet is not that of your account, and pay its amount exactly.',
       )
     }
     assertFree(meant)

@@ -43,6 +43,6 @@ export function describeDrift(
   const seconds = Math.round(Math.abs(aheadMs) / 1000)
   // The time of a server whose clock was ahead is not the clock: it goes on from the latest time.
   return aheadMs > 0
-    ? `The time that this server goes by is ${seconds} s ahead of the newest block of ${name}: its clock is ahead, or was and the server goes on from then at half speed, or the node lags.`
+    ? `The time that this server goes by is ${seconds} s ahead of the newest block of ${name}: its clock is ahead, or was ahead and the server waits for it at half speed, or the node lags.`
     : `The clock of this server is ${seconds} s behind the newest block of ${name}: the clock, or the node, is wrong.`
 }

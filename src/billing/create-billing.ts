@@ -57,7 +57,7 @@ export function createBilling(options: BillingOptions): Billing {
     if (payment?.accountId === accountId) return payment
     throw new AppError(
       'unknown_payment',
-      'You have no such payment. GET /v1/billing/payments lists those you have.',
+      'You have no such payment. GET /v1/billing/payments lists your payments.',
       { param: 'id' },
     )
   }

@@ -125,7 +125,7 @@ export async function admitUnquoted(
   // A payload copied from the chain proves no payer: only what comes here first is the payer's.
   if (faults.includes('nonce_used')) {
     throw conflictError(
-      'This payment was made before it was sent here. Do not pay again: ask the operator, who sees the money.',
+      'This payment was made before it was sent here. Do not pay again: ask the operator, who can see the transfer.',
     )
   }
   // A wallet that has paid already may have nothing left to pay with.
@@ -151,7 +151,7 @@ export async function admitUnquoted(
   )
   if (kind === 'identifier_taken') {
     throw conflictError(
-      'Another payment of this wallet has the same `payment-identifier`, and was made or may be, so this one is not taken and no money moved. Do not pay again: what the other payment buys belongs to the wallet.',
+      'Another payment of this wallet with the same `payment-identifier` was made, or may still be made, so this one was not accepted and no money moved. Do not pay again: the wallet gets what the other payment buys.',
     )
   }
   return assertSame(payment)
@@ -176,7 +176,7 @@ export async function admitUnquoted(
       takenSeal === seal &&
       sealPayment(parsed, taken).payloadHash === payment.signed.payloadHash
     if (isSame) return { payment, offer: taken }
-    throw conflictError('This payment was made for something else. Sign a new one for this.')
+    throw conflictError('This payment is for another product. Sign a new one for this product.')
   }
 
   /** What the challenge said, at a price that still holds. Throws `payment_invalid`. */
@@ -191,7 +191,7 @@ export async function admitUnquoted(
     if (isOurs) return found
     throw new AppError(
       'payment_invalid',
-      'The payment is not one of the offers that this address makes now. Nothing was sent. Ask again without a payment, and sign one of `accepts` as it is.',
+      'The payment matches none of the offers of this URL. Nothing was sent. Repeat the request without a payment, and sign one of `accepts` unchanged.',
       { param: 'PAYMENT-SIGNATURE', ...unsoundPayment },
     )
   }

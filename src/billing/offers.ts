@@ -153,7 +153,7 @@ export function createQuotes(
     }
     if (opened.kind === 'no_amount') {
       throw unavailableError(
-        'Too many offers of this tier to other wallets are open just now. Try later, or pay with the wallet of your account.',
+        'Too many offers of this tier to other wallets are open. Try again later, or pay with the wallet of your account.',
         'wait_and_retry',
       )
     }
@@ -181,7 +181,7 @@ export function findOwnOffer(
 ): Offer {
   const offer = ledger.payments.findOffer(id)
   if (offer?.accountId === accountId) return offer
-  throw unknownOfferError('You have no such offer. Ask for one: POST /v1/billing/x402/quote.')
+  throw unknownOfferError('You have no such offer. Request one with POST /v1/billing/x402/quote.')
 }
 
 /** What is to be signed for an offer. Throws `offer_used`, `offer_expired`. */
@@ -202,7 +202,7 @@ export function assertFewFailed({ ledger, clock }: BillingOptions, offer: Offer)
     const held = ledger.payments.findUndecidedPayment({ accountId, offerId })
     const next = held
       ? 'Find out why, then submit one of those again: they may still be made. Sign no other.'
-      : 'Find out why, then ask for a new offer: POST /v1/billing/x402/quote.'
+      : 'Find out why, then request a new offer with POST /v1/billing/x402/quote.'
     throw new AppError(
       'payment_limit',
       `${FAILED_OF_OFFER_MAX} payments for this offer have failed. This one was not sent. ${next}`,
@@ -245,7 +245,7 @@ function findToken(
   const param = sold ? 'token' : 'network'
   throw new AppError(
     `unknown_${param}`,
-    `This ${param} is not one of those that can be paid with. GET /v1/billing/x402/chains lists them.`,
+    `This ${param} is not accepted. GET /v1/billing/x402/chains lists what is.`,
     { param },
   )
 }

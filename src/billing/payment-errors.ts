@@ -46,7 +46,7 @@ export function tooLateError(
     : 'It is too late to send this payment.'
   const sentences = [
     why,
-    'It may have been sent by somebody else, and is void only when the chain says so. Submit the same payment again, and sign no other.',
+    'Someone else may have sent it, and it is void only when the chain says so. Submit the same payment again, and sign no other.',
     ...(drift === undefined ? [] : [drift]),
   ]
   return new AppError('billing_unavailable', sentences.join(' '), {
@@ -68,14 +68,14 @@ export const conflictError = (message: string): AppError =>
 export const expiredOfferError = (): AppError =>
   new AppError(
     'offer_expired',
-    'The offer has expired. Ask for a new one: POST /v1/billing/x402/quote. If you have sent a payment for it yourself, submit that again once it is mined.',
+    'The offer has expired. Request a new one with POST /v1/billing/x402/quote. If you have sent a payment for it yourself, submit that again once it is mined.',
     { reason: 'offer_expired', retryAction: 'sign_anew' },
   )
 
 export const usedOfferError = (): AppError =>
   new AppError(
     'offer_used',
-    'Another payment for this offer is on its way or was made, so this one is not taken. Do not pay again: GET /v1/billing/payments shows it.',
+    'Another payment for this offer is on its way or was made, so this one was not accepted. Do not pay again: GET /v1/billing/payments shows it.',
     { reason: 'offer_used', retryAction: 'abandon' },
   )
 
@@ -98,16 +98,17 @@ const INVALID_STATE = 'invalid_transaction_state'
 
 const refusals: Readonly<Record<string, Refusal>> = {
   recipient_mismatch: {
-    message: 'The payment is signed for another recipient than the offer has.',
+    message: 'The recipient of the payment is not that of the offer.',
     x402: 'invalid_exact_evm_payload_recipient_mismatch',
   },
   expires_too_soon: {
-    message: 'The payment ended before it could be sent; no money moved and none can any more.',
+    message:
+      'The payment expired before it could be sent. No money moved, and none can move any more.',
     x402: VALID_BEFORE,
   },
   expires_too_late: {
     message:
-      'The payment stays valid for more than 24 hours, so it was not sent, but it can still be made. Cancel its nonce on the chain, then submit it again: it is then void, and you can sign another. Sign no other before.',
+      'The payment stays valid for more than 24 hours, so it was not sent, but it can still be made. Cancel its nonce on the chain, then submit it again: it is then void, and you can sign another. Sign no other until then.',
     retryAction: 'wait_and_retry',
     x402: VALID_BEFORE,
   },
@@ -118,16 +119,16 @@ const refusals: Readonly<Record<string, Refusal>> = {
     x402: 'invalid_exact_evm_payload_authorization_valid_after',
   },
   signature_invalid: {
-    message: 'The signature is not one of this payment by the account that pays. Nothing was sent.',
+    message: 'The signature does not match this payment and its payer. Nothing was sent.',
     x402: 'invalid_exact_evm_payload_signature',
   },
   insufficient_balance: {
-    message: 'The account that pays holds less than the amount. Nothing was sent.',
+    message: 'The paying account holds less than the amount. Nothing was sent.',
     retryAction: 'wait_and_retry',
     x402: 'insufficient_funds',
   },
   payer_blocked: {
-    message: 'The issuer of the token does not let this account pay. Nothing was sent.',
+    message: 'The issuer of the token has blocked this account. Nothing was sent.',
     retryAction: 'abandon',
     x402: INVALID_STATE,
   },
@@ -136,7 +137,7 @@ const refusals: Readonly<Record<string, Refusal>> = {
     x402: INVALID_STATE,
   },
   expired: {
-    message: 'The payment ended before it was made; no money moved and none can any more.',
+    message: 'The payment expired before it was made. No money moved, and none can move any more.',
     x402: VALID_BEFORE,
   },
 }
@@ -180,7 +181,7 @@ export function allowanceError({ signed }: Pick<Payment, 'signed'>, offer: Offer
 export function reviewError(reason = 'review'): AppError {
   const extras = { reason, retryAction: 'ask_operator' } as const
   if (reason === 'sanctioned') {
-    const message = 'The address that pays is on a sanctions list. The payment is not taken.'
+    const message = 'The paying address is on a sanctions list. The payment is not accepted.'
     return new AppError('sanctioned', message, extras)
   }
   const message = 'The operator has to review this payment. Do not pay again.'

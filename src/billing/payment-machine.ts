@@ -264,7 +264,7 @@ async function relay(context: SettlementContext, payment: Payment, offer: Offer)
     if (current.state !== 'screened') return current
     // It says that it took nothing, and the chain shows nothing; neither proves it.
     throw unavailableError(
-      'The facilitator did not take the payment just now, and the chain does not show it yet. Submit the same payment again, and sign no other.',
+      'The facilitator did not accept the payment, and the chain does not show it yet. Submit the same payment again, and sign no other.',
     )
   }
   return take(context, leased, seen ?? word)

@@ -7,6 +7,7 @@ import { type BackupReport, pruneBackups } from '#src/backup/backup.ts'
 import { type BackupState, examineBackups } from '#src/backup/compare.ts'
 import { listBackups } from '#src/backup/manifest.ts'
 import { restoreBackup } from '#src/backup/restore.ts'
+import { variables } from '#src/config/variables.ts'
 import { type FileFormat, historyFormat, ledgerFormat } from '#src/database/sqlite/database.ts'
 import { toIso } from '#src/domain/time.ts'
 import { count } from '#src/platform/count.ts'
@@ -123,6 +124,8 @@ function describe(report: BackupReport, where: string): string {
 }
 
 function placeOf({ config }: CliContext, option: string, given: string | undefined): string {
+  if (given !== undefined && variables.backupTo.parse(given) === undefined)
+    throw usageError(`${option} must be a folder or s3://bucket/prefix.`)
   const { backupTo } = config()
   const found = given ?? (backupTo === 'off' ? '' : backupTo)
   if (found !== '') return found

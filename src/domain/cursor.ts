@@ -87,7 +87,7 @@ export function createCursorCodec(key: Uint8Array) {
     if (!isOurs) {
       throw new AppError(
         'cursor_invalid',
-        'The cursor is not one of ours. Send `nextCursor` or `X-Resume-Cursor` unchanged, or leave it out to start over.',
+        'The cursor was not issued by this server. Send `nextCursor` or `X-Resume-Cursor` unchanged, or leave it out to start over.',
         { param: 'cursor' },
       )
     }

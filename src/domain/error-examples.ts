@@ -45,7 +45,7 @@ export const errorExamples: ErrorExamples = {
     retryAction: 'sign_anew',
   },
   payment_rejected: {
-    detail: 'The payment ended before it was made; no money moved and none can any more.',
+    detail: 'The payment expired before it was made. No money moved, and none can move any more.',
     reason: 'expired',
     retryAction: 'sign_anew',
     paymentRequired: examplePaymentRequired,
@@ -56,19 +56,20 @@ export const errorExamples: ErrorExamples = {
     param: 'id',
   },
   range_not_satisfiable: {
-    detail: 'The file has 407,548 bytes, and the range begins after them. Ask for less.',
+    detail: 'The file has 407,548 bytes, and the range begins after its end.',
     param: 'Range',
   },
   unknown_tier: {
-    detail: 'There is no tier "gold". GET /v1/billing/tiers lists those there are.',
+    detail: 'There is no tier "gold". GET /v1/billing/tiers lists the tiers.',
     param: 'tierId',
   },
   unknown_network: {
-    detail: 'There is no chain "eip155:1" here. GET /v1/billing/x402/chains lists those there are.',
+    detail:
+      'There is no chain "eip155:1" here. GET /v1/billing/x402/chains lists what is accepted.',
     param: 'network',
   },
   unknown_token: {
-    detail: 'Polygon has no token "DAI" here. GET /v1/billing/x402/chains lists those there are.',
+    detail: 'Polygon has no token "DAI" here. GET /v1/billing/x402/chains lists what is accepted.',
     param: 'token',
   },
   unknown_offer: {
@@ -76,7 +77,7 @@ export const errorExamples: ErrorExamples = {
     param: 'quoteId',
   },
   unknown_payment: {
-    detail: 'You have no such payment. GET /v1/billing/payments lists those you have.',
+    detail: 'You have no such payment. GET /v1/billing/payments lists your payments.',
     param: 'id',
   },
   tier_not_for_sale: {
@@ -100,11 +101,11 @@ export const errorExamples: ErrorExamples = {
     retryAction: 'abandon',
   },
   payment_in_review: {
-    detail: 'The operator looks at this payment. Do not pay again.',
+    detail: 'The operator is reviewing this payment. Do not pay again.',
     retryAction: 'ask_operator',
   },
   offer_expired: {
-    detail: 'The offer has expired, and nothing was paid. Ask for a new one and sign that.',
+    detail: 'The offer has expired, and nothing was paid. Request a new one, and sign that.',
     retryAction: 'sign_anew',
   },
   allowance_required: {
@@ -112,7 +113,8 @@ export const errorExamples: ErrorExamples = {
     retryAction: 'approve_then_retry',
   },
   billing_unavailable: {
-    detail: 'Payments cannot be taken just now: the chain cannot be read. Nothing was paid.',
+    detail:
+      'USDC cannot be paid with at the moment: the chain cannot be read. Nothing was charged. Try again in a few minutes.',
     retryAction: 'wait_and_retry',
   },
   invalid_parameter: {
@@ -120,7 +122,8 @@ export const errorExamples: ErrorExamples = {
     param: 'limit',
   },
   cursor_invalid: {
-    detail: 'The cursor is not one of ours. Send `nextCursor` or `X-Resume-Cursor` unchanged.',
+    detail:
+      'The cursor was not issued by this server. Send `nextCursor` or `X-Resume-Cursor` unchanged.',
     param: 'cursor',
   },
   cursor_mismatch: {
@@ -133,8 +136,7 @@ export const errorExamples: ErrorExamples = {
     param: 'coin',
   },
   unknown_market: {
-    detail:
-      'There is no btc market of this conditionId. GET /v1/btc/markets lists those there are.',
+    detail: 'There is no btc market of this conditionId. GET /v1/btc/markets lists the markets.',
     param: 'conditionId',
   },
   damaged:
@@ -164,14 +166,15 @@ export const errorExamples: ErrorExamples = {
     param: 'message',
   },
   signature_invalid: {
-    detail: 'The signature is not one of this message by the account that it names.',
+    detail: 'The signature does not match this message and the account that it names.',
     param: 'signature',
   },
-  challenge_used: 'This message was signed in with before. Ask for a new one and sign that.',
-  challenge_expired: 'The message has expired. Ask for a new one and sign that.',
+  challenge_used:
+    'This message has already been used to sign in. Request a new one, and sign that.',
+  challenge_expired: 'The message has expired. Request a new one, and sign that.',
   key_limit: 'The account has 10 valid keys, and may have no more. Revoke one.',
   unknown_key: {
-    detail: 'You have no valid key key_1. GET /v1/keys lists those you have.',
+    detail: 'You have no valid key key_1. GET /v1/keys lists your keys.',
     param: 'id',
   },
   unsupported_media_type:
@@ -180,7 +183,7 @@ export const errorExamples: ErrorExamples = {
     detail: 'This `Idempotency-Key` was used for another request. Choose a new one.',
     param: 'Idempotency-Key',
   },
-  signup_closed: 'Nobody can be screened, because this server has no list.',
+  signup_closed: 'Addresses cannot be screened, because this server has no list.',
   screening_unavailable: {
     detail: 'The address could not be screened. Try again.',
     retryAfterSeconds: 60,

@@ -24,7 +24,7 @@ export function byteRangeOf(
   if (start < length && Number(suffix ?? 1) > 0) return [start, end]
   throw new AppError(
     'range_not_satisfiable',
-    `The file has ${count(length, 'byte')}, and the range begins after them. Ask for less.`,
+    `The file has ${count(length, 'byte')}, and the range begins after its end.`,
     { param: 'Range', contentRange: `bytes */${length}` },
   )
 }

@@ -45,7 +45,7 @@ export function readMarket(coin: Coin, name: string, find: FindMarket): Market {
   if (market?.coin === coin) return market
   // A condition id is shown whole, in its one form.
   const shown = /^0x/i.test(name) ? name.toLowerCase() : excerpt(name)
-  const message = `There is no ${coin} market ${shown}. GET /v1/${coin}/markets lists those there are.`
+  const message = `There is no ${coin} market ${shown}. GET /v1/${coin}/markets lists the markets.`
   throw new AppError('unknown_market', message, { param: 'conditionId' })
 }
 

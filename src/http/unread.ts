@@ -160,7 +160,7 @@ const unreadError = (refused: Refused): AppError =>
   new AppError(
     'unavailable',
     refused === 'all'
-      ? 'The server holds as many answers that were not read as it may. Try again in a moment.'
-      : 'Your connections have not read the answers before. Read them, then send the request again.',
+      ? 'The server holds too many responses that were not read. Try again in a moment.'
+      : 'Your connections have not read earlier responses. Read them, then repeat the request.',
     { retryAfterSeconds: RETRY_SECONDS },
   )

@@ -148,7 +148,7 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
       const running =
         close === 'account'
           ? `${count(ownMax, noun)} of this ${whose} ${ownMax === 1 ? 'is' : 'are'} running, which is what the ${standing.terms.name} tier includes.`
-          : `The keys of this network address have as many ${noun}s as they may have together.`
+          : `The keys of this network address have as many ${noun}s as they may have in total.`
       throw new AppError('too_many_streams', `${running} Wait for one to end.`, {
         retryAfterSeconds: RETRY_SECONDS,
       })
@@ -218,6 +218,6 @@ const busyError = (whose: string, retryAfterSeconds = RETRY_SECONDS, ownMax = 0)
     'unavailable',
     whose === 'account'
       ? `${count(ownMax, 'long request')} of this account ${ownMax === 1 ? 'is' : 'are'} being answered. Send the next one when ${ownMax === 1 ? 'it' : 'one'} has ended.`
-      : 'The server has as much to do as it takes on. Try again in a moment.',
+      : 'The server is at its capacity. Try again in a moment.',
     { retryAfterSeconds },
   )

@@ -151,7 +151,7 @@ export function readPaymentHeader(request: Request): Record<string, unknown> | u
   if (payment === undefined && request.headers.has(V1_PAYMENT_HEADER)) {
     throw new AppError(
       'payment_invalid',
-      'The header `X-PAYMENT` is of x402 v1, and this server takes payments of x402 v2 alone. Nothing was paid, and the payment that was signed is not kept. Use a client of v2, such as `@x402/fetch`.',
+      'The header `X-PAYMENT` belongs to x402 v1, and this server accepts only x402 v2. Nothing was paid, and the signed payment was discarded. Use a client of v2, such as `@x402/fetch`.',
       { param: V1_PAYMENT_HEADER, reason: 'payload_invalid', retryAction: 'sign_anew' },
     )
   }

@@ -29,7 +29,7 @@ type Asked = KeyAsked & { keysMax: number; nowMs: number }
 
 export function assertAsked({ tierId, days, address, accountId }: KeyAsked): void {
   if (days !== undefined && tierId === FREE_TIER_ID) {
-    throw wrongValue('days', 'Days need a tier above free, which has no end.')
+    throw wrongValue('days', 'A grant in days needs a tier above Free, which has no end.')
   }
   if (address !== undefined && accountId !== undefined) {
     throw wrongValue('account', 'Give the account or the address, not both.')

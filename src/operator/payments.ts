@@ -142,7 +142,7 @@ export function releaseOffers(ledger: Ledger, ids: readonly string[], nowMs: num
   )
   if (released.length > 0) return released.map(({ id }) => id)
   throw fault(
-    'None of these holds an amount, or a payment of it is in flight. See: bookfeed payments offers',
+    'No such quote holds an amount, or its payment is in flight. See: bookfeed payments offers',
   )
 }
 

@@ -48,7 +48,7 @@ export const listOf =
 /** Reads a name or a note: one line, at most 100 characters. */
 export function readText(text: string): string {
   const trimmed = text.trim()
-  if (holdsKey(trimmed)) throw refuse('It must not hold a key: it is kept in clear.')
+  if (holdsKey(trimmed)) throw refuse('It must not contain an API key: it is stored in plain text.')
   if (trimmed !== '' && trimmed.length <= TEXT_LENGTH_MAX && toPrintable(trimmed) === trimmed) {
     return trimmed
   }

@@ -28,8 +28,8 @@ export type ScreenerOptions = {
 }
 
 const UNCONFIGURED =
-  'Nobody can be screened, because neither BOOKFEED_SANCTIONS_LIST nor BOOKFEED_RPC_URL is set.'
-const UNANSWERED = 'No source of sanctions can be relied upon just now, so signups are refused.'
+  'Addresses cannot be screened, because neither BOOKFEED_SANCTIONS_LIST nor BOOKFEED_RPC_URL is set.'
+const UNANSWERED = 'No sanctions source can be relied upon at the moment, so signups are refused.'
 
 /** Any address answers the question whether the contracts do. */
 const PROBE = `0x${'0'.repeat(39)}1`

@@ -333,6 +333,6 @@ function describeWaysIn(config: Config, isSignupOpen: boolean | undefined): stri
     const where = isSignupOpen === undefined ? ', where it is open' : ''
     ways.push(`POST /v1/keys/challenge begins a signup${where}`)
   }
-  if (ways.length === 0) return 'The operator of this server gives keys.'
+  if (ways.length === 0) return 'The operator of this server issues keys.'
   return `Without one: ${ways.join('; ')}.`
 }

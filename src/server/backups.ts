@@ -29,7 +29,9 @@ export async function backUp(context: CliContext, where: string): Promise<Backup
   const { dataPath } = config()
   const sources = sourcesOf(dataPath)
   if (sources.length === 0) {
-    throw commandError(`There is nothing in ${dataPath} to back up. Set BOOKFEED_DATA.`)
+    throw commandError(
+      `There is nothing in ${dataPath} to back up. Set BOOKFEED_DATA to the folder of a server.`,
+    )
   }
   using _lock = holdLock(
     join(dataPath, 'backup.lock'),

@@ -112,6 +112,6 @@ export const clearOf = (address: string, timeMs: number): Verdict => ({
 /** A purchase without a quote makes a key of the payer, which would be no test key. */
 const refuseUnquoted = async (): Promise<never> => {
   const message =
-    'With a test key, you can buy by quote and settle alone: POST /v1/billing/x402/quote.'
+    'With a test key, you can only buy by quote and settle: POST /v1/billing/x402/quote.'
   throw new AppError('billing_unavailable', message, { retryAction: 'abandon' })
 }

@@ -83,7 +83,7 @@ describe('bookfeed backup', () => {
     expect((await report('doctor')).text).toMatch(/wrong +backup: 1 of 1 backup in .* is damaged/)
     expect(await report('backup', 'verify')).toMatchObject({
       exitCode: 1,
-      text: expect.stringContaining('are damaged or missing'),
+      text: expect.stringContaining('is damaged or missing'),
     })
     const again = await report('backup')
     expect([again.exitCode, again.text]).toEqual([

@@ -170,7 +170,7 @@ describe('bookfeed payments offers, release', () => {
     const again = await line.run('payments', 'release', 'quote_one')
     expect([again.exitCode, again.errors.join()]).toEqual([
       1,
-      expect.stringContaining('None of these holds an amount'),
+      expect.stringContaining('No such quote holds an amount'),
     ])
     line.withLedger((ledger) => {
       const actions = ledger.listAudit(0, 100).map(({ actor, action }) => `${actor} ${action}`)

@@ -164,6 +164,8 @@ describe('runCli', () => {
     const { context, errors } = createCliContext()
     expect(await runCli(['backup', 'list'], context)).toBe(2)
     expect(errors.join()).toContain('with --from, or set BOOKFEED_BACKUP_TO')
+    expect(await runCli(['backup', '--to', 's3:/bucket'], context)).toBe(2)
+    expect(errors.at(-1)).toBe('bookfeed: --to must be a folder or s3://bucket/prefix.')
   })
 
   test('error: an unusable variable is one line and exit code 1', async () => {

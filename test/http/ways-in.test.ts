@@ -28,7 +28,7 @@ describe('401', () => {
     })
     const detail = await detailOf(closed.sendAs)
     expect(detail).toBe(
-      'This needs a valid API key: send `Authorization: Bearer bf_live_…`. The operator of this server gives keys.',
+      'This needs a valid API key: send `Authorization: Bearer bf_live_…`. The operator of this server issues keys.',
     )
   })
 })

@@ -223,7 +223,7 @@ const readSchema = (db: Database): string[] =>
 const diskFaults: Partial<Record<string, string>> = {
   SQLITE_FULL: 'No room is left on the disk. Free some space and try again.',
   SQLITE_IOERR: 'The disk reports an error. Check it and try again.',
-  SQLITE_READONLY: 'The disk may only be read. Make it writable and try again.',
+  SQLITE_READONLY: 'The disk is read-only. Make it writable and try again.',
 }
 
 function withoutWaiting(db: Database, body: () => void): void {
@@ -375,7 +375,7 @@ function toOpenMessage(error: unknown, path: string): string {
     case 'SQLITE_FULL':
       return `No room is left for ${path}. Free some space, or set BOOKFEED_DATA to another disk.`
     case 'SQLITE_BUSY':
-      return `${path} is locked by another process that does not let go. Stop it and try again.`
+      return `${path} is locked by another process, and stays locked. Stop that process and try again.`
     case 'SQLITE_CORRUPT':
       return `${path} is damaged. Restore it from a backup.`
     default:

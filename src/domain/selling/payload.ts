@@ -82,7 +82,7 @@ export function parsePayment(input: unknown): ParsedPayment {
   }
   const payment = toMembers(input, ROOT)
   if (payment.x402Version !== 2) {
-    throw payloadError(`${ROOT}.x402Version must be 2: this server speaks x402 v2 alone.`)
+    throw payloadError(`${ROOT}.x402Version must be 2: this server supports only x402 v2.`)
   }
   const accepted = toMembers(own(payment, 'accepted'), `${ROOT}.accepted`)
   const readAccepted = (key: string, form: Form) =>
@@ -93,7 +93,9 @@ export function parsePayment(input: unknown): ParsedPayment {
   const asset = readAccepted('asset', address)
   const token = chain.tokens.find((each) => each.address.toLowerCase() === asset)
   if (!token) {
-    throw payloadError(`${ROOT}.accepted.asset must be a token of ${chain.name} that is sold for.`)
+    throw payloadError(
+      `${ROOT}.accepted.asset must be a token of ${chain.name} that payments are accepted in.`,
+    )
   }
   const payload = toMembers(own(payment, 'payload'), `${ROOT}.payload`)
   const { symbol, method } = token
@@ -164,7 +166,7 @@ function readShape<S extends Shape>(value: unknown, path: string, shape: S): Rea
   const members = toMembers(value, path)
   const known = Object.keys(shape)
   if (!Object.keys(members).every((key) => known.includes(key))) {
-    throw payloadError(`${path} may have no members but ${known.join(', ')}.`)
+    throw payloadError(`${path} may only have the members ${known.join(', ')}.`)
   }
   const read = Object.entries(shape).map(([key, of]) => {
     const member = own(members, key)

@@ -84,7 +84,7 @@ export function assertSigned(check: SignatureCheck): void {
   }
   const message =
     check === 'invalid'
-      ? 'The signature is not one of this message by the account that it names.'
-      : 'The signature is not one of a plain account, and contract wallets cannot sign in because this server has no RPC to ask them by.'
+      ? 'The signature does not match this message and the account that it names.'
+      : 'The signature is not that of a plain account. Contract wallets cannot sign in, because this server has no RPC to verify them with.'
   throw new AppError('signature_invalid', message, { param: 'signature' })
 }

@@ -77,7 +77,7 @@ export function createSeller(deps: KeylessDeps) {
     const error = 'PAYMENT-SIGNATURE header is required'
     return new AppError(
       'payment_required',
-      'This costs something without a key. Sign one of `paymentRequired.accepts`, and send the same request with it in the header `PAYMENT-SIGNATURE`; or sign in with a wallet that has paid. POST /v1/keys/challenge begins a signup for a key.',
+      'Without a key, this request must be paid for. Sign one of `paymentRequired.accepts`, and repeat the request with it in the header `PAYMENT-SIGNATURE`; or sign in with a wallet that has paid. POST /v1/keys/challenge begins a signup for a key.',
       {
         paymentRequired: {
           ...challenge,
@@ -536,6 +536,6 @@ const pendingError = () =>
 const spentError = () =>
   new AppError(
     'payment_conflict',
-    'This payment is spent: it has bought the answer of another address, or of this one more than ten minutes ago. Ask without it for what to sign next.',
+    'This payment is spent: it paid for another URL, or for this one more than ten minutes ago. Repeat the request without it to learn what to sign.',
     { reason: 'payment_used', retryAction: 'sign_anew' },
   )

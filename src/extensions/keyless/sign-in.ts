@@ -86,7 +86,7 @@ export function createSignIns(deps: Deps) {
         throw invalidError('`signature` must be 0x and pairs of hex digits.')
       }
       if (typeof nonce !== 'string' || !nonces.isGenuine(ANY_ADDRESS, nonce)) {
-        throw invalidError('The nonce is not one of this server.')
+        throw invalidError('The nonce was not issued by this server.')
       }
       const fields = messageFor(address.toLowerCase(), nonce)
       if (clock() >= fields.expiresMs) throw expiredError()
@@ -122,7 +122,7 @@ const invalidError = (why: string) =>
 const expiredError = () =>
   new AppError(
     'challenge_expired',
-    'The message has expired. Ask without a header for a new one, and sign that.',
+    'The message has expired. Request a new one without this header, and sign that.',
     { param: 'SIGN-IN-WITH-X' },
   )
 

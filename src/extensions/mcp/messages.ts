@@ -79,7 +79,10 @@ export function createMessages({ answerOne, answerText, charge, countAsked }: De
     for (const message of messages) {
       const answered =
         bytes > BATCH_BYTES_MAX
-          ? refused(message, 'The answer of the batch is as large as it may be. Send this alone.')
+          ? refused(
+              message,
+              'The response to the batch has reached its maximum size. Send this message by itself.',
+            )
           : await answerCharged(request, message).catch((error: unknown) => {
               if (error instanceof AppError) return refused(message, error.message)
               throw error

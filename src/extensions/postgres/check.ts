@@ -62,7 +62,7 @@ function describe(name: string, state: PostgresState): Finding[] {
       found(
         'wrong',
         `${name} is a standby that was not promoted: nothing can be written.`,
-        `Lead the address to the primary. If the primary is lost, promote this one: ${FAILOVER}.`,
+        `Point the address to the primary. If the primary is lost, promote this one: ${FAILOVER}.`,
       ),
     ]
   const share = connections / connectionsMax

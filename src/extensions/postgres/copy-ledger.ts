@@ -20,7 +20,7 @@ const { tables } = formats.ledger
 const META = 'meta'
 
 const ANOTHER =
-  'The target holds another ledger, or another state of this one. Name an empty place: another folder, or a schema (?schema=name). Whoever needs nothing of it may move ledger.db away, or drop the schema.'
+  'The target holds another ledger, or another state of this one. Name an empty place: another folder, or a schema (?schema=name). If nothing in it is needed, move ledger.db away, or drop the schema.'
 
 export type LedgerCopy = {
   /** False where the target was the same before. */

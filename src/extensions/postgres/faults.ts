@@ -32,8 +32,8 @@ const faults: Partial<Record<string, { message?: string; advice: (variable: stri
       advice: () => 'Free some space on the disk of the database, or enlarge it.',
     },
     '25006': {
-      message: 'The database may only be read. Name the primary.',
-      advice: (variable) => `Lead ${variable} to the primary.`,
+      message: 'The database is read-only. Use the address of the primary.',
+      advice: (variable) => `Point ${variable} to the primary.`,
     },
     '28P01': {
       message: 'The database refuses the password.',
@@ -71,7 +71,7 @@ function giveRight(variable: string): string {
 }
 
 const OTHER_CERTIFICATE =
-  'This machine does not trust its certificate. If it is of a private authority, name the file of that in BOOKFEED_CA_FILE.'
+  'This machine does not trust its certificate. If a private authority signed it, set BOOKFEED_CA_FILE to the file with the certificate of that authority.'
 /** Conflicts, lack of something, locks, and what was cancelled: it may work another time. */
 const passing = /^(40|53|55P03|57)/
 const LOCK_TIMEOUT = '55P03'

@@ -189,7 +189,7 @@ function* findOpen({ ledger: { payments } }: AdminDeps, nowMs: number): Generato
       level: 'warning',
       about: 'sales',
       text: `On the way for more than 15 minutes: ${count(late.length, 'payment')}, the oldest for ${toLength(nowMs - oldest.createdMs)} (${[...reasons].join('; ')}).`,
-      todo: 'They are looked at on the chain again and again. Check the facilitator and the node.',
+      todo: 'The server keeps checking them on the chain. Check the facilitator and the node.',
       link: `/admin?tab=payments&state=${oldest.state}`,
     })
   }

@@ -122,7 +122,7 @@ function readDays(query: CoinCoverageQuery, nowMs: number) {
   if (toMs - fromMs > DAYS_MAX * DAY_MS) {
     throw parameterError(
       'to',
-      `\`from\` and \`to\` are ${(toMs - fromMs) / DAY_MS} days apart. Ask for at most ${DAYS_MAX} days at once.`,
+      `\`from\` and \`to\` are ${(toMs - fromMs) / DAY_MS} days apart. Request at most ${DAYS_MAX} days at once.`,
     )
   }
   return { fromMs, toMs: Math.min(toMs, dayOf(MOMENT_MS_MAX) + DAY_MS) }

@@ -136,7 +136,7 @@ function readShape({ shape, depth, after, include }: ShapeQuery, format: Format)
   if (format === 'parquet' && after !== undefined) {
     throw parameterError(
       'after',
-      'A Parquet file cannot be appended to. Ask for it from its start.',
+      'A Parquet file cannot be appended to. Request it from its start.',
     )
   }
   const more = include === undefined ? {} : { withReceived: true }

@@ -42,7 +42,7 @@ function readAmount(query: FillQuery): FillAmount {
   const size = read('size', query.size, amountBounds)
   const usdc = read('usdc', query.usdc, amountBounds)
   if (size !== undefined && usdc !== undefined) {
-    throw parameterError('usdc', '`size` and `usdc` exclude each other. Send one of them.')
+    throw parameterError('usdc', 'Send either `size` or `usdc`, not both.')
   }
   if (size !== undefined) return { unit: 'shares', amount: size }
   if (usdc !== undefined) return { unit: 'usdc', amount: usdc }
@@ -53,7 +53,7 @@ function readFee(query: FillQuery): FeeTerms {
   const bps = read('feeBps', query.feeBps, bpsBounds)
   const rate = read('feeRate', query.feeRate, rateBounds)
   if (bps !== undefined && rate !== undefined) {
-    throw parameterError('feeRate', '`feeBps` and `feeRate` exclude each other. Send one of them.')
+    throw parameterError('feeRate', 'Send either `feeBps` or `feeRate`, not both.')
   }
   return rate === undefined ? { kind: 'bps', value: bps ?? 0 } : { kind: 'rate', value: rate }
 }

@@ -46,7 +46,7 @@ export function createChallenges({
     if (nowMs < expiresMs) return
     throw new AppError(
       'challenge_expired',
-      'The message has expired. Ask POST /v1/keys/challenge for a new one and sign that.',
+      'The message has expired. Request a new one with POST /v1/keys/challenge, and sign that.',
     )
   }
 
@@ -95,13 +95,13 @@ function assertFields(read: Partial<SignIn>, expected: SignIn, isNonceOurs: bool
   if (read.chainId !== chainId)
     throw challengeError(`The chain id is ${shown(read.chainId)}, but must be ${chainId}.`)
   if (!isNonceOurs)
-    throw challengeError('The nonce is not one that this server gave to this address.')
+    throw challengeError('The nonce was not issued by this server for this address.')
   if (read.issuedMs !== expected.issuedMs)
-    throw challengeError('The time of issue is not that of the nonce.')
+    throw challengeError('The time of issue does not match the nonce.')
   if (read.expiresMs !== expected.expiresMs)
-    throw challengeError('The time of expiration is not the one that was given.')
+    throw challengeError('The time of expiration is not the one that was issued.')
   if (read.statement !== expected.statement)
-    throw challengeError('The statement is not the one that was given.')
+    throw challengeError('The statement is not the one that was issued.')
 }
 
 const shown = (value: string | number | undefined): string =>

@@ -134,7 +134,7 @@ export function createKeyService(options: KeyOptions) {
               case 'nonce_used':
                 throw new AppError(
                   'challenge_used',
-                  'This message was signed in with before. Ask POST /v1/keys/challenge for a new one and sign that.',
+                  'This message has already been used to sign in. Request a new one with POST /v1/keys/challenge, and sign that.',
                 )
               case 'blocked':
                 // Since it was screened, or until it is screened again.
@@ -142,7 +142,7 @@ export function createKeyService(options: KeyOptions) {
               case 'has_key':
                 throw new AppError(
                   'key_limit',
-                  'The wallet has a valid key. Use that key; without `keepKeys` a new one is made, and the old key of an account that has bought nothing ends.',
+                  'The wallet has a valid key. Use that key. Without `keepKeys`, a new key is made, and the old one ends if the account has never bought anything.',
                 )
               case 'key_limit':
                 throw keyLimitError(keysMax)
@@ -183,7 +183,7 @@ export function createKeyService(options: KeyOptions) {
             case 'replaced':
               throw new AppError(
                 'key_replaced',
-                `This key was replaced already and ends at ${toIso(done.expiresMs)}. Rotate the one that replaced it; GET /v1/keys lists both.`,
+                `This key was already replaced, and ends at ${toIso(done.expiresMs)}. Rotate the new key instead; GET /v1/keys lists both.`,
                 { param: 'id' },
               )
             case 'key_limit':
@@ -220,7 +220,10 @@ export function createKeyService(options: KeyOptions) {
 
 function assertNoKey(label: string): void {
   if (!holdsKey(label)) return
-  throw parameterError('label', '`label` holds a key. It is kept in clear: choose another.')
+  throw parameterError(
+    'label',
+    '`label` contains an API key, and labels are stored in plain text. Choose another label.',
+  )
 }
 
 const toBody = (key: ApiKey, currentId: string): KeyBody => ({
@@ -235,17 +238,17 @@ const toBody = (key: ApiKey, currentId: string): KeyBody => ({
 })
 
 const sanctionedError = () =>
-  new AppError('sanctioned', 'The address is on a sanctions list. No key can be given to it.')
+  new AppError('sanctioned', 'The address is on a sanctions list. No key can be issued to it.')
 
 const keyLimitError = (max: number) =>
   new AppError(
     'key_limit',
-    `The account has ${count(max, 'valid key')}, as many as it may have. GET /v1/keys lists them; revoke one by DELETE /v1/keys/{id}.`,
+    `The account has ${count(max, 'valid key')}, which is the maximum. GET /v1/keys lists them; revoke one with DELETE /v1/keys/{id}.`,
   )
 
 const unknownError = (id: string) =>
   new AppError(
     'unknown_key',
-    `You have no valid key ${excerpt(id)}. GET /v1/keys lists those you have.`,
+    `You have no valid key ${excerpt(id)}. GET /v1/keys lists your keys.`,
     { param: 'id' },
   )

@@ -339,7 +339,7 @@ function readOffsets(text: string, timeframe: Timeframe): Offset[] {
   const items = text.split(',', OFFSETS_MAX + 1)
   if (items.length > OFFSETS_MAX) {
     throw offsetsError(
-      `\`offsets\` has more than ${OFFSETS_MAX} items. Ask for the others by themselves.`,
+      `\`offsets\` has more than ${OFFSETS_MAX} items. Request the others separately.`,
     )
   }
   const offsets = items.map((item) => readOffset(item, timeframe))

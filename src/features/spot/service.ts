@@ -77,7 +77,7 @@ export function createSpotService({ history, cursors }: Deps) {
           const isEmpty =
             page.rows.length === 0 && history.spot({ coin, order: 'desc', limit: 1 }).length === 0
           const reason = isEmpty
-            ? `No price of ${coin} is recorded: this server has no source of them, or its sources gave none yet.`
+            ? `No price of ${coin} is recorded: this server has no source of prices, or its sources have sent none yet.`
             : null
           return {
             rows: page.rows.map((row) => JSON.stringify(row)),

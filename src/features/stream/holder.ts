@@ -69,7 +69,9 @@ export function createHolder(ports: HolderPorts, address: string, { say, end, on
         return
       }
       if (caller && caller.accountId !== found.accountId)
-        throw new AppError('invalid_parameter', 'The key is of another account.', { param: 'key' })
+        throw new AppError('invalid_parameter', 'The key belongs to another account.', {
+          param: 'key',
+        })
       const place = leave ?? ports.takePlace(found)
       if (typeof place === 'string') {
         end(place === 'all' ? 'full' : 'limit')

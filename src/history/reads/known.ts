@@ -41,12 +41,15 @@ export type Moment = {
 /** Throws `invalid_parameter` for a moment that cannot be answered, with the first that can. */
 export function toMoment({ revisions }: Log, { knownAt, nowMs, needsEvents }: Asked): Moment {
   if (knownAt > nowMs) {
-    throw parameterError('knownAt', '`knownAt` is in the future. Leave it out for what is known.')
+    throw parameterError(
+      'knownAt',
+      '`knownAt` is in the future. Leave it out for what is known now.',
+    )
   }
   const second = Math.floor(knownAt / SECOND_MS)
   const eventsSinceMs = revisions.eventsSinceMs()
   const sinceMs = needsEvents ? eventsSinceMs : revisions.sinceMs()
-  assertKept(second, sinceMs, 'what changed before was not noted')
+  assertKept(second, sinceMs, 'earlier changes were not recorded')
   const hasEvents = second >= firstAfter(eventsSinceMs)
   return {
     atMs: second * SECOND_MS,
