@@ -154,7 +154,7 @@ describe('POST /v1/keys/{id}/rotate', () => {
     const next = await rotated(made.key, made.id, { overlapSeconds: 60 })
     const again = await readProblem(await rotate(next.key, made.id))
     expect([again.status, again.code]).toEqual([409, 'key_replaced'])
-    expect(again.detail).toContain('was replaced already')
+    expect(again.detail).toContain('was already replaced')
     advance(60_000)
     const other = await signer.signUp()
     await revoke(next.key, other.id)

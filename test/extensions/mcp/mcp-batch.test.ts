@@ -106,7 +106,8 @@ describe('a batch of messages', () => {
     const replies = (await response.json()) as Reply[]
     expect(answered).toBe(3)
     expect(replies.map(({ id }) => id)).toEqual(Array.from({ length: 10 }, (_, id) => id))
-    for (const { error } of replies.slice(3)) expect(error?.message).toContain('as large as it may')
+    for (const { error } of replies.slice(3))
+      expect(error?.message).toContain('reached its maximum size')
     expect(Number(response.headers.get('content-length'))).toBeLessThan(1_500_000)
   })
 })
