@@ -482,7 +482,7 @@ describe('GET /v1/board/live', () => {
       status: 429,
       code: 'too_many_streams',
       title: 'Too many streams at once',
-      detail: expect.stringContaining('1 live connections of this account'),
+      detail: expect.stringContaining('1 live connection of this account is running'),
     })
     ledger.revokeKey(idOf(ledger, key), { actor: 'operator', nowMs: time.nowMs })
     await client.ended
