@@ -81,6 +81,21 @@ export type Statement<Row, Values extends unknown[]> = {
   values(...values: Values): Cell[][]
   iterate(...values: Values): Iterable<Row>
   run(...values: Values): { changes: number }
+  /** Of an engine on another machine: see `later`. */
+  later?(...values: Values): () => Row[]
+}
+
+/**
+ * Asks for the rows of a statement, on another machine in one round trip with what is asked next:
+ * they are there when the result is called. Within a transaction it sees what was written before.
+ */
+export function later<Row, Values extends unknown[]>(
+  statement: Statement<Row, Values>,
+  ...values: Values
+): () => Row[] {
+  if (statement.later !== undefined) return statement.later(...values)
+  const rows = statement.all(...values)
+  return () => rows
 }
 
 const RETRY_AFTER_SECONDS = 30

@@ -8,6 +8,7 @@ export async function startCuttingProxy(port: number | (() => number)) {
   let isRefusing = false
   let connectMs = 0
   let latencyMs = 0
+  let turns = 0
   const cut = () => {
     for (const socket of sockets) socket.destroy()
   }
@@ -39,9 +40,17 @@ export async function startCuttingProxy(port: number | (() => number)) {
       sockets.add(socket)
       socket.on('close', () => sockets.delete(socket) && end()).on('error', end)
     }
-    setTimeout(() => client.on('data', passTo(upstream)), connectMs)
+    const ask = passTo(upstream)
+    let isAnswered = true
+    const hear = (bytes: Buffer): void => {
+      if (isAnswered) turns++
+      isAnswered = false
+      ask(bytes)
+    }
+    setTimeout(() => client.on('data', hear), connectMs)
     const answer = passTo(client)
     upstream.on('data', (bytes: Buffer) => {
+      isAnswered = true
       // What comes after the quota is lost, in the middle of a frame.
       if (left > 0) answer(bytes.subarray(0, left))
       left -= bytes.length
@@ -54,6 +63,10 @@ export async function startCuttingProxy(port: number | (() => number)) {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     get connections() {
       return connections
+    },
+    /** How often a client has sent something after an answer: with a lag, its round trips. */
+    get turns() {
+      return turns
     },
     /** The next connections get so many bytes of answers each; those after them all. */
     allow: (...bytes: number[]): number => quotas.push(...bytes),

@@ -16,13 +16,14 @@ type Order =
 
 export function openProxy(port: number) {
   const thread = proxyWorker.startBlocking(port)
-  const order = (what: Order): string => {
-    const origin = thread.ask<string>(what, ANSWER_MS_MAX)
-    if (origin === undefined) throw new Error('The proxy does not answer.')
-    return origin
+  const order = (what: Order): { origin: string; turns: number } => {
+    const answer = thread.ask<{ origin: string; turns: number }>(what, ANSWER_MS_MAX)
+    if (answer === undefined) throw new Error('The proxy does not answer.')
+    return answer
   }
   return {
-    port: Number(new URL(order({ none: true })).port),
+    port: Number(new URL(order({ none: true }).origin).port),
+    turns: (): number => order({ none: true }).turns,
     cut: () => order({ cut: true }),
     freeze: () => order({ freeze: true }),
     delay: (delayMs: number) => order({ delayMs }),
@@ -44,7 +45,7 @@ async function serve(port: number, parent: Parent<never, Order>): Promise<never>
     if ('delayMs' in order) proxy.delay(order.delayMs)
     if ('lagMs' in order) proxy.lag(order.lagMs)
     if ('isRefusing' in order) proxy.refuse(order.isRefusing)
-    return proxy.origin
+    return { origin: proxy.origin, turns: proxy.turns }
   })
 }
 

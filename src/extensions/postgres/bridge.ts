@@ -16,10 +16,13 @@ import { type Failure, failureOf, NO_ANSWER } from './faults.ts'
 
 export type Row = Record<string, Cell>
 
-/** A statement; `values` are of `$1` and so on. */
+/**
+ * A statement; `values` are of `$1` and so on. With values, even none, the driver sends it without
+ * waiting for the answers before it. Without, the text may be several statements, and waits.
+ */
 export type Question = {
   text: string
-  values: readonly unknown[]
+  values?: readonly unknown[]
   /** Rows as their values alone, in the order of the columns. */
   isBare?: boolean
 }
@@ -113,10 +116,7 @@ export function openBridge(address: Address, times: StoreTimes) {
       const { answerMs, lockMs } = patience
       const text = `SET lock_timeout = ${lockMs}; SET statement_timeout = ${answerMs + GIVEN_UP_MS}`
       // A connection that is made later begins with them.
-      wait(
-        { questions: [{ text, values: [] }], isWithin: false, limits: { answerMs, lockMs } },
-        END_MS_MAX,
-      )
+      wait({ questions: [{ text }], isWithin: false, limits: { answerMs, lockMs } }, END_MS_MAX)
     },
 
     close(): void {
@@ -178,12 +178,20 @@ function toParameter(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : (value ?? null)
 }
 
+/** A text as a template without values. */
+const templateOf = (text: string): TemplateStringsArray =>
+  Object.defineProperty([text], 'raw', { value: [text] }) as unknown as TemplateStringsArray
+
 /** Runs a statement on a connection. */
 async function runOn(
-  sql: Pick<SQL, 'unsafe'>,
+  sql: SQL | ReservedSQL,
   { text, values, isBare = false }: Question,
 ): Promise<Answer> {
-  const query = values.length === 0 ? sql.unsafe(text) : sql.unsafe(text, values.map(toParameter))
+  // Of `unsafe` without values the driver makes a query that others do not overtake.
+  const query =
+    values?.length === 0
+      ? sql(templateOf(text))
+      : sql.unsafe(text, values?.map(toParameter))
   const found = await (isBare ? query.values() : query)
   if (text === 'COMMIT' && found.command !== 'COMMIT')
     throw new Error('A statement of the transaction has failed, so nothing of it is kept.')

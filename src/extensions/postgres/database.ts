@@ -27,9 +27,8 @@ import type { Format } from './formats.ts'
 
 const engine: Engine = {
   // One writer at a time, as in SQLite; it reads what was committed before it had its turn.
-  beginWriting:
-    "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('bookfeed ' || current_schema(), 0))",
-  beginReading: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${MAY_STAND_STILL}`,
+  beginWriting: 'BEGIN',
+  beginReading: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
   now: 'SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT) AS ms',
   mixesTypes: false,
   // A statement that failed would end the whole transaction.
@@ -83,10 +82,16 @@ const NOT_ALONE =
 
 const FIND_VERSION = 'SELECT version FROM format'
 
+/** A statement of its own: those after it see what was committed before it had the lock. */
+const LOCK_WRITERS =
+  "SELECT pg_advisory_xact_lock(hashtextextended('bookfeed ' || current_schema(), 0))"
+
 /** A write that changes nothing. */
 const TOUCH = 'UPDATE format SET version = version'
 /** Rows that are read at once where there may be very many. */
 const ROWS_AT_ONCE = 2000
+
+type Pending = { question: Question; outcome: Answer | Error | undefined }
 
 export class PostgresDatabase implements Database {
   readonly engine = engine
@@ -94,12 +99,12 @@ export class PostgresDatabase implements Database {
   readonly #bridge: Bridge
   /** With its connection it is lost for good: whatever goes on in it fails in the same way. */
   #transaction: 'pending' | 'begun' | Error | undefined
-  /** Statements of a transaction whose results are not needed, to be sent with the next one. */
-  #pending: Question[] = []
+  /** Statements that are sent with the next one whose answer is needed. */
+  #pending: Pending[] = []
   readonly #statements = new Map<string, ReturnType<typeof this.prepare>>()
   #cursors = 0
   /** Ends a transaction that writes if another version has changed the tables. */
-  #checkVersion = ''
+  #checkVersion: string[] = []
 
   readonly format: Format
 
@@ -116,11 +121,17 @@ export class PostgresDatabase implements Database {
 
   run(text: string): { changes: number } {
     const word = /^\s*([A-Z]+)/.exec(text)?.[1]
-    const question = { text, values: [] }
     if (word === 'BEGIN') {
-      const isWriting = text === engine.beginWriting
       this.#transaction = 'pending'
-      this.#pending = [isWriting ? { text: text + this.#checkVersion, values: [] } : question]
+      const begin =
+        text === engine.beginWriting
+          ? [text, LOCK_WRITERS, ...this.#checkVersion]
+          : [text, MAY_STAND_STILL]
+      for (const each of begin) this.#later({ text: each, values: [] })
+      return { changes: 0 }
+    }
+    if (word === 'SAVEPOINT') {
+      this.#later({ text, values: [] })
       return { changes: 0 }
     }
     if (text === 'ROLLBACK') {
@@ -128,11 +139,11 @@ export class PostgresDatabase implements Database {
       const isBegun = this.#transaction === 'begun'
       this.#pending = []
       this.#transaction = undefined
-      if (isBegun) this.#bridge.ask([question], true)
+      if (isBegun) this.#bridge.ask([{ text }], true)
       return { changes: 0 }
     }
     try {
-      const { changes } = this.#ask(question)
+      const { changes } = this.#ask(word === 'COMMIT' ? { text, values: [] } : { text })
       return { changes }
     } finally {
       // Whether it could be done or not.
@@ -140,45 +151,63 @@ export class PostgresDatabase implements Database {
     }
   }
 
+  /** The answer is there when the result is called. */
+  #later(question: Question): () => Answer {
+    const pending: Pending = { question, outcome: undefined }
+    this.#pending.push(pending)
+    return () => {
+      if (this.#pending.includes(pending)) this.#askPending()
+      const { outcome } = pending
+      if (outcome === undefined) throw new Error('The transaction of a statement has ended.')
+      if (outcome instanceof Error) throw outcome
+      return outcome
+    }
+  }
+
   #ask(question: Question): Answer {
+    return this.#later(question)()
+  }
+
+  #askPending(): void {
     const transaction = this.#transaction
-    if (transaction instanceof Error) throw transaction
-    const questions = [...this.#pending, question]
+    const asked = this.#pending
     this.#pending = []
     if (transaction === 'pending') this.#transaction = 'begun'
-    const answers = this.#bridge.ask(questions, transaction === 'begun')
-    if (Array.isArray(answers)) return answers.at(-1) as Answer
-    const error = errorOf(answers)
-    if (transaction && answers.isLost) this.#transaction = error
-    throw error
+    const answers =
+      transaction instanceof Error
+        ? transaction
+        : this.#bridge.ask(
+            asked.map(({ question }) => question),
+            transaction === 'begun',
+          )
+    if (Array.isArray(answers)) {
+      for (const [at, pending] of asked.entries()) pending.outcome = answers[at]
+      return
+    }
+    const error = answers instanceof Error ? answers : errorOf(answers)
+    if (transaction && !(answers instanceof Error) && answers.isLost) this.#transaction = error
+    for (const pending of asked) pending.outcome = error
   }
 
   #runLater(question: Question): { changes: number } {
     if (this.#transaction === undefined) return this.#ask(question)
-    this.#pending.push(question)
-    const flush = (): number => {
-      const at = this.#pending.indexOf(question)
-      if (at !== this.#pending.length - 1)
-        throw new Error('The count of a statement is to be read before the next one.')
-      this.#pending.pop()
-      return this.#ask(question).changes
-    }
+    const answer = this.#later(question)
     return {
       get changes() {
-        return flush()
+        return answer().changes
       },
     }
   }
 
   *#iterate(question: Question): Generator<Row> {
-    if (this.#transaction === undefined || question.values.length > 0) {
+    if (this.#transaction === undefined || question.values?.length !== 0) {
       yield* this.#ask(question).rows as Row[]
       return
     }
     const name = `rows_${++this.#cursors}`
     this.run(`DECLARE ${name} NO SCROLL CURSOR FOR ${question.text}`)
     for (;;) {
-      const { rows } = this.#ask({ text: `FETCH ${ROWS_AT_ONCE} FROM ${name}`, values: [] })
+      const { rows } = this.#ask({ text: `FETCH ${ROWS_AT_ONCE} FROM ${name}` })
       yield* rows as Row[]
       if (rows.length < ROWS_AT_ONCE) break
     }
@@ -187,11 +216,16 @@ export class PostgresDatabase implements Database {
 
   prepare = ((sql: string) => {
     const { text, valuesOf } = numbered(sql)
-    const ask = (given: unknown[], isBare = false) =>
-      this.#ask({ text, values: valuesOf(given), isBare }).rows
+    const later = (given: unknown[], isBare = false) =>
+      this.#later({ text, values: valuesOf(given), isBare })
+    const ask = (given: unknown[], isBare = false) => later(given, isBare)().rows
     return {
       get: (...given: unknown[]) => ask(given)[0] ?? null,
       all: (...given: unknown[]) => ask(given),
+      later(...given: unknown[]) {
+        const answer = later(given)
+        return () => answer().rows
+      },
       values: (...given: unknown[]) => ask(given, true),
       iterate: (...given: unknown[]) => this.#iterate({ text, values: valuesOf(given) }),
       run: (...given: unknown[]) =>
@@ -209,7 +243,7 @@ export class PostgresDatabase implements Database {
 
   /** From now on nothing is written while the tables have another format than this one. */
   writeOnlyAs(version: number): void {
-    this.#checkVersion = `; ${assertVersion(version)}`
+    this.#checkVersion = [assertVersion(version)]
   }
 
   /** See `Bridge`. */

@@ -40,7 +40,10 @@ const NEW_CHUNKS_MAX = 256
 /** Older heartbeats belong to servers that no longer run, and are deleted. */
 const HEARTBEAT_KEPT_MS = 86_400_000
 
-const BEGIN = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+const BEGIN: Question = {
+  text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+  values: [],
+}
 const COMMIT: Question = { text: 'COMMIT', values: [] }
 const NOW_MS = 'CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)'
 const FIND_STATE = `SELECT last.serial, last.at_ms,
@@ -129,15 +132,15 @@ export function openReplica({
 
   async function pullOn(connection: ReservedSQL): Promise<boolean> {
     const known = local.state()
-    const begin = { text: `${BEGIN}; ${assertVersion(version)}`, values: [] }
+    const check = { text: assertVersion(version), values: [] }
     const state = { text: FIND_STATE, values: [known.serial, known.atMs, server], isBare: true }
     const changes = { text: LIST_CHANGES, values: [known.serial], isBare: true }
     const begunMs = timer()
-    const finding = askWithin(ANSWER_MS_MAX, connection, [begin, state])
+    const finding = askWithin(ANSWER_MS_MAX, connection, [BEGIN, check, state])
     const listing = askWithin(ROWS_MS_MAX, connection, [changes])
     // It is awaited below; until then its rejection must not end the process.
     listing.catch(() => {})
-    const [, found] = await finding
+    const [, , found] = await finding
     times?.read.answered(timer() - begunMs)
     const [serial = 0, atMs = 0, isKnown, heartbeat = 0] = numbersIn(found)
     const [list] = await listing
@@ -232,8 +235,11 @@ export function openReplica({
       const number = ++lastHeartbeat
       const begunMs = timer()
       const isRoomDue = takesRoom && begunMs - roomMs > ROOM_MS
-      const questions: Question[] = [{ text: `BEGIN; ${assertVersion(version)}`, values: [] }]
-      if (isRoomDue) questions.push({ text: TAKE_ROOM, values: [] })
+      const questions: Question[] = [
+        { text: 'BEGIN', values: [] },
+        { text: assertVersion(version), values: [] },
+      ]
+      if (isRoomDue) questions.push({ text: TAKE_ROOM })
       if (number === 1) questions.push({ text: REMOVE_HEARTBEATS, values: [HEARTBEAT_KEPT_MS] })
       questions.push({ text: BEAT, values: [server, number] }, COMMIT)
       try {
@@ -316,11 +322,9 @@ function toReplicated({ name, columns, keys, order, into }: StoreTable) {
     }),
     declareCursor: {
       text: `DECLARE all_${name} NO SCROLL CURSOR FOR SELECT ${cells} FROM ${name} ORDER BY ${order}`,
-      values: [],
     } satisfies Question,
     fetch: {
       text: `FETCH ${ROWS_AT_ONCE} FROM all_${name}`,
-      values: [],
       isBare: true,
     } satisfies Question,
     removeNamed: `DELETE FROM ${name} WHERE ${logged

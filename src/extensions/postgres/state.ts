@@ -106,7 +106,7 @@ export function openState(
 
   async function ask<Row>(text: string): Promise<Row[]> {
     sql ??= connect(address, { statementMsMax: ANSWER_MS_MAX })
-    const [answer] = await askWithin(ANSWER_MS_MAX, sql, [{ text, values: [] }])
+    const [answer] = await askWithin(ANSWER_MS_MAX, sql, [{ text }])
     return answer?.rows as Row[]
   }
 

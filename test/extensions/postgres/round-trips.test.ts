@@ -1,0 +1,108 @@
+/** How often a change of the ledger waits for PostgreSQL, which may be far away. */
+import { describe, expect, test } from 'bun:test'
+
+import { openLedger } from '#src/ledger/open.ts'
+
+import { openBilling, paid, payWithUsdc } from '../../billing/scripted-billing.ts'
+import {
+  accountIdOf,
+  aKey,
+  aSignup,
+  by,
+  createKeyOne,
+  keyIdOf,
+  NOW_MS,
+  someUsage,
+} from '../../ledger/ledger-records.ts'
+import { usePostgres } from '../../support/engines/each.ts'
+import { postgresPrograms } from '../../support/engines/postgres.ts'
+import { openProxy } from '../../support/proxy-thread.ts'
+
+const MS_MAX = 60_000
+/** No answer comes before everything that is sent with its question. */
+const LAG_MS = 10
+/** After the first, which has each of its statements prepared. */
+const WARM = 2
+
+describe.skipIf(postgresPrograms === undefined)('round trips to PostgreSQL', () => {
+  const { placeOf } = usePostgres()
+
+  function openLink(schema: string) {
+    const url = new URL(placeOf(schema))
+    const proxy = openProxy(Number(url.port))
+    url.port = String(proxy.port)
+    return { place: url.href, turns: proxy.turns, lag: proxy.lag, [Symbol.dispose]: proxy.stop }
+  }
+
+  async function count(
+    link: ReturnType<typeof openLink>,
+    act: (round: number) => unknown,
+  ): Promise<number> {
+    let before = 0
+    link.lag(LAG_MS)
+    for (let round = 0; round <= WARM; round++) {
+      before = link.turns()
+      await act(round)
+    }
+    const trips = link.turns() - before
+    link.lag(0)
+    return trips
+  }
+
+  test(
+    'behavior: a change of keys or usage takes few',
+    async () => {
+      using link = openLink('trips_keys')
+      using ledger = openLedger(link.place, { nowMs: NOW_MS })
+      createKeyOne(ledger)
+      const rotate = (round: number) =>
+        ledger.rotateKey(
+          {
+            id: keyIdOf(1 + round),
+            accountId: accountIdOf(1),
+            callerKeyId: keyIdOf(1 + round),
+            key: aKey(2 + round),
+            keysMax: 10,
+            overlapMs: 1000,
+          },
+          by(NOW_MS + round),
+        )
+      expect({
+        rotation: await count(link, rotate),
+        signup: await count(link, (round) => ledger.signUp(aSignup(100 + round), NOW_MS)),
+        usage: await count(link, () =>
+          ledger.addUsage([1, 2, 3].map((number) => someUsage(number))),
+        ),
+        revocation: await count(link, (round) => ledger.revokeKey(keyIdOf(100 + round), by())),
+      }).toEqual({ rotation: 17, signup: 19, usage: 1, revocation: 7 })
+    },
+    MS_MAX,
+  )
+
+  test(
+    'behavior: a purchase takes few',
+    async () => {
+      using link = openLink('trips_billing')
+      const { billing, ledger, me, quote, script } = await openBilling({ ledgerPlace: link.place })
+      const trips = { screening: 0, quote: 0, settlement: 0 }
+      trips.screening = await count(link, () =>
+        ledger.recordScreening(
+          { address: '0x1', chain: { oracle: 'clear', issuers: 'clear' }, staleAfterMs: 1 },
+          by(),
+        ),
+      )
+      trips.quote = await count(link, () => quote('USDC', 'pro', true))
+      trips.settlement = await count(link, async (round) => {
+        script.verdict = paid(true, round)
+        const offer = await quote('USDC', 'pro', true)
+        const before = link.turns()
+        const { payment } = await billing.settle(me, payWithUsdc(offer, {}, round + 1))
+        expect(payment.state).toBe('provisioned')
+        trips.settlement = link.turns() - before
+      })
+      ledger.dispose()
+      expect(trips).toEqual({ screening: 5, quote: 9, settlement: 71 })
+    },
+    MS_MAX,
+  )
+})
