@@ -156,8 +156,11 @@ export async function admit(
     // over.
     const isUntimely = isEnded || reason !== undefined
     const isOurs = reason !== 'signature_invalid' && reason !== 'recipient_mismatch'
-    const mayLand = isUntimely && isOurs && (await lookFrom(meant)).kind !== 'void'
-    assertFree(meant)
+    let mayLand = false
+    if (isUntimely && isOurs) {
+      mayLand = (await lookFrom(meant)).kind !== 'void'
+      assertFree(meant)
+    }
     if (!mayLand && isEnded) throw expiredOfferError()
     if (!mayLand && reason !== undefined) {
       throw rejectedError(options, { reason, signed: sealed, offer: meant })

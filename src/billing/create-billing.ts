@@ -125,12 +125,12 @@ function assertAlive(options: BillingOptions, payment: Payment, offer: Offer): v
   throw rejectedError(options, { reason: reason ?? 'rejected', signed, offer })
 }
 
-const toSettlement = ({ ledger }: BillingOptions, payment: Payment, offer: Offer): Settlement => ({
-  payment,
-  offer,
-  subscription: ledger.payments.findSubscriptionOf(payment.id),
-  credit: ledger.payments.findCredit(payment.id),
-})
+function toSettlement({ ledger }: BillingOptions, payment: Payment, offer: Offer): Settlement {
+  const subscription = ledger.payments.findSubscriptionOf(payment.id)
+  // It has bought one or the other.
+  const credit = subscription ? undefined : ledger.payments.findCredit(payment.id)
+  return { payment, offer, subscription, credit }
+}
 
 export function closedBilling(
   reason: string,

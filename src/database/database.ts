@@ -36,7 +36,7 @@ export type Engine = {
   /** The words that name the index to use: without statistics SQLite takes any that fits. */
   indexedBy(index: string): string
   /** Makes the question for a number that changes with every commit of other connections. */
-  createCommitCount(db: Database): () => unknown
+  createCommitCount(db: Database): (() => unknown) & { later(): () => unknown }
   /** Of the whole database, and without what was freed. */
   fileBytesOf(db: Database): number
   usedBytesOf(db: Database): number

@@ -139,7 +139,12 @@ export function createAccounts({ db, atomically, record }: LedgerCore) {
     listCatalogue,
     subscriptions: {
       list: listSubscriptions,
-      get: subscriptions.get,
+      find: subscriptions.find,
+      /** Those of the account of a payment, as `list`. */
+      listForPayment: subscriptions.list<[paymentId: string]>(
+        `WHERE account_id = (SELECT account_id FROM payment WHERE id = $1)
+         ORDER BY start_ms, seq`,
+      ),
       findOfPayment: subscriptions.one<[paymentId: string]>('WHERE payment_id = $1'),
       insert: insertSubscription,
       move: subscriptions.update('startMs', 'endMs'),
@@ -163,8 +168,9 @@ export function createAccounts({ db, atomically, record }: LedgerCore) {
       createAccount: (draft, by) =>
         atomically(() => {
           insert({ ...draft, createdMs: by.nowMs })
+          const made = rows.get.later(draft.id)
           record(by, 'account.created', draft.id)
-          return rows.get(draft.id)
+          return made()
         }),
 
       setBlocked: (id, isBlocked, by) =>
@@ -182,8 +188,9 @@ export function createAccounts({ db, atomically, record }: LedgerCore) {
         atomically(() => {
           rows.get(draft.accountId)
           insertSubscription({ ...draft, createdMs: by.nowMs })
+          const added = subscriptions.get.later(draft.id)
           record(by, 'subscription.added', draft.id)
-          return subscriptions.get(draft.id)
+          return added()
         }),
 
       listTiers: () => listCatalogue().filter((tier) => !isPack(tier)),

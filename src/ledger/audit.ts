@@ -11,13 +11,14 @@
  */
 import { audit } from '#db/ledger/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, readConsistently } from '#src/database/database.ts'
+import { type Database, readConsistently, writingOf } from '#src/database/database.ts'
 import type { PaymentState } from '#src/domain/selling/payment.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { AuditContext } from './actor.ts'
 import type { AuditRow } from './ledger.ts'
+import { read } from './rows.ts'
 import { addressesDigest, findBrokenSeals, type Seals } from './seals.ts'
 
 /** What can happen to an audited row; the word before the point names the table (see `findKind`). */
@@ -32,6 +33,10 @@ export type RowAction =
   | 'transfer.unmatched'
   | 'review.resolved'
 
+type Entry = Pick<AuditRow, 'subject' | 'state'> & {
+  action: RowAction | `screening.${Verdict['verdict']}` | 'sanctions_list.replaced' | 'job.started'
+}
+
 type Head = Pick<AuditRow, 'seq' | 'hash'>
 
 const chainStart: Readonly<Head> = { seq: 0, hash: new Uint8Array(32) }
@@ -39,7 +44,11 @@ const chainStart: Readonly<Head> = { seq: 0, hash: new Uint8Array(32) }
 export function createAuditChain(db: Database) {
   const sql = sqlOf(audit)
   const select = `SELECT ${sql.columns()} FROM audit`
-  const head = db.prepare<Head, []>('SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1')
+  const head = read<[], Head, Head | undefined>(
+    db,
+    'SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1',
+    ([row]) => row,
+  )
   const list = db.prepare<AuditRow, [afterSeq: number, limit: number]>(
     `${select} WHERE seq > $1 ORDER BY seq LIMIT $2`,
   )
@@ -48,29 +57,29 @@ export function createAuditChain(db: Database) {
   )
   const all = db.prepare<AuditRow, []>(`${select} ORDER BY seq`)
   const insert = db.prepare<unknown, [AuditRow]>(sql.insert())
+  /** The last row that a transaction has appended. */
+  let appended: { writing: symbol | undefined; head: Head } | undefined
   return {
-    head: (): Head | undefined => head.get() ?? undefined,
+    head: (): Head | undefined => head(),
     list: (afterSeq: number, limit: number): AuditRow[] => list.all(afterSeq, limit),
     listOfOperator: (subject: string, limit: number): AuditRow[] => ofOperator.all(subject, limit),
     all: (): Iterable<AuditRow> => all.iterate(),
 
-    /** Needs the transaction of the change. Reads the head: another process may have written. */
-    append(
-      { actor, nowMs: timeMs }: AuditContext,
-      {
-        action,
-        subject,
-        state,
-      }: {
-        action:
-          RowAction | `screening.${Verdict['verdict']}` | 'sanctions_list.replaced' | 'job.started'
-        subject: string
-        state: string
-      },
-    ): void {
-      const before = head.get() ?? chainStart
-      const row = { seq: before.seq + 1, timeMs, actor, action, subject, state }
-      insert.run({ ...row, hash: hashOf(before.hash, row) })
+    /**
+     * Asks for the head, unless this transaction has appended it: another process may have written.
+     * The result appends a row, in the transaction of the change.
+     */
+    begin({ actor, nowMs: timeMs }: AuditContext) {
+      const writing = writingOf(db)
+      const isLast = writing !== undefined && appended?.writing === writing
+      const found = isLast ? () => appended?.head : head.later()
+      return ({ action, subject, state }: Entry): void => {
+        const before = found() ?? chainStart
+        const row = { seq: before.seq + 1, timeMs, actor, action, subject, state }
+        const hash = hashOf(before.hash, row)
+        insert.run({ ...row, hash })
+        appended = { writing, head: { seq: row.seq, hash } }
+      }
     },
   }
 }
@@ -108,7 +117,11 @@ export function createAuditedRows(db: Database) {
     kinds.map((kind) => [
       kind,
       {
-        get: db.prepare<Row, [id: string]>(`SELECT * FROM ${tables[kind]} WHERE id = $1`),
+        get: read<[id: string], Row, Row | undefined>(
+          db,
+          `SELECT * FROM ${tables[kind]} WHERE id = $1`,
+          ([row]) => row,
+        ),
         all: db.prepare<Row, []>(`SELECT * FROM ${tables[kind]} ORDER BY id`),
       },
     ]),
@@ -126,7 +139,7 @@ export function createAuditedRows(db: Database) {
 
     stateOf(action: RowAction, id: string): string {
       const kind = findKind(action, id)
-      const row = kind && readers.get(kind)?.get.get(id)
+      const row = kind && readers.get(kind)?.get(id)
       if (!row) throw new Error(`There is no row ${id} to be audited as ${action}.`)
       return toState(row)
     },

@@ -14,8 +14,10 @@ export function createLedgerCore(db: Database, { lagMs, seals }: { lagMs: number
   const { raise, ...transactions } = createTransactions(db, lagMs)
 
   /** Ends every change of an audited row: what became of it goes into the chain. */
-  const note = (by: AuditContext, action: RowAction, subject: string): void =>
-    chain.append(by, { action, subject, state: rows.stateOf(action, subject) })
+  function note(by: AuditContext, action: RowAction, subject: string): void {
+    const append = chain.begin(by)
+    append({ action, subject, state: rows.stateOf(action, subject) })
+  }
 
   return {
     db,
@@ -75,21 +77,24 @@ function createTransactions(db: Database, lagMs: number) {
         if (result instanceof Promise) throw new Error('A transaction must be synchronous.')
         return result
       }
-      let atStart: { revision: number; commits: unknown } | undefined
+      const before = { revision, seenCommits }
+      let atStart = (): unknown => before.seenCommits
+      let atEnd = atStart
       try {
-        return transact(db, () => {
-          // Others cannot commit from here on, so this holds again after a rollback.
-          atStart = { revision: ask(), commits: seenCommits }
+        const result = transact(db, () => {
+          // Others cannot commit from here on. Some engines count our own changes, too.
+          atStart = commitCount.later()
           const result = body()
-          // Some engines count our own changes, too.
-          seenCommits = commitCount()
+          atEnd = commitCount.later()
           return result
         })
+        if (atStart() !== before.seenCommits) raise()
+        seenCommits = atEnd()
+        return result
       } catch (error) {
-        if (atStart !== undefined) {
-          revision = atStart.revision
-          seenCommits = atStart.commits
-        }
+        // What others committed before it is asked for again.
+        revision = before.revision
+        seenCommits = before.seenCommits
         throw error
       }
     },

@@ -19,7 +19,7 @@ import {
   type Replayed,
   type StoredAnswer,
 } from './ledger.ts'
-import { change, createRows, exists } from './rows.ts'
+import { change, createRows, exists, read } from './rows.ts'
 import { sealNames } from './seals.ts'
 
 const BY_CREATION = 'ORDER BY created_ms, seq'
@@ -37,8 +37,10 @@ export function createKeys({ db, atomically, record, seals }: LedgerCore, accoun
   )
   const listAll = rows.list<[]>(BY_CREATION)
   const listOfAccount = rows.list<[accountId: string]>(`WHERE account_id = $1 ${BY_CREATION}`)
-  const count = db.prepare<{ count: number }, [accountId: string, nowMs: number]>(
+  const countValid = read<[accountId: string, nowMs: number], { count: number }, number>(
+    db,
     `SELECT count(*) AS count FROM api_key WHERE account_id = $1 AND ${IS_VALID} $2)`,
+    ([row]) => row?.count ?? 0,
   )
   /** The chain remembers keys that were forgotten. It is only read when no key is left. */
   const isAny = exists<[]>(
@@ -69,9 +71,11 @@ export function createKeys({ db, atomically, record, seals }: LedgerCore, accoun
   const forgetNonces = change<[nowMs: number]>(db, 'DELETE FROM used_nonce WHERE expires_ms < $1')
 
   const answerSql = sqlOf(idempotency)
-  const answerById = db.prepare<StoredAnswer, [id: string, sinceMs: number]>(
+  const answerById = read<[id: string, sinceMs: number], StoredAnswer, StoredAnswer | undefined>(
+    db,
     `SELECT ${answerSql.columns(['id', 'fingerprint', 'sealed'])} FROM idempotency
      WHERE id = $1 AND created_ms > $2`,
+    ([row]) => row,
   )
   const insertAnswer = change<[typeof idempotency.$inferSelect]>(db, answerSql.insert())
   const forgetAnswers = change<[sinceMs: number]>(
@@ -79,13 +83,13 @@ export function createKeys({ db, atomically, record, seals }: LedgerCore, accoun
     'DELETE FROM idempotency WHERE created_ms <= $1',
   )
   const findAnswer = (id: string, nowMs: number): StoredAnswer | undefined =>
-    answerById.get(id, nowMs - DAY_MS) ?? undefined
+    answerById(id, nowMs - DAY_MS)
 
   /** Throws if there is one: nothing is to be done twice. Forgets the old ones. */
   function putAnswer(answer: StoredAnswer, nowMs: number): void {
-    forgetAnswers(nowMs - DAY_MS)
+    forgetAnswers.later(nowMs - DAY_MS)
     const row = { ...answer, createdMs: nowMs }
-    insertAnswer({ ...row, seal: seals.ofRow(sealNames.answer(row)) })
+    insertAnswer.later({ ...row, seal: seals.ofRow(sealNames.answer(row)) })
   }
 
   /** With the kept answer, where the change must not be done twice. */
@@ -104,21 +108,21 @@ export function createKeys({ db, atomically, record, seals }: LedgerCore, accoun
 
   const list = (accountId?: string): ApiKey[] =>
     accountId === undefined ? listAll() : listOfAccount(accountId)
-  const countValid = (accountId: string, nowMs: number): number =>
-    count.get(accountId, nowMs)?.count ?? 0
 
   function insertKey(draft: KeyDraft, by: AuditContext): ApiKey {
     rows.insert({ ...draft, createdMs: by.nowMs })
+    const made = rows.get.later(draft.id)
     record(by, 'key.created', draft.id)
-    return rows.get(draft.id)
+    return made()
   }
 
   function makeKey(draft: KeyDraft, by: AuditContext): KeyMade {
+    const account = accounts.get.later(draft.accountId)
+    const subscriptions = accounts.subscriptions.list.later(draft.accountId)
+    const catalogue = accounts.listCatalogue.later()
     const key = insertKey(draft, by)
-    const account = accounts.get(draft.accountId)
-    const subscriptions = accounts.subscriptions.list(account.id)
-    const { terms } = standingAt(subscriptions, accounts.listCatalogue(), by.nowMs)
-    return { kind: 'made', key, account, tierId: terms.tierId }
+    const { terms } = standingAt(subscriptions(), catalogue(), by.nowMs)
+    return { kind: 'made', key, account: account(), tierId: terms.tierId }
   }
 
   /** Whatever refuses does so before anything is written. */
@@ -134,27 +138,32 @@ export function createKeys({ db, atomically, record, seals }: LedgerCore, accoun
     }: Parameters<Ledger['signUp']>[0],
     nowMs: number,
   ): ReturnType<Ledger['signUp']> {
-    forgetNonces(nowMs)
-    if (isNonceUsed(nonce)) return { kind: 'nonce_used' }
+    forgetNonces.later(nowMs)
+    const isUsed = isNonceUsed.later(nonce)
     const known = accounts.findByAddress(address)
+    if (isUsed()) return { kind: 'nonce_used' }
     if (known?.blockedMs !== undefined) return { kind: 'blocked' }
     const id = known?.id ?? accountId
-    const isFree = known === undefined || accounts.isFree(id)
-    if (keepKeys && countValid(id, nowMs) > 0) return { kind: 'has_key' }
-    if (!isFree && countValid(id, nowMs) >= keysMax) return { kind: 'key_limit' }
+    const isFreeAccount = accounts.isFree.later(id)
+    const before = list(id)
+    const valid = before.filter((one) => isValidKey(one, nowMs))
+    const isFree = known === undefined || isFreeAccount()
+    if (keepKeys && valid.length > 0) return { kind: 'has_key' }
+    if (!isFree && valid.length >= keysMax) return { kind: 'key_limit' }
 
-    insertNonce({ nonce, expiresMs })
+    insertNonce.later({ nonce, expiresMs })
     const by = { actor: `account:${id}` as const, nowMs }
     if (known === undefined) {
       accounts.insert({ id, address, createdMs: nowMs })
       record(by, 'account.created', id)
     }
-    const ended = isFree ? list(id).filter((one) => isValidKey(one, nowMs)) : []
+    const ended = isFree ? valid : []
     for (const one of ended) {
-      revoke({ id: one.id, revokedMs: nowMs })
+      revoke.later({ id: one.id, revokedMs: nowMs })
       record(by, 'key.revoked', one.id)
     }
-    const familyId = findEndedFamily(list(id), nowMs) ?? key.id
+    const running = isFree ? [] : valid
+    const familyId = findEndedFamily(before, running) ?? key.id
     return makeKey({ ...key, accountId: id, familyId }, by)
   }
 
@@ -163,18 +172,23 @@ export function createKeys({ db, atomically, record, seals }: LedgerCore, accoun
     by: AuditContext,
   ): ReturnType<Ledger['rotateKey']> {
     const { nowMs } = by
+    const account = accounts.get.later(accountId)
+    const replaced = rows.find.later(id)
+    const validKeys = countValid.later(accountId, nowMs)
     const asking = rows.find(callerKeyId)
     if (asking === undefined || !isValidKey(asking, nowMs)) return { kind: 'caller_invalid' }
-    if (accounts.get(accountId).blockedMs !== undefined) return { kind: 'blocked' }
-    const old = rows.find(id)
+    if (account().blockedMs !== undefined) return { kind: 'blocked' }
+    const old = replaced()
     if (old?.accountId !== accountId || !isValidKey(old, nowMs)) return { kind: 'unknown_key' }
     if (old.expiresMs !== undefined) return { kind: 'replaced', expiresMs: old.expiresMs }
     // The one that it replaces does not count.
-    if (countValid(accountId, nowMs) > keysMax) return { kind: 'key_limit' }
+    if (validKeys() > keysMax) return { kind: 'key_limit' }
 
     const { familyId } = old
     const made = makeKey({ ...key, label: key.label ?? old.label, accountId, familyId }, by)
-    if (expire({ id, expiresMs: nowMs + overlapMs })) record(by, 'key.expiring', id)
+    // It was valid without an end in this transaction, so it changes.
+    expire.later({ id, expiresMs: nowMs + overlapMs })
+    record(by, 'key.expiring', id)
     return made
   }
 
@@ -233,11 +247,11 @@ export function createKeys({ db, atomically, record, seals }: LedgerCore, accoun
           for (const id of forgotten) {
             for (const key of list(id)) {
               record(by, 'key.forgotten', key.id)
-              removeUsage(key.id)
-              remove(key.id)
+              removeUsage.later(key.id)
+              remove.later(key.id)
             }
             record(by, 'account.forgotten', id)
-            accounts.remove(id)
+            accounts.remove.later(id)
           }
           return { forgotten, nextId }
         })
@@ -257,7 +271,7 @@ export function createKeys({ db, atomically, record, seals }: LedgerCore, accoun
 const isMade = (end: { kind: string }): end is KeyMade => end.kind === 'made'
 
 /** A family whose keys have all ended, if any, so that making keys again opens no fresh windows. */
-function findEndedFamily(keys: readonly ApiKey[], nowMs: number): string | undefined {
-  const running = new Set(keys.filter((key) => isValidKey(key, nowMs)).map((key) => key.familyId))
-  return keys.findLast(({ familyId }) => !running.has(familyId))?.familyId
+function findEndedFamily(keys: readonly ApiKey[], running: readonly ApiKey[]): string | undefined {
+  const families = new Set(running.map((key) => key.familyId))
+  return keys.findLast(({ familyId }) => !families.has(familyId))?.familyId
 }

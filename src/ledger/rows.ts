@@ -7,7 +7,7 @@ import { getTableName, type Table } from 'drizzle-orm/table'
 import { getTableColumns } from 'drizzle-orm/utils'
 
 import { sqlOf } from '#src/database/columns.ts'
-import type { Database } from '#src/database/database.ts'
+import { type Database, later } from '#src/database/database.ts'
 
 /** A row of drizzle's table; what may be null is optional, and undefined in place of null. */
 export type Row<T extends Table, R = T['$inferSelect']> = {
@@ -22,15 +22,40 @@ type Values = Record<string, Value>
 /** What is bound: by place, or by name in one object, whose other members are ignored. */
 type Bound = (Value | Values)[]
 
-export function exists<P extends Bound>(db: Database, sql: string) {
-  const statement = db.prepare<unknown, Bound>(sql)
-  return (...values: P): boolean => statement.get(...values) !== null
+/** `later` asks with the next statement (see `later` of the database); its result is the answer. */
+type Asking<P extends Bound, Answer> = ((...values: P) => Answer) & {
+  later: (...values: P) => () => Answer
 }
 
-/** What changes rows: true if it has changed any. */
-export function change<P extends Bound>(db: Database, sql: string) {
+const asking = <P extends Bound, Answer>(ask: (...values: P) => () => Answer) =>
+  Object.assign((...values: P) => ask(...values)(), { later: ask }) satisfies Asking<P, Answer>
+
+/** What `toAnswer` makes of the rows of a statement. */
+export function read<P extends Bound, R, Answer>(
+  db: Database,
+  sql: string,
+  toAnswer: (rows: R[]) => Answer,
+): Asking<P, Answer> {
+  const statement = db.prepare<R, Bound>(sql)
+  return asking((...values: P) => {
+    const rows = later(statement, ...values)
+    return () => toAnswer(rows())
+  })
+}
+
+export const exists = <P extends Bound>(db: Database, sql: string): Asking<P, boolean> =>
+  read<P, unknown, boolean>(db, sql, (rows) => rows.length > 0)
+
+/**
+ * What changes rows: true if it has changed any. The result of `later` need not be called where that
+ * is of no interest.
+ */
+export function change<P extends Bound>(db: Database, sql: string): Asking<P, boolean> {
   const statement = db.prepare<unknown, Bound>(sql)
-  return (...values: P): boolean => statement.run(...values).changes > 0
+  return asking((...values: P) => {
+    const done = statement.run(...values)
+    return () => done.changes > 0
+  })
 }
 
 /** Creates the statements of a table; `what` names a row in errors. */
@@ -43,10 +68,8 @@ export function createRows<T extends Table, D>(
   const name = getTableName(table)
   const names = Object.keys(getTableColumns(table))
   const select = `SELECT ${sql.columns()} FROM ${name}`
-  const insert = db.prepare<unknown, [Values]>(sql.insert())
-  const nextSeq = names.includes('seq')
-    ? db.prepare<{ seq: number }, []>(`SELECT coalesce(max(seq), 0) + 1 AS seq FROM ${name}`)
-    : undefined
+  const nextSeq = `(SELECT coalesce(max(seq), 0) + 1 FROM ${name})`
+  const insert = db.prepare<unknown, [Values]>(sql.insert().replace(/\$seq\b/, nextSeq))
 
   function toDomain(stored: Stored): D {
     const row: Record<string, unknown> = stored
@@ -56,13 +79,8 @@ export function createRows<T extends Table, D>(
   }
 
   /** The first row of `SELECT … FROM table` and what is added to it. */
-  function one<P extends Bound>(rest: string) {
-    const statement = db.prepare<Stored, Bound>(`${select} ${rest}`)
-    return (...values: P): D | undefined => {
-      const row = statement.get(...values)
-      return row === null ? undefined : toDomain(row)
-    }
-  }
+  const one = <P extends Bound>(rest: string): Asking<P, D | undefined> =>
+    read<P, Stored, D | undefined>(db, `${select} ${rest}`, ([row]) => row && toDomain(row))
 
   const find = one<[id: string]>('WHERE id = $1')
 
@@ -71,20 +89,21 @@ export function createRows<T extends Table, D>(
     find,
 
     /** All rows of `SELECT … FROM table` and what is added to it. */
-    list<P extends Bound>(rest: string) {
-      const statement = db.prepare<Stored, Bound>(`${select} ${rest}`)
-      return (...values: P): D[] => statement.all(...values).map(toDomain)
-    },
+    list: <P extends Bound>(rest: string): Asking<P, D[]> =>
+      read<P, Stored, D[]>(db, `${select} ${rest}`, (rows) => rows.map(toDomain)),
 
     /** Throws if there is no such row. */
-    get(id: string): D {
-      const row = find(id)
-      if (row === undefined) throw new Error(`There is no ${what} ${id}.`)
-      return row
-    },
+    get: asking((id: string) => {
+      const found = find.later(id)
+      return (): D => {
+        const row = found()
+        if (row === undefined) throw new Error(`There is no ${what} ${id}.`)
+        return row
+      }
+    }),
 
     insert(row: T['$inferInsert']): void {
-      insert.run(pick({ seq: nextSeq?.get()?.seq, ...row }, names))
+      insert.run(pick(row, names))
     },
 
     /** Creates what writes some columns of the row with an id; one that is absent becomes NULL. */

@@ -5,16 +5,18 @@ import { judge, type ScreeningGrounds } from '#src/domain/selling/screening.ts'
 
 import type { LedgerCore } from './core.ts'
 import { isStale, type Ledger, type SanctionsList } from './ledger.ts'
-import { change, exists } from './rows.ts'
+import { change, exists, read } from './rows.ts'
 import { addressesDigest, sealNames } from './seals.ts'
 
 export function createScreenings({ db, atomically, chain, seals }: LedgerCore) {
   const sql = sqlOf(sanctionsList)
   const facts = ['publishedOn', 'confirmedMs', 'sha256', 'entryCount'] as const
   // A list that has lost addresses by hand is none: what is left of it clears no address.
-  const get = db.prepare<SanctionsList, []>(
+  const find = read<[], SanctionsList, SanctionsList | undefined>(
+    db,
     `SELECT ${sql.columns(facts)} FROM sanctions_list
      WHERE entry_count = (SELECT count(*) FROM sanctions_address)`,
+    ([row]) => row,
   )
   const write = change<[typeof sanctionsList.$inferSelect]>(
     db,
@@ -24,15 +26,15 @@ export function createScreenings({ db, atomically, chain, seals }: LedgerCore) {
   const add = change<[address: string]>(db, 'INSERT INTO sanctions_address (address) VALUES ($1)')
   const list = db.prepare<{ address: string }, []>('SELECT address FROM sanctions_address')
   const hasLower = exists<[string]>(db, 'SELECT 1 FROM sanctions_address WHERE address = $1')
-  const find = (): SanctionsList | undefined => get.get() ?? undefined
   /** Any case: a spelling must not hide an address. */
   const has = (address: string): boolean => hasLower(address.toLowerCase())
 
   function ask(address: string, at: Parameters<typeof isStale>[1]): ScreeningGrounds['list'] {
+    const isListed = hasLower.later(address.toLowerCase())
     const known = find()
     if (known === undefined) return { answer: 'absent', isStale: false }
     const { publishedOn, sha256 } = known
-    const answer = has(address) ? 'hit' : 'clear'
+    const answer = isListed() ? 'hit' : 'clear'
     return { answer, isStale: isStale(known, at), publishedOn, sha256 }
   }
 
@@ -73,10 +75,11 @@ export function createScreenings({ db, atomically, chain, seals }: LedgerCore) {
 
     recordScreening: ({ address, chain: asked, staleAfterMs }, by) =>
       atomically(() => {
+        const append = chain.begin(by)
         const grounds = { list: ask(address, { nowMs: by.nowMs, staleAfterMs }), ...asked }
         const verdict = { verdict: judge(grounds), address, timeMs: by.nowMs, grounds }
         const action = `screening.${verdict.verdict}` as const
-        chain.append(by, { action, subject: address, state: JSON.stringify(verdict) })
+        append({ action, subject: address, state: JSON.stringify(verdict) })
         return verdict
       }),
 
@@ -87,7 +90,7 @@ export function createScreenings({ db, atomically, chain, seals }: LedgerCore) {
           const addressesSha256 = addressesDigest(list.all().map(({ address }) => address))
           const state = JSON.stringify({ ...done.list, addressesSha256 })
           const subject = done.list.sha256
-          chain.append(by, { action: 'sanctions_list.replaced', subject, state })
+          chain.begin(by)({ action: 'sanctions_list.replaced', subject, state })
         }
         return done
       }),

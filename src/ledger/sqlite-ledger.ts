@@ -68,7 +68,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
     noteJob: (job, by) =>
       atomically(() => {
         const state = JSON.stringify(job)
-        chain.append(by, { action: 'job.started', subject: job.name, state })
+        chain.begin(by)({ action: 'job.started', subject: job.name, state })
       }),
     listAudit: chain.list,
     listAuditOfOperator: chain.listOfOperator,

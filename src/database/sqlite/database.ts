@@ -256,7 +256,12 @@ const engine: Engine = {
   indexedBy: (index) => `INDEXED BY ${index}`,
   createCommitCount(db) {
     const commits = db.prepare<unknown, []>('PRAGMA data_version')
-    return () => commits.values()[0]?.[0]
+    const ask = () => commits.values()[0]?.[0]
+    const later = () => {
+      const count = ask()
+      return () => count
+    }
+    return Object.assign(ask, { later })
   },
   fileBytesOf: (db) => pagesOf(db).count * pagesOf(db).bytes,
   usedBytesOf: (db) =>

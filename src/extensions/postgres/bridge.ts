@@ -189,9 +189,7 @@ async function runOn(
 ): Promise<Answer> {
   // Of `unsafe` without values the driver makes a query that others do not overtake.
   const query =
-    values?.length === 0
-      ? sql(templateOf(text))
-      : sql.unsafe(text, values?.map(toParameter))
+    values?.length === 0 ? sql(templateOf(text)) : sql.unsafe(text, values?.map(toParameter))
   const found = await (isBare ? query.values() : query)
   if (text === 'COMMIT' && found.command !== 'COMMIT')
     throw new Error('A statement of the transaction has failed, so nothing of it is kept.')
@@ -210,7 +208,7 @@ async function runOn(
  */
 export const askWithin = (
   msMax: number,
-  sql: Pick<SQL, 'unsafe'>,
+  sql: SQL | ReservedSQL,
   questions: readonly Question[],
 ): Promise<Answer[]> => within(msMax, Promise.all(questions.map((each) => runOn(sql, each))))
 

@@ -3,6 +3,7 @@
 import {
   type Database,
   type Engine,
+  later,
   olderStore,
   storageError,
   transact,
@@ -35,10 +36,14 @@ const engine: Engine = {
   hasSavepoints: true,
   indexedBy: () => '',
   createCommitCount(db) {
-    const count = db.prepare<unknown, []>(
+    const count = db.prepare<{ count: unknown }, []>(
       db instanceof PostgresDatabase ? db.format.commitCount : '',
     )
-    return () => count.values()[0]?.[0]
+    const ask = () => {
+      const rows = later(count)
+      return () => rows()[0]?.count
+    }
+    return Object.assign(() => ask()(), { later: ask })
   },
   fileBytesOf(db) {
     const total = db.prepare<{ bytes: number }, []>(
@@ -169,24 +174,22 @@ export class PostgresDatabase implements Database {
   }
 
   #askPending(): void {
-    const transaction = this.#transaction
     const asked = this.#pending
     this.#pending = []
+    const outcome = this.#send(asked.map(({ question }) => question))
+    for (const [at, pending] of asked.entries())
+      pending.outcome = outcome instanceof Error ? outcome : outcome[at]
+  }
+
+  #send(questions: readonly Question[]): Answer[] | Error {
+    const transaction = this.#transaction
+    if (transaction instanceof Error) return transaction
     if (transaction === 'pending') this.#transaction = 'begun'
-    const answers =
-      transaction instanceof Error
-        ? transaction
-        : this.#bridge.ask(
-            asked.map(({ question }) => question),
-            transaction === 'begun',
-          )
-    if (Array.isArray(answers)) {
-      for (const [at, pending] of asked.entries()) pending.outcome = answers[at]
-      return
-    }
-    const error = answers instanceof Error ? answers : errorOf(answers)
-    if (transaction && !(answers instanceof Error) && answers.isLost) this.#transaction = error
-    for (const pending of asked) pending.outcome = error
+    const answers = this.#bridge.ask(questions, transaction === 'begun')
+    if (Array.isArray(answers)) return answers
+    const error = errorOf(answers)
+    if (transaction && answers.isLost) this.#transaction = error
+    return error
   }
 
   #runLater(question: Question): { changes: number } {

@@ -19,7 +19,7 @@ export type Format = {
   mark: string
   migrations: Migrations
   tables: readonly StoreTable[]
-  /** A query of what changes with each commit that matters. */
+  /** A query of what changes with each commit that matters, as `count`. */
   commitCount: string
   /** Of a file with the same tables. */
   file: FileFormat
@@ -31,7 +31,7 @@ export const postgresHistory: Format = {
   mark: 'market',
   migrations: postgresHistoryMigrations,
   tables: tablesIn(historySchema),
-  commitCount: 'SELECT CAST(pg_current_snapshot() AS TEXT)',
+  commitCount: 'SELECT CAST(pg_current_snapshot() AS TEXT) AS count',
   file: historyFormat,
 }
 export const postgresLedger: Format = {
@@ -40,7 +40,7 @@ export const postgresLedger: Format = {
   mark: 'account',
   migrations: postgresLedgerMigrations,
   tables: tablesIn(ledgerSchema),
-  commitCount: 'SELECT last_value FROM change_count',
+  commitCount: 'SELECT last_value AS count FROM change_count',
   file: ledgerFormat,
 }
 

@@ -16,7 +16,7 @@ import type { Terms } from '#src/domain/selling/tier.ts'
 import { type Accounts, printTerms } from '../accounts.ts'
 import type { LedgerCore } from '../core.ts'
 import type { OfferDraft, PaymentStore, ReservedOffer } from '../payments.ts'
-import { change, createRows, exists, type Row } from '../rows.ts'
+import { change, createRows, exists, read, type Row } from '../rows.ts'
 
 export const printStates = (states: readonly PaymentState[]): string =>
   states.map((state) => `'${state}'`).join(', ')
@@ -52,6 +52,9 @@ export type Offers = ReturnType<typeof createOffers>
 export function createOffers({ db, atomically, note }: LedgerCore, accounts: Accounts) {
   const rows = createRows(db, offers, { what: 'offer', parse: toOffer })
   const reservedRows = createRows(db, offers, { what: 'offer', parse: toReserved })
+  const findOfPayment = rows.one<[paymentId: string]>(
+    'WHERE id = (SELECT offer_id FROM payment WHERE id = $1)',
+  )
   const forPayer = rows.one<[AtAmount & { nowMs: number; endMs: number; payer: string }]>(
     `WHERE id IN (SELECT id FROM offer WHERE ${AT_AMOUNT} AND payer = $payer
        AND created_ms <= $nowMs ORDER BY seq DESC LIMIT ${CANDIDATES_MAX})
@@ -86,12 +89,12 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
     `SELECT count(*) AS count FROM offer WHERE created_ms >= $1 AND reserved_until_ms >= $2`,
   )
   const isBegun = exists<[id: string]>(db, 'SELECT 1 FROM payment WHERE offer_id = $1')
-  const counts = db.prepare<
-    { every: number; uniqueOnes: number },
-    [{ accountId: string; nowMs: number }]
-  >(
+  type Counts = { every: number; uniqueOnes: number }
+  const counts = read<[{ accountId: string; nowMs: number }], Counts, Counts>(
+    db,
     `SELECT count(*) AS every, count(*) - count(payer) AS "uniqueOnes" FROM offer
      WHERE account_id = $accountId AND reserved_until_ms > $nowMs AND ${IS_UNPAID}`,
+    ([row]) => row ?? { every: 0, uniqueOnes: 0 },
   )
 
   /** The price, or less where the wallet has an open offer of something else at that amount. */
@@ -133,6 +136,7 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
 
   return {
     get: rows.get,
+    findOfPayment,
     insert,
 
     verbs: {
@@ -140,19 +144,24 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
         atomically(() => {
           const { accountId, payer } = draft
           const { nowMs } = by
-          accounts.get(accountId)
-          const open = listOpen({ accountId, payer: payer ?? null, nowMs })
-          const known = open.find(
-            (offer) =>
-              offer.expiresMs >= rules.usableUntilMs &&
-              isSame(offer, draft) &&
-              isForAnotherPeriod(offer) === isForAnotherPeriod(draft) &&
-              isNear(BigInt(offer.requirements.amount), rules.atomic) &&
-              !isBegun(offer.id),
-          )
-          if (known !== undefined) return { kind: 'open', offer: known }
+          const account = accounts.get.later(accountId)
+          const listed = listOpen.later({ accountId, payer: payer ?? null, nowMs })
+          const counted = counts.later({ accountId, nowMs })
+          account()
+          const open = listed()
+          const known = open
+            .filter(
+              (offer) =>
+                offer.expiresMs >= rules.usableUntilMs &&
+                isSame(offer, draft) &&
+                isForAnotherPeriod(offer) === isForAnotherPeriod(draft) &&
+                isNear(BigInt(offer.requirements.amount), rules.atomic),
+            )
+            .map((offer) => ({ offer, isBegun: isBegun.later(offer.id) }))
+            .find((each) => !each.isBegun())
+          if (known !== undefined) return { kind: 'open', offer: known.offer }
           const isUnique = payer === undefined
-          const held = counts.get({ accountId, nowMs }) ?? { every: 0, uniqueOnes: 0 }
+          const held = counted()
           if (held.every >= rules.offersMax) return { kind: 'limit' }
           if (isUnique && held.uniqueOnes >= rules.uniqueMax) return { kind: 'limit' }
           const amount = isUnique
@@ -161,8 +170,9 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
           if (amount === undefined) return { kind: 'no_amount' }
           const requirements = { ...draft.requirements, amount: String(amount) }
           insert({ ...draft, requirements, createdMs: nowMs }, rules.reservedUntilMs)
+          const opened = rows.get.later(draft.id)
           note(by, 'offer.opened', draft.id)
-          return { kind: 'opened', offer: rows.get(draft.id) }
+          return { kind: 'opened', offer: opened() }
         }),
 
       findOffer: rows.find,
@@ -175,7 +185,8 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
         // The digits of a uint256 would be no integer to SQLite.
         const endMs = Math.min(Number(signed.validBefore) * 1000 + aheadMs, Number.MAX_SAFE_INTEGER)
         const query = { network, asset, amount, nowMs, endMs }
-        return forPayer({ ...query, payer }) ?? byAmount({ ...query, accountId })
+        const other = byAmount.later({ ...query, accountId })
+        return forPayer({ ...query, payer }) ?? other()
       },
 
       listOffersOf: ({ accountId, network, asset, amount }) =>

@@ -5,13 +5,19 @@
 import { payment as payments } from '#db/ledger/schema.ts'
 import type { TransferMethod } from '#src/domain/selling/payment-chain.ts'
 import {
+  type Offer,
   openStates,
   type Payment,
   type PaymentProof,
   type PaymentState,
   type SignedPayment,
 } from '#src/domain/selling/payment.ts'
-import { bookPeriod, paidPeriods, type Period } from '#src/domain/selling/subscription.ts'
+import {
+  bookPeriod,
+  paidPeriods,
+  type Period,
+  type Subscription,
+} from '#src/domain/selling/subscription.ts'
 import { assert } from '#src/platform/assert.ts'
 import { Fault } from '#src/platform/fault.ts'
 
@@ -71,6 +77,15 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
     'updatedMs',
   )
   const listOfOffer = rows.list<[offerId: string]>('WHERE offer_id = $1 ORDER BY created_ms, id')
+  /** Payments of the offer of a payment. */
+  const listBeside = rows.list<[id: string]>(
+    'WHERE offer_id = (SELECT offer_id FROM payment WHERE id = $1) ORDER BY created_ms, id',
+  )
+  /** Other payments that a transfer on the chain of a payment has paid. */
+  const listPaidBy = rows.list<[{ id: string; txHash: string; logIndex: number }]>(
+    `WHERE network = (SELECT network FROM payment WHERE id = $id)
+     AND proof_tx_hash = $txHash AND log_index = $logIndex AND id <> $id`,
+  )
   // The tier is in the JSON of their offers' terms, and is compared by the caller.
   const listRepeatable = rows.list<
     [{ accountId: string; network: string; asset: string; sinceMs: number }]
@@ -157,10 +172,8 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
          AND ${HAS_FAILED}) AS "ofAccount"`,
   )
 
-  const findPaymentByNonce: PaymentStore['findPaymentByNonce'] = (signed) => {
-    const { network, nonceContract, payer, nonce } = signed
-    return byNonce({ network, nonceContract, payer, nonce })
-  }
+  const findPaymentByNonce: PaymentStore['findPaymentByNonce'] = (signed) =>
+    byNonce(nonceOf(signed))
 
   function write({ proof, ...payment }: Payment): void {
     const { txHash: proofTxHash, blockNumber, logIndex } = proof ?? {}
@@ -173,28 +186,36 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
     return payment
   }
 
-  /** Throws a `ledger_rule` fault if the transfer or the offer belongs to another payment. */
-  function assertAlone({ id, state, offerId, signed, proof }: Payment): void {
-    const paid = proof && findByProof(signed.network, proof)
-    if (paid !== undefined && paid.id !== id) {
-      throw new Fault(`The transfer of payment ${id} has paid payment ${paid.id} already.`, {
+  /**
+   * Throws a `ledger_rule` fault if the transfer belongs to one of `paid`, or the offer of the
+   * payment to one of `ofOffer`.
+   */
+  function assertAlone(
+    { id, state }: Payment,
+    paid: readonly Payment[],
+    ofOffer: readonly Payment[],
+  ): void {
+    const [payer] = paid
+    if (payer !== undefined) {
+      throw new Fault(`The transfer of payment ${id} has paid payment ${payer.id} already.`, {
         kind: 'ledger_rule',
       })
     }
     if (beside.includes(state)) return
-    const holder = listOfOffer(offerId).find(
-      (other) => other.id !== id && !beside.includes(other.state),
-    )
+    const holder = ofOffer.find((other) => other.id !== id && !beside.includes(other.state))
     if (holder === undefined) return
     throw new Fault(`Payment ${holder.id} has the offer of payment ${id}.`, { kind: 'ledger_rule' })
   }
 
   const claim: PaymentStore['claim'] = ({ id, offer, signed, identifier, proof }, by) =>
     atomically(() => {
-      const existing = findPaymentByNonce(signed)
+      const same = byNonce.later(nonceOf(signed))
+      const meant = offers.get.later(offer.id)
+      const ofOffer = listOfOffer.later(offer.id)
+      const existing = same()
       if (existing !== undefined) return { kind: 'existing', payment: existing }
-      const { requirements, accountId } = offers.get(offer.id)
-      const other = listOfOffer(offer.id).find(({ state }) => !spent.includes(state))
+      const { requirements, accountId } = meant()
+      const other = ofOffer().find(({ state }) => !spent.includes(state))
       if (other !== undefined && !proof) return { kind: 'offer_taken', payment: other }
       assert(BigInt(requirements.amount) === signed.amount, 'a payment is of its offer’s amount')
       assert(requirements.network === signed.network, 'a payment is on its offer’s chain')
@@ -213,8 +234,9 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
         validAfter: String(signed.validAfter),
         validBefore: String(signed.validBefore),
       })
+      const inserted = rows.get.later(id)
       note(by, 'payment.received', id)
-      const claimed = rows.get(id)
+      const claimed = inserted()
       if (state === 'received') return { kind: 'claimed', payment: claimed }
       // The proof, unless it is that of another payment.
       const isTaken = proof && findByProof(signed.network, proof) !== undefined
@@ -230,12 +252,13 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
   /** Turns money into time: the only place where paid periods are made and moved. */
   function book(
     payment: Payment,
+    { terms, periodDays: days }: Offer,
+    held: readonly Subscription[],
     ids: { subscriptionId: string; restId: string },
     by: AuditContext,
   ): void {
     const { accountId } = payment
-    const { terms, periodDays: days } = offers.get(payment.offerId)
-    const periods = paidPeriods(subscriptions.list(accountId))
+    const periods = paidPeriods(held)
     const { startMs, endMs, moved, rest } = bookPeriod(periods, { terms, days, nowMs: by.nowMs })
     const add = (period: Period, paymentId?: string): void => {
       subscriptions.insert({ ...period, accountId, paymentId, createdMs: by.nowMs })
@@ -307,6 +330,9 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
         // These two states mean more than a word in a column.
         assert(to !== 'settling', 'only a lease makes a payment settling')
         assert(to !== 'provisioned', 'only provision makes a payment provisioned')
+        // The proof that it has already is its own.
+        const paid = proof && listPaidBy.later({ ...proof, id })
+        const ofOffer = listBeside.later(id)
         const before = rows.find(id)
         if (before === undefined || !from.includes(before.state)) return undefined
         const after: Payment = {
@@ -321,7 +347,7 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
           updatedMs: by.nowMs,
         }
         assert(to !== 'settled' || after.proof !== undefined, 'a settled payment has its proof')
-        assertAlone(after)
+        assertAlone(after, paid?.() ?? [], ofOffer())
         return move(after, by)
       }),
 
@@ -350,21 +376,32 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
 
     provision: (id, ids, by) =>
       atomically(() => {
-        const existing = subscriptions.findOfPayment(id) ?? credits.find(id)
+        const booked = subscriptions.findOfPayment.later(id)
+        const credited = credits.find.later(id)
+        const found = rows.get.later(id)
+        const meant = offers.findOfPayment.later(id)
+        const held = subscriptions.listForPayment.later(id)
+        const existing = booked() ?? credited()
         if (existing !== undefined) return existing
-        const payment = rows.get(id)
+        const payment = found()
         if (payment.state !== 'settled') {
           throw new Error(`Payment ${id} is ${payment.state}, not settled.`)
         }
-        const { terms, requests } = offers.get(payment.offerId)
-        if (requests === undefined) book(payment, ids, by)
+        const offer = meant()
+        assert(offer !== undefined, 'Offers are never deleted.')
+        const { terms, requests } = offer
+        if (requests === undefined) book(payment, offer, held(), ids, by)
         else {
           const { accountId } = payment
           credits.insert({ id, accountId, terms, requests, used: 0, createdMs: by.nowMs })
           note(by, 'credit.added', id)
         }
+        const credit = credits.find.later(id)
+        const subscription = subscriptions.find.later(ids.subscriptionId)
         move({ ...payment, state: 'provisioned', updatedMs: by.nowMs }, by)
-        return credits.find(id) ?? subscriptions.get(ids.subscriptionId)
+        const made = credit() ?? subscription()
+        assert(made !== undefined, 'what was bought is there')
+        return made
       }),
 
     findSubscriptionOf: subscriptions.findOfPayment,
@@ -418,6 +455,14 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
       }),
   }
 }
+
+/** What makes a payment unique on its chain, and no more. */
+const nonceOf = ({
+  network,
+  nonceContract,
+  payer,
+  nonce,
+}: Parameters<PaymentStore['findPaymentByNonce']>[0]) => ({ network, nonceContract, payer, nonce })
 
 function isLeasable({ state, leaseUntilMs }: Payment, nowMs: number): boolean {
   if (state === 'screened') return true

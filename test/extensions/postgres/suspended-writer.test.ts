@@ -39,7 +39,9 @@ const writingLongStatements = `
   for (;;) transact(db, () => db.prepare('SELECT length(CAST($1 AS text))').get(text))
 `
 
-const STATES = "SELECT state FROM pg_stat_activity WHERE application_name = 'bookfeed'"
+/** Of the process that has the lock of writers, which it takes after its transaction has begun. */
+const STATES = `SELECT state FROM pg_stat_activity JOIN pg_locks USING (pid)
+  WHERE application_name = 'bookfeed' AND locktype = 'advisory' AND granted`
 
 /** Suspends a process within a transaction, once it has got on since the last attempt. */
 async function suspendWithin(
@@ -49,6 +51,8 @@ async function suspendWithin(
 ): Promise<void> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const before = progress()
+    // At least once: it needs some time to start.
+    await Bun.sleep(10)
     for (let looks = 0; progress() === before && looks < TRIES_MAX; looks++) await Bun.sleep(10)
     child.kill('SIGSTOP')
     // A statement that was under way comes to its end.
