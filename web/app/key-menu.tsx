@@ -2,10 +2,10 @@
 
 import { useRef, useState } from 'preact/hooks'
 
-import { rateStore } from '../lib/api.ts'
+import { rateStore, request, toProblem } from '../lib/api.ts'
 import { showSome } from '../lib/format.ts'
 import { type KeyFault, keyFaultOf } from '../lib/key-checksum.ts'
-import { apiKey, isTestKey } from '../lib/key.ts'
+import { apiKey, isTestKey, unknownKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
 import { Button } from '../parts/button.tsx'
 
@@ -16,15 +16,20 @@ const faults: Record<KeyFault, string> = {
     'This key is mistyped: its last six characters do not match the rest. Copy the key again.',
 }
 
+const UNKNOWN =
+  'The server does not know this key: it was revoked or replaced, or is of another server.'
+
 export function KeyMenu() {
   const key = useStore(apiKey.store)
+  const isUnknown = useStore(unknownKey) === key && key !== undefined
   const panel = useRef<HTMLDivElement>(null)
   const close = () => panel.current?.hidePopover()
   return (
     <div class="key-menu">
       <Button look="small" popovertarget="key-panel">
-        <span class={key === undefined ? 'dot' : 'dot dot-on'} aria-hidden="true" />
+        <span class={key === undefined || isUnknown ? 'dot' : 'dot dot-on'} aria-hidden="true" />
         {key === undefined ? 'Use a key' : `…${key.slice(-4)}`}
+        {isUnknown && ' unknown'}
       </Button>
       <div
         id="key-panel"
@@ -41,7 +46,7 @@ export function KeyMenu() {
         {key === undefined ? (
           <KeyForm onDone={close} />
         ) : (
-          <KeyState apiKeyText={key} onDone={close} />
+          <KeyState apiKeyText={key} isUnknown={isUnknown} onDone={close} />
         )}
       </div>
     </div>
@@ -53,7 +58,8 @@ const focusFirst = (panel: HTMLElement | null) => (panel?.querySelector('input')
 
 function KeyForm({ onDone }: { onDone: () => void }) {
   const [fault, setFault] = useState('')
-  const submit = (event: SubmitEvent) => {
+  const [isAsking, setAsking] = useState(false)
+  const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     if (!(event.currentTarget instanceof HTMLFormElement)) return
     const data = new FormData(event.currentTarget)
@@ -64,6 +70,13 @@ function KeyForm({ onDone }: { onDone: () => void }) {
       return
     }
     setFault('')
+    setAsking(true)
+    const refused = await refusalOf(typed)
+    setAsking(false)
+    if (refused !== undefined) {
+      setFault(refused)
+      return
+    }
     apiKey.set(typed, data.get('keep') === 'on')
     onDone()
   }
@@ -93,18 +106,33 @@ function KeyForm({ onDone }: { onDone: () => void }) {
         Otherwise the page forgets the key when you leave. The key is sent to this server alone.
         Without a key, you see a sample. <a href="/account">Get a key</a>
       </p>
-      <Button text="Use this key" type="submit" look="primary" />
+      <Button text="Use this key" type="submit" look="primary" disabled={isAsking} />
     </form>
   )
 }
 
-function KeyState({ apiKeyText, onDone }: { apiKeyText: string; onDone: () => void }) {
+/** Why the server does not take a key; undefined also where it cannot say now. */
+async function refusalOf(key: string): Promise<string | undefined> {
+  try {
+    await request('/v1/usage', { authorization: `Bearer ${key}` })
+    return undefined
+  } catch (error) {
+    const { status, detail } = toProblem(error)
+    if (status !== 401) return undefined
+    return isTestKey(key) ? detail : UNKNOWN
+  }
+}
+
+type KeyStateProps = { apiKeyText: string; isUnknown: boolean; onDone: () => void }
+
+function KeyState({ apiKeyText, isUnknown, onDone }: KeyStateProps) {
   const rate = useStore(rateStore)
   return (
     <div class="stack">
       <p>
         Using <code>{`${apiKeyText.slice(0, 8)}…${apiKeyText.slice(-4)}`}</code>
       </p>
+      {isUnknown && <p class="fault">{UNKNOWN}</p>}
       <p class="note">
         {isTestKey(apiKeyText) && 'This is a test key: all data is simulated. '}
         {apiKey.isKept() ? 'Kept until this tab is closed.' : 'Forgotten when you leave this page.'}

@@ -4,7 +4,7 @@ import { useLayoutEffect, useState } from 'preact/hooks'
 
 import { noteDate } from './clock.ts'
 import { noteAnswer, noteLost } from './connection.ts'
-import { apiKey } from './key.ts'
+import { apiKey, unknownKey } from './key.ts'
 import { createStore, useStore } from './store.ts'
 
 export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>
@@ -57,6 +57,8 @@ type Options = {
 export async function send(path: string, options: Options = {}): Promise<Response> {
   const { method = 'GET', query, body, signal } = options
   const { authorization = apiKey.authorization(path) } = options
+  const key = authorization === bearerOf(apiKey.store.get()) ? apiKey.store.get() : undefined
+  if (key !== undefined && key === unknownKey.get()) throw new ProblemError(notKnown)
   const headers = new Headers(options.headers)
   if (authorization !== null) headers.set('Authorization', authorization)
   if (body !== undefined) headers.set('Content-Type', 'application/json')
@@ -76,8 +78,29 @@ export async function send(path: string, options: Options = {}): Promise<Respons
   noteAnswer()
   noteRate(response.headers)
   noteDate(response.headers)
+  if (response.status === 401 && key !== undefined) return refuse(key, await readProblem(response))
   if (!response.ok) throw new ProblemError(await readProblem(response))
   return response
+}
+
+const bearerOf = (key: string | undefined): string | undefined => key && `Bearer ${key}`
+
+/** A key that another server has made may be known here a moment later. */
+const ASK_AGAIN_MS = 30_000
+
+/** It is not sent again for a while: what is refused has a small allowance, which others share. */
+function refuse(key: string, { requestId }: Problem): never {
+  unknownKey.set(key)
+  setTimeout(() => unknownKey.get() === key && unknownKey.set(undefined), ASK_AGAIN_MS)
+  throw new ProblemError({ ...notKnown, ...(requestId === undefined ? {} : { requestId }) })
+}
+
+const notKnown: Problem = {
+  status: 401,
+  code: 'unauthenticated',
+  title: 'The server does not know this key',
+  detail:
+    'It was revoked or replaced, or is of another server. Forget it to see the sample, or use another key.',
 }
 
 /** The JSON of an answer. */

@@ -11,6 +11,9 @@ export const SAMPLE = 'sample'
 
 const keyStore = createStore<string | undefined>(sessionStorage.getItem(KEPT) ?? undefined)
 
+/** The key that the server answered it does not know; undefined while there is none. */
+export const unknownKey = createStore<string | undefined>(undefined)
+
 export const apiKey = {
   store: keyStore,
   isKept: () => sessionStorage.getItem(KEPT) !== null,

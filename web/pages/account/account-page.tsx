@@ -3,7 +3,6 @@ import type { Subscription, Usage } from '../../lib/billing.ts'
 import { showStamp } from '../../lib/format.ts'
 import { apiKey } from '../../lib/key.ts'
 import { useStore } from '../../lib/store.ts'
-import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { FreshKey } from '../../parts/fresh-key.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
@@ -50,11 +49,6 @@ function Account() {
     <>
       <FreshKey />
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
-      {problem?.status === 401 && (
-        <p>
-          <Button text="Forget this key" onClick={apiKey.forget} />
-        </p>
-      )}
       {usage.data && !problem && (
         <>
           <div class="columns">

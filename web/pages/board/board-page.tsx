@@ -110,8 +110,11 @@ const namesOf = (names: readonly string[]): string => names.join(', ').toUpperCa
 
 /** Below the rows, so not before they are there: they would move it. */
 function AwayLater(props: { board: FollowedBoard; rights: Rights; coin: string | undefined }) {
-  const { kind } = useStore(props.board.state)
-  return kind === 'loading' ? null : <Away rights={props.rights} coin={props.coin} />
+  const state = useStore(props.board.state)
+  // Of a key that is refused the same is said above.
+  return state.kind === 'loading' || isUnknownKey(state) ? null : (
+    <Away rights={props.rights} coin={props.coin} />
+  )
 }
 
 /** One that belongs to the visitor's key. */
@@ -153,12 +156,15 @@ function StateText({ board }: { board: FollowedBoard }) {
       {state.kind === 'live' ? (
         <span class="tag live">Live</span>
       ) : (
-        <span class="tag">{stateNames[state.kind]}</span>
+        <span class="tag">{isUnknownKey(state) ? 'Key unknown' : stateNames[state.kind]}</span>
       )}
       <span class="note">{stateText(state)}</span>
     </p>
   )
 }
+
+const isUnknownKey = (state: BoardState): boolean =>
+  state.kind === 'refused' && state.problem.status === 401
 
 /** With the gap that began last: before it, something was recorded. */
 function unrecordedText(rows: readonly Row[]): string {
