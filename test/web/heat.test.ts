@@ -266,6 +266,7 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     const query = `?at=${START_MS + 20_000}&from=${START_MS}&to=${START_MS + 60_000}`
     const part = await browser.open(`/markets/btc/${jumping}${query}`, { prepare: keepKey(key) })
     await part.waitForSelector('.ladder .ladder-bid')
+    await part.waitForLoadState('networkidle')
     await part.keyboard.press('m')
     await part.waitForURL(`**/*at=${START_MS + 200_000}&from=${START_MS + 170_000}&to=*`)
     await soon(async () => expect(await pixelsOf(part, '--accent')).toBeGreaterThan(300))

@@ -136,7 +136,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
     setLive(false)
     const move = findMove()
     axis.marked.set(move)
-    setMoveText(describeMove(outcome, move))
+    setMoveText(quotes.isLoaded ? describeMove(outcome, move) : 'The prices are not loaded yet.')
     if (move) pointAt(axis, move.toMs)
   }
   useEffect(() => {
