@@ -11,6 +11,7 @@ import {
   chromiumPath,
   createBrowser,
   keepKey,
+  keepShot,
   lookAtAll,
   soon,
   type TestPage,
@@ -313,8 +314,9 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
         `localStorage.getItem('bookfeed.visit') ?? localStorage.setItem('bookfeed.visit', '${visitMs}')`,
       )
     })
-    await page.locator('.away').scrollIntoViewIfNeeded()
+    await page.locator('h2:has-text("What happened")').scrollIntoViewIfNeeded()
     await page.waitForSelector('[aria-pressed="true"] >> text=Since your last visit')
+    await page.waitForSelector('.away li')
     const text = (await page.textContent('.away')) ?? ''
     expect(text).toContain('−1.00 %')
     expect(text).toContain('won')
@@ -330,7 +332,7 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
   test('default: says that nothing was recorded, and counts windows of all pages', async () => {
     const page = await open()
     await page.click('[aria-label=Coin] >> text=SOL')
-    await page.locator('.away:not(.finished)').scrollIntoViewIfNeeded()
+    await page.locator('h2:has-text("What happened")').scrollIntoViewIfNeeded()
     await page.waitForSelector('.away:not(.finished) >> text=Nothing was recorded in this time.')
     await page.waitForSelector('text=1 of them were not recorded.')
     await page.click('[aria-label=Coin] >> text=XRP')
@@ -373,7 +375,7 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
         (route) => route.fulfill({ status: 503, json: problem }),
       )
     })
-    await page.locator('.away:not(.finished)').scrollIntoViewIfNeeded()
+    await page.locator('h2:has-text("What happened")').scrollIntoViewIfNeeded()
     await page.waitForSelector('text=Could not be read: SOL.')
     failing = /\/v1\/\w+\/markets\?/
     await page.click('[aria-label=Time] >> text=Today')
@@ -383,13 +385,51 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
     expect(page.faults).toEqual([])
   })
 
+  test.each([1440, 820, 390])(
+    'behavior: nothing moves when what happened arrives, %d px wide',
+    async (width) => {
+      for (const path of ['/', '/?timeframe=4h']) {
+        let release = () => {}
+        const isReleased = new Promise<void>((resolve) => (release = resolve))
+        const page = await browser.open(path, {
+          width,
+          async prepare(tab) {
+            await prepare(tab)
+            await tab.addInitScript(
+              `addEventListener('DOMContentLoaded', () => { globalThis.moved = []; new PerformanceObserver((list) => {
+              for (const { sources, value } of list.getEntries())
+                globalThis.moved.push([value, ...sources.map(({ node }) => node?.className)].join(' '))
+            }).observe({ type: 'layout-shift' }) })`,
+            )
+            await tab.route(/\/v1\/\w+\/markets\?/, async (route) => {
+              await isReleased
+              await route.continue()
+            })
+          },
+        })
+        await page.waitForSelector('.away:not(.finished)')
+        await page.locator('.away:not(.finished) section').last().scrollIntoViewIfNeeded()
+        await page.waitForTimeout(300)
+        await page.evaluate('globalThis.moved.length = 0')
+        release()
+        await page.waitForSelector('.away:not(.finished) li')
+        if (path !== '/') await page.waitForSelector('.finished li')
+        await page.waitForTimeout(300)
+        expect([path, await page.evaluate<string[]>('globalThis.moved')]).toEqual([path, []])
+        await keepShot(page, `board-arrived-${width}${path === '/' ? '' : '-none'}`)
+        expect(page.faults).toEqual([])
+        await browser.closeTabs()
+      }
+    },
+  )
+
   test('behavior: what happened is renewed each minute while the page is open', async () => {
     const page = await open('/', async (tab) => {
       await tab.clock.install({ time: NOW_MS })
       await keepKey(key)(tab)
     })
     await page.click('[aria-label=Coin] >> text=SOL')
-    await page.locator('.away:not(.finished)').scrollIntoViewIfNeeded()
+    await page.locator('h2:has-text("What happened")').scrollIntoViewIfNeeded()
     await page.waitForSelector('text=1 window that began since')
     const next = addResolved('sol', NOW_MS - 1_000)
     await page.clock.fastForward(61_000)

@@ -95,11 +95,7 @@ export function Away({ rights, coin }: { rights: Rights; coin: string | undefine
         {isRead && span === 'visit' && visitMs < data.fromMs && (
           <p class="note">Your last visit was more than seven days ago.</p>
         )}
-        {!isRead && problem === undefined && coins.length > 0 && (
-          <p class="note" aria-busy="true">
-            Loading…
-          </p>
-        )}
+        {!isRead && problem === undefined && coins.length > 0 && <Awaited />}
       </Card>
     </div>
   )
@@ -195,6 +191,24 @@ function noGapsText({ markets, unread }: Resolved): string {
   return unread.length > 0 ? 'No gaps in what could be read.' : 'No gaps: all of it was recorded.'
 }
 
+const titles = { resolved: 'Resolved', moves: 'Largest moves', gaps: 'Gaps' } as const
+
+/** The room of what is on its way, so that nothing moves when it comes. */
+const Awaited = () => (
+  <>
+    <p class="away-text note" aria-busy="true">
+      Loading…
+    </p>
+    <div class="away">
+      {Object.values(titles).map((title) => (
+        <WindowList key={title} title={title} markets={undefined} none="">
+          {() => null}
+        </WindowList>
+      ))}
+    </div>
+  </>
+)
+
 function Summary({ resolved }: { resolved: Resolved }) {
   const { markets, fromMs, countedFromMs, unread } = resolved
   const count = (result: string) => markets.filter((each) => each.result === result).length
@@ -211,7 +225,7 @@ function Summary({ resolved }: { resolved: Resolved }) {
   const missing = markets.filter((market) => !isRecorded(market)).length
   return (
     <>
-      <p>
+      <p class="away-text">
         {showSome(markets.length, 'window')} that began since{' '}
         <span class="num">{showStamp(new Date(countedFromMs).toISOString())}</span> resolved:{' '}
         {showCount(count('up'))} up, {showCount(count('down'))} down
@@ -226,11 +240,11 @@ function Summary({ resolved }: { resolved: Resolved }) {
         <p class="note">Could not be read: {unread.join(', ').toUpperCase()}.</p>
       )}
       <div class="away">
-        <WindowList title="Resolved" markets={newest} none="No window was resolved.">
+        <WindowList title={titles.resolved} markets={newest} none="No window was resolved.">
           {(market) => <MarketState market={market} />}
         </WindowList>
         <WindowList
-          title="Largest moves"
+          title={titles.moves}
           markets={moved}
           none="No strike and final price are known."
         >
@@ -240,7 +254,7 @@ function Summary({ resolved }: { resolved: Resolved }) {
             </span>
           )}
         </WindowList>
-        <WindowList title="Gaps" markets={holed} none={noGapsText(resolved)}>
+        <WindowList title={titles.gaps} markets={holed} none={noGapsText(resolved)}>
           {(market) => (
             <span class="num">
               {showSome(gapsOf(market), 'gap')}, {showShare(coveredOf(market))} covered
@@ -254,19 +268,20 @@ function Summary({ resolved }: { resolved: Resolved }) {
 
 type ListProps = {
   title: string
-  markets: readonly Market[]
+  /** Undefined while they are on their way. */
+  markets: readonly Market[] | undefined
   none: string
   children: (market: Market) => preact.ComponentChildren
 }
 
-/** The first windows of a list, with a link to each. */
+/** The first windows of a list, with a link to each; its room is that of as many as are shown. */
 export function WindowList({ title, markets, none, children }: ListProps) {
   return (
     <section>
       <h3>{title}</h3>
-      {markets.length === 0 && <p class="note">{none}</p>}
+      {markets?.length === 0 && <p class="note">{none}</p>}
       <ul>
-        {markets.slice(0, SHOWN_MAX).map((market) => (
+        {markets?.slice(0, SHOWN_MAX).map((market) => (
           <li key={market.conditionId}>
             <a href={`/markets/${market.symbol}/${market.conditionId}`}>
               {market.symbol.toUpperCase()} {market.timeframe}

@@ -40,11 +40,9 @@ export function NothingOpen({ rights, coin, timeframe }: Props) {
       </p>
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
       <div class="away finished">
-        {data && (
-          <WindowList title="Newest finished windows" markets={data} none="None is recorded.">
-            {(each) => <MarketState market={each} />}
-          </WindowList>
-        )}
+        <WindowList title="Newest finished windows" markets={data} none="None is recorded.">
+          {(each) => <MarketState market={each} />}
+        </WindowList>
       </div>
     </div>
   )
