@@ -51,6 +51,15 @@ async function pointAt(page: Page, ms: number): Promise<void> {
   await canvas.hover({ position: { x: share * (width - 64), y: 40 } })
 }
 
+const GREY = ['grayscale(1)', 'grayscale(1)']
+const FITS = `[...document.querySelectorAll('.offline')].every((each) =>
+  each.scrollWidth <= each.clientWidth && each.getBoundingClientRect().left >= 0)`
+/** Whether prices and the book that were live have lost their colours. */
+const filtersOf = (page: Page) =>
+  page.evaluate<string[]>(
+    "[...document.querySelectorAll('.readout, .market-side')].map((each) => getComputedStyle(each).filter)",
+  )
+
 describe.skipIf(chromiumPath === undefined)(
   'a market page without its server, in a browser',
   () => {
@@ -83,6 +92,11 @@ describe.skipIf(chromiumPath === undefined)(
         "getComputedStyle(document.querySelector('.note')).color",
       )
       for (const color of colors) expect(color).toBe(soft)
+      expect(await filtersOf(page)).toEqual(GREY)
+      // The whole sentence fits on a phone.
+      await page.setViewportSize({ width: 390, height: 900 })
+      expect(await page.evaluate<boolean>(FITS)).toBe(true)
+      await page.setViewportSize({ width: 1280, height: 900 })
       // What happens now is not known: that nothing was recorded, neither.
       await pointAt(page, lastMs() + 20_000)
       await until(page, "/^[0-9:.]+$/.test(document.querySelector('.heat-readout').textContent)")
@@ -99,6 +113,27 @@ describe.skipIf(chromiumPath === undefined)(
     })
   },
 )
+
+describe.skipIf(chromiumPath === undefined)('a market page to which no row comes', () => {
+  test('behavior: after 30 seconds nothing is green, and with the next row it is again', async () => {
+    const page = await browser.open(`/markets/${open.coin}/${open.conditionId}`, {
+      prepare: async (tab) => {
+        await tab.clock.install()
+        await keepKey(harness.key)(tab)
+      },
+    })
+    await page.waitForSelector('.tag.live:has-text("Live")')
+    await page.waitForSelector('.ladder .ladder-bid')
+    expect(await filtersOf(page)).toEqual(['none', 'none'])
+    await page.clock.fastForward(31_000)
+    await page.waitForSelector('.tag:has-text("No new row for 0:3")')
+    await page.waitForSelector('.page.is-silent')
+    expect(await filtersOf(page)).toEqual(GREY)
+    append(63)
+    await page.waitForSelector('.page:not(.is-silent) .tag.live:has-text("Live")')
+    expect(page.faults).toEqual([])
+  })
+})
 
 describe('the edge of a heat map of an open market', () => {
   const startMs = Date.UTC(2026, 10, 27, 10)

@@ -53,7 +53,7 @@ const clock = (ms: number) => new Date(ms).toISOString().slice(11, 19)
 /** Colours of what is green while it is live. */
 const colorsOf = (page: Page) =>
   page.evaluate<string[]>(
-    "[...document.querySelectorAll('main .tag.live, main .board-up b')].map((each) => getComputedStyle(each).color)",
+    "[...document.querySelectorAll('main .tag.live, main .board-up b, main .board-spot :is(.up, .down)')].map((each) => getComputedStyle(each).color)",
   )
 const softOf = (page: Page) =>
   page.evaluate<string>("getComputedStyle(document.querySelector('.note')).color")

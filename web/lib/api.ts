@@ -109,7 +109,7 @@ export async function request<T>(path: string, options?: Options): Promise<T> {
   return (response.status === 204 ? undefined : await response.json()) as T
 }
 
-const unreachable: Problem = {
+export const unreachable: Problem = {
   status: 0,
   code: 'unreachable',
   title: 'The server cannot be reached',

@@ -3,7 +3,14 @@
  * the last event that it got.
  */
 
-import { type Problem, ProblemError, type QueryValues, send, toProblem } from './api.ts'
+import {
+  type Problem,
+  ProblemError,
+  type QueryValues,
+  send,
+  toProblem,
+  unreachable,
+} from './api.ts'
 import { lostStore } from './connection.ts'
 
 export type ServerEvent = { event: string; data: string }
@@ -25,9 +32,15 @@ export async function followEvents(
 ): Promise<void> {
   let last: string | undefined
   for (let waitMs = WAIT_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, WAIT_MS_MAX)) {
+    // A connection that is lost may seem open for minutes, or bring rows that others miss.
+    const lost = new AbortController()
+    const stop = lostStore.subscribe(
+      () => lostStore.get() !== undefined && lost.abort(new ProblemError(unreachable)),
+    )
     try {
       const headers = last === undefined ? {} : { 'Last-Event-ID': last }
-      const response = await send(path, { query, headers, signal })
+      const connected = AbortSignal.any([signal, lost.signal])
+      const response = await send(path, { query, headers, signal: connected })
       onState?.('live')
       waitMs = WAIT_MS
       await readEvents(response, (event, id) => {
@@ -39,6 +52,8 @@ export async function followEvents(
       const problem = toProblem(error)
       onState?.('waiting', problem)
       if (error instanceof ProblemError && problem.status >= 400 && problem.status < 429) return
+    } finally {
+      stop()
     }
     await pause(waitMs, signal)
   }

@@ -1,4 +1,8 @@
-import { useNow } from '../../lib/clock.ts'
+/** What the page of an open market says of how new it is. */
+
+import { useEffect, useState } from 'preact/hooks'
+
+import { nowMs, useNow } from '../../lib/clock.ts'
 import { lostStore } from '../../lib/connection.ts'
 import { showLength, showTime } from '../../lib/format.ts'
 import { useStore } from '../../lib/store.ts'
@@ -6,6 +10,21 @@ import { type Live, unrecordedSince } from './live-market.ts'
 
 /** An open market rarely pauses as long. */
 const SILENT_MS = 30_000
+
+/** Whether what the page shows of an open market may not prevail any more. */
+export function useIsSilent(live: Live): boolean {
+  const { state, heardMs } = live
+  const isLost = useStore(lostStore) !== undefined
+  const [isQuiet, setQuiet] = useState(false)
+  useEffect(() => {
+    setQuiet(false)
+    const leftMs = heardMs + SILENT_MS - nowMs()
+    const timer = setTimeout(() => setQuiet(true), Math.max(0, leftMs))
+    return () => clearTimeout(timer)
+  }, [heardMs])
+  if (isLost || state === 'stale' || unrecordedSince(live) !== undefined) return true
+  return state === 'live' && isQuiet
+}
 
 /** Whether the page follows the market. Green is what is live and nothing else. */
 export function LiveTag({ live }: { live: Live }) {

@@ -26,8 +26,8 @@ import { TierCard } from '../../parts/tier-card.tsx'
 import { BookFigure } from './book-figure.tsx'
 import { HeatFigure } from './heat-figure.tsx'
 import { OutcomesFigure, SpotFigure } from './line-figures.tsx'
-import { type Live, nothing, topOf, unrecordedSince, useLive } from './live-market.ts'
-import { LiveTag } from './live-tag.tsx'
+import { type Live, nothing, topOf, useLive } from './live-market.ts'
+import { LiveTag, useIsSilent } from './live-tag.tsx'
 import {
   type Aggregation,
   aggregations,
@@ -123,7 +123,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   const drawnGaps = useGapsOf(gaps, drawn)
   const ownGaps = useGapsOf(gaps, outcome)
   useNewest(axis, isLive && isOpen, [all.at(-1), spot.ticks.at(-1)])
-  const isSilent = isOpen && (live.state === 'stale' || unrecordedSince(live) !== undefined)
+  const isSilent = useIsSilent(live) && isOpen
   /** Of very many quotes only the first are here: the books of each step are of all the window. */
   const isCut = quotes.data?.nextCursor != null && books.length > 0
   const findMove = (): Move | undefined => {
