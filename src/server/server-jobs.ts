@@ -211,7 +211,7 @@ export function startStream({ tick }: Pick<App | Reader, 'tick'>): Job & { wake:
 /** How often the markets of the sample move. */
 const SAMPLE_MS = 200
 
-/** Moves the open markets of the sample, until a recorded market makes them needless. */
+/** Moves the open markets of the sample; those that are open when a market is recorded are the last. */
 export function startSample(context: CliContext, history: MarketHistory): Job {
   const { clock, printError, config } = context
   const model = createModel()
@@ -226,7 +226,7 @@ export function startSample(context: CliContext, history: MarketHistory): Job {
       const nowMs = clock()
       const moved = sample.map(({ tick }) => tick(nowMs))
       if (moved.includes('behind')) step = setImmediate(move)
-      if (moved.includes('over')) job.dispose()
+      if (moved.every((state) => state === 'over')) job.dispose()
       hasFailed = false
     } catch (error) {
       if (!hasFailed)

@@ -41,7 +41,7 @@ export const hasRecorded = (history: Pick<MarketHistory, 'coinTotals'>, nowMs: n
 
 /**
  * Makes a market of a coin, and the next one when its window ends, until the history has a market
- * that was recorded. What happens in a window follows from its time, so a server that starts again continues
+ * that was recorded: then those that were begun are finished, and no other begins. What happens in a window follows from its time, so a server that starts again continues
  * where the one before it would be.
  */
 export function createMovingMarket(
@@ -79,11 +79,17 @@ export function createMovingMarket(
   }
 
   /** Opens markets again that an earlier run left. */
-  function resume(nowMs: number): void {
-    const query = { coin, timeframe: TIMEFRAME, nowMs, limit: LEFT_MAX }
+  function resume(nowMs: number, isEnding: boolean): void {
+    const query = {
+      coin,
+      timeframe: TIMEFRAME,
+      source: 'simulated',
+      nowMs,
+      limit: LEFT_MAX,
+    } as const
     const left = (['upcoming', 'open', 'closed'] as const)
       .flatMap((status) => history.listMarkets({ ...query, status }))
-      .filter(({ source, isClosed }) => source === 'simulated' && !isClosed)
+      .filter(({ isClosed }) => !isClosed)
     for (const { windowStartMs = 0, windowEndMs = nowMs, conditionId } of left) {
       if (idOf(windowStartMs, SEED) === conditionId) open(windowStartMs)
       // Another version made it: nothing will continue it.
@@ -95,7 +101,7 @@ export function createMovingMarket(
     }
     // A sample that is made while a window ends does not have it.
     const beforeMs = Math.floor(nowMs / WINDOW_MS - 1) * WINDOW_MS
-    if (listWindow(beforeMs).length === 0) open(beforeMs)
+    if (!isEnding && listWindow(beforeMs).length === 0) open(beforeMs)
     isResumed = true
   }
 
@@ -125,22 +131,20 @@ export function createMovingMarket(
     })
 
   function moveAll(nowMs: number): 'written' | 'behind' | 'over' {
-    if (!isResumed) resume(nowMs)
-    if (hasRecorded(history, nowMs)) {
-      for (const { market } of live.values()) history.close(market.conditionId)
-      live.clear()
-      return 'over'
+    const isEnding = hasRecorded(history, nowMs)
+    if (!isResumed) resume(nowMs, isEnding)
+    if (!isEnding) {
+      const startMs = Math.floor(nowMs / WINDOW_MS) * WINDOW_MS
+      open(startMs)
+      if (nowMs >= startMs + WINDOW_MS - LEAD_MS) open(startMs + WINDOW_MS)
     }
-    const startMs = Math.floor(nowMs / WINDOW_MS) * WINDOW_MS
-    open(startMs)
-    if (nowMs >= startMs + WINDOW_MS - LEAD_MS) open(startMs + WINDOW_MS)
     const progress = { untilMs: nowMs, statesMax: STATES_MAX, findOpening }
     // A window that is behind goes before the next one, which opens at its prices.
     for (const [windowStartMs, traded] of [...live].sort(([a], [b]) => a - b)) {
       if (moveTradedMarket(history, traded, progress)) live.delete(windowStartMs)
       else if (traded.market.nextMs <= nowMs) return 'behind'
     }
-    return 'written'
+    return isEnding && live.size === 0 ? 'over' : 'written'
   }
 
   return {

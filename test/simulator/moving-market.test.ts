@@ -125,24 +125,53 @@ describe('createMovingMarket', () => {
     expect(list(history)[0]).toMatchObject({ isClosed: true, winner: expect.any(String) })
   })
 
-  test('behavior: a recorded market ends it for good, and closes what is open', () => {
+  const putRecorded = (history: MarketHistory, coin: 'btc' | 'eth') => {
+    for (let number = 0; number < 30; number++)
+      history.putMarket({
+        conditionId: `0x${`${number}`.padStart(64, 'a')}`,
+        coin,
+        timeframe: '5m',
+        source: 'recorded',
+        windowStartMs: START_MS,
+        windowEndMs: START_MS + WINDOW_MS,
+      })
+  }
+
+  test('behavior: with a recorded market, the open window is finished at its end and no other begins', () => {
     const history = aHistory()
     const sample = createMovingMarket(history)
     moveTo(sample, START_MS + 100_000)
-    history.putMarket({
-      conditionId: `0x${'ab'.repeat(32)}`,
-      coin: 'eth',
-      timeframe: '5m',
-      source: 'recorded',
-    })
+    putRecorded(history, 'eth')
+    for (let at = 101_000; at < WINDOW_MS; at += 500) {
+      expect(moveTo(sample, START_MS + at)).toBe('written')
+      const [market] = list(history).filter(({ windowStartMs }) => windowStartMs === START_MS)
+      expect([market?.isClosed, market?.winner]).toEqual([false, undefined])
+    }
+    expect(moveTo(sample, START_MS + WINDOW_MS + 60_000)).toBe('over')
+    expect(list(history).map(({ isClosed, winner }) => [isClosed, winner !== undefined])).toEqual([
+      [true, true],
+      [true, true],
+    ])
     const before = history.totals()
-    expect(sample.tick(START_MS + 101_000)).toBe('over')
-    expect(createMovingMarket(history).tick(START_MS + 102_000)).toBe('over')
-    expect(history.totals()).toMatchObject({
-      markets: before.markets,
-      snapshots: before.snapshots,
-    })
-    expect(list(history).every(({ isClosed }) => isClosed)).toBe(true)
+    expect(createMovingMarket(history).tick(START_MS + 2 * WINDOW_MS)).toBe('over')
+    expect(history.totals()).toEqual(before)
+  })
+
+  test('behavior: so it is by a server that starts again, also among recorded markets of the coin', () => {
+    const restarted = aHistory()
+    const steady = aHistory()
+    for (const history of [restarted, steady]) {
+      moveTo(createMovingMarket(history), START_MS + 100_000)
+      putRecorded(history, 'btc')
+    }
+    expect(moveTo(createMovingMarket(restarted), START_MS + 200_000)).toBe('written')
+    for (const history of [restarted, steady])
+      expect(moveTo(createMovingMarket(history), START_MS + 2 * WINDOW_MS)).toBe('over')
+    const simulated = (history: MarketHistory) =>
+      list(history).filter(({ source }) => source === 'simulated')
+    expect(simulated(restarted)).toHaveLength(2)
+    expect(simulated(restarted).every(({ isClosed, winner }) => isClosed && winner)).toBe(true)
+    expect(rowsOf(restarted)).toEqual(rowsOf(steady))
   })
 
   test('error: what could not be written is made again', () => {
