@@ -2,7 +2,14 @@
 import { account, subscription, tier as tiers } from '#db/ledger/schema.ts'
 import { coins } from '#src/domain/market.ts'
 import type { Subscription } from '#src/domain/selling/subscription.ts'
-import { isPack, type Terms, termsOf, type Tier, tierRoutes } from '#src/domain/selling/tier.ts'
+import {
+  FREE_TIER_ID,
+  isPack,
+  type Terms,
+  termsOf,
+  type Tier,
+  tierRoutes,
+} from '#src/domain/selling/tier.ts'
 import { assert } from '#src/platform/assert.ts'
 
 import type { LedgerCore } from './core.ts'
@@ -38,14 +45,27 @@ export const isOfTier = (terms: string): string =>
         `replace(lower(${terms}), '"${key}":"' || lower($search) || '"', '') <> lower(${terms})`,
     )
     .join(' OR ')
+const runs = (subscription: string): string =>
+  `${subscription}.account_id = account.id AND ${subscription}.start_ms <= $nowMs
+    AND (${subscription}.end_ms IS NULL OR ${subscription}.end_ms > $nowMs)`
+/** As `standingAt` finds it; ranks are those of the catalogue. */
+const HAS_TIER = `EXISTS (
+    SELECT 1 FROM subscription AS had JOIN tier ON tier.id = had.tier_id
+    WHERE ${runs('had')} AND (had.tier_id = lower($search) OR ${isOfTier('had.terms')}
+      OR (had.terms IS NULL AND lower(tier.name) = lower($search)))
+    AND NOT EXISTS (
+      SELECT 1 FROM subscription AS other JOIN tier AS higher ON higher.id = other.tier_id
+      WHERE ${runs('other')} AND higher.rank > tier.rank))`
+const HAS_FREE = `EXISTS (
+    SELECT 1 FROM tier WHERE id = '${FREE_TIER_ID}'
+    AND (id = lower($search) OR lower(name) = lower($search)))
+  AND NOT EXISTS (
+    SELECT 1 FROM subscription AS had JOIN tier ON tier.id = had.tier_id WHERE ${runs('had')})`
 const MATCHES = `CAST($search AS TEXT) IS NULL OR ${contains('id')} OR ${contains('address')} OR ${contains('lower(label)')}
   OR EXISTS (
     SELECT 1 FROM api_key WHERE account_id = account.id AND (
       hint = $search OR ${contains('api_key.id')} OR ${contains('lower(api_key.label)')}))
-  OR EXISTS (
-    SELECT 1 FROM subscription WHERE account_id = account.id AND (
-      tier_id = lower($search) OR ${isOfTier('terms')}
-      OR tier_id IN (SELECT tier.id FROM tier WHERE lower(name) = lower($search))))`
+  OR (${HAS_TIER}) OR (${HAS_FREE})`
 
 type Steps = { sinceMs: number; stepMs: number }
 
@@ -54,7 +74,9 @@ export type Accounts = ReturnType<typeof createAccounts>
 export function createAccounts({ db, atomically, record }: LedgerCore) {
   const rows = createRows(db, account, { what: 'account', parse: (row): Account => row })
   const findByAddress = rows.one<[address: string]>('WHERE address = $1')
-  const page = rows.list<[Record<'search' | 'id', string | null> & Record<'ms' | 'limit', number>]>(
+  const page = rows.list<
+    [Record<'search' | 'id', string | null> & Record<'nowMs' | 'ms' | 'limit', number>]
+  >(
     `WHERE (${MATCHES}) AND (created_ms, id) < ($ms, $id)
       ORDER BY created_ms DESC, id DESC LIMIT $limit`,
   )
@@ -154,9 +176,10 @@ export function createAccounts({ db, atomically, record }: LedgerCore) {
       findAccount: rows.find,
       findAccountByAddress: findByAddress,
       listAddressedAccounts: rows.list<[]>('WHERE address IS NOT NULL ORDER BY created_ms, id'),
-      listAccounts: ({ search, after, limit }) =>
+      listAccounts: ({ search, nowMs, after, limit }) =>
         page({
           search: search ?? null,
+          nowMs,
           limit,
           ms: after?.createdMs ?? Number.MAX_SAFE_INTEGER,
           id: after?.id ?? '',

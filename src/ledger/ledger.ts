@@ -54,10 +54,11 @@ export type Ledger = Disposable & {
   /**
    * Accounts, newest first, after one (exclusive). `search`: what their id, address or label holds,
    * or the id or label of a key of theirs, in lower case; or what one of their keys ends in; or the id
-   * or the name of a tier that they bought or were granted.
+   * or the name of the tier that they have at `nowMs`, which is Free without another.
    */
   listAccounts(page: {
     search?: string | undefined
+    nowMs: number
     after?: Pick<Account, 'createdMs' | 'id'> | undefined
     limit: number
   }): Account[]

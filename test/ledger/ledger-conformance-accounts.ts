@@ -184,8 +184,9 @@ function conformList(use: UseLedger): void {
         ledger.createAccount(draft, { ...by(), nowMs: NOW_MS + number })
       }
       ledger.createAccount({ id: accountIdOf(4), address: addressOf(4) }, by())
-      const idsOf = (query: Parameters<typeof ledger.listAccounts>[0]) =>
-        ledger.listAccounts(query).map(({ id }) => id)
+      type Query = Omit<Parameters<typeof ledger.listAccounts>[0], 'nowMs'>
+      const idsOf = (query: Query, nowMs = NOW_MS) =>
+        ledger.listAccounts({ ...query, nowMs }).map(({ id }) => id)
       expect(idsOf({ limit: 10 })).toEqual(['acc_3', 'acc_2', 'acc_1', 'acc_4'])
       const after = { createdMs: NOW_MS + 2, id: 'acc_2' }
       expect(idsOf({ limit: 1, after })).toEqual(['acc_1'])
@@ -200,6 +201,20 @@ function conformList(use: UseLedger): void {
       expect(idsOf({ limit: 10, search: 'Starter' })).toEqual(['acc_1'])
       expect(idsOf({ limit: 10, search: 'pro' })).toEqual(['acc_2'])
       expect(idsOf({ limit: 10, search: 'prop' })).toEqual([])
+      expect(idsOf({ limit: 10, search: 'FREE' })).toEqual(['acc_3', 'acc_4'])
+      // A higher tier hides a lower one, until it ends.
+      const endMs = NOW_MS + 1_000
+      ledger.addSubscription(aSubscription(3, { endMs }), by())
+      expect(idsOf({ limit: 10, search: 'Starter' })).toEqual([])
+      expect(idsOf({ limit: 10, search: 'Pro' })).toEqual(['acc_2', 'acc_1'])
+      expect(idsOf({ limit: 10, search: 'pro' }, endMs)).toEqual(['acc_2'])
+      expect(idsOf({ limit: 10, search: 'starter' }, endMs)).toEqual(['acc_1'])
+      expect(idsOf({ limit: 10, search: 'free' }, NOW_MS - 1)).toEqual([
+        'acc_3',
+        'acc_2',
+        'acc_1',
+        'acc_4',
+      ])
     }),
   )
 }

@@ -180,7 +180,8 @@ const accountRoutes = (api: Api, deps: AdminDeps) =>
         const [ms = '', id = ''] = after?.split(':') ?? []
         const place = after === undefined ? undefined : { createdMs: Number(ms), id }
         // One more than asked for says whether there is a next page.
-        const found = deps.ledger.listAccounts({ search, after: place, limit: limit + 1 })
+        const nowMs = deps.clock()
+        const found = deps.ledger.listAccounts({ search, nowMs, after: place, limit: limit + 1 })
         const last = found.length > limit ? found[limit - 1] : undefined
         return {
           data: found.slice(0, limit).map((account) => toAccount(deps, account)),
