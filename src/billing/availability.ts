@@ -94,12 +94,17 @@ export function createAvailability({
     if (missing !== undefined) return { reasonOf: () => missing, faults: [] }
     const [seen, relay] = await Promise.all([view?.check(), checkFacilitator(sold)])
     const faults: SalesFault[] = []
-    const add = (part: SalesFault['part'], text: string, tokens: readonly PaymentToken[]): void => {
+    const add = (
+      part: SalesFault['part'],
+      text: string,
+      tokens: readonly PaymentToken[],
+      todo?: string,
+    ): void => {
       const names = tokens.map((token) => nameToken(chain, token))
       const before = lastChecks
         .get(sold)
         ?.faults.find((fault) => fault.part === part && fault.tokens[0] === names[0])
-      faults.push({ part, text, sinceMs: before?.sinceMs ?? clock(), tokens: names })
+      faults.push({ part, text, sinceMs: before?.sinceMs ?? clock(), tokens: names, todo })
     }
     if (seen?.chain !== undefined) add('node', seen.chain, chain.tokens)
     for (const token of chain.tokens) {
@@ -108,7 +113,7 @@ export function createAvailability({
     }
     // A facilitator in this process uses the same node.
     const isOfNode = seen?.chain !== undefined && facilitator?.name === 'local'
-    if (relay !== undefined && !isOfNode) add('facilitator', relay.text, chain.tokens)
+    if (relay !== undefined && !isOfNode) add('facilitator', relay.text, chain.tokens, relay.todo)
     return {
       reasonOf: ({ symbol }) => seen?.chain ?? seen?.tokens[symbol] ?? relay?.reason,
       faults,
@@ -171,7 +176,7 @@ export function missingPart(
 async function checkFacilitator({
   facilitator,
   chain,
-}: SoldChain): Promise<{ text: string; reason: string } | undefined> {
+}: SoldChain): Promise<{ text: string; reason: string; todo?: string } | undefined> {
   const name =
     facilitator?.name === 'local'
       ? 'The facilitator of this server'
@@ -183,6 +188,9 @@ async function checkFacilitator({
     return {
       text: `${name} ${describeFailure(why) ?? silence}.`,
       reason: `The facilitator ${silence}.`,
+      ...(answer?.gasAddress !== undefined && {
+        todo: `Send ${chain.gasSymbol} on ${chain.name} to ${answer.gasAddress}, which pays for gas.`,
+      }),
     }
   }
   const isThere = answer.kinds.some(

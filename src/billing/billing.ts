@@ -78,6 +78,8 @@ export type SalesFault = {
   sinceMs: number | undefined
   /** What cannot be paid with, such as `USDC on Polygon`. */
   tokens: readonly string[]
+  /** What the operator has to do, where more is known than what to check. */
+  todo?: string | undefined
 }
 
 export type Quote = {

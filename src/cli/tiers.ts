@@ -94,11 +94,15 @@ function setTier(context: CliContext, tierId: string, flags: TierFlags): void {
   const { forSale, notForSale, ...values } = flags
   const change = { ...values, isForSale: notForSale ? false : forSale }
   using ledger = openLedgerFile(context)
-  const { differences } = changeTier(ledger, { tierId, change, nowMs: context.clock() })
+  const { after, differences } = changeTier(ledger, { tierId, change, nowMs: context.clock() })
   for (const line of differences) context.print(`${tierId}: ${line}`)
   context.print(
     differences.length === 0
       ? `${tierId}: nothing changed`
       : 'Running servers apply the change within a second. Grants follow it; bought subscriptions do not change.',
   )
+  const { price, periodDays, requests } = values
+  const isPriced = [price, periodDays, requests].some((value) => value !== undefined)
+  if (isPriced && !after.isForSale && forSale === undefined && notForSale === undefined)
+    context.print(`${tierId} is not for sale. To sell it, add --for-sale.`)
 }

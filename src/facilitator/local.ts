@@ -67,7 +67,9 @@ export function createLocalFacilitator(options: LocalOptions): Facilitator {
     },
     async supported() {
       try {
-        const reason = await (await open()).findFault()
+        const { findFault, gasAddress } = await open()
+        const reason = await findFault()
+        if (reason === 'gas_exhausted') return { kinds: undefined, reason, gasAddress }
         return reason === undefined
           ? { kinds: [{ x402Version: 2, scheme: 'exact', network: options.chain.network }] }
           : { kinds: undefined, reason }
@@ -161,6 +163,7 @@ async function load(options: LocalOptions) {
   }
 
   return {
+    gasAddress: wallet.address,
     async settle(payload: string, requirements: PaymentRequirements): Promise<SettleResult> {
       checking ??= findChainFault()
       const fault = await checking

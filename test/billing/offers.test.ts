@@ -362,6 +362,20 @@ describe('refresh', () => {
     expect(billing.chains()[0]?.tokens[0]?.reason).toBe(text)
   })
 
+  test('behavior: of an empty gas wallet the operator is told which coin it needs, and where', async () => {
+    const { billing, script } = await openBilling()
+    script.kinds = undefined
+    script.fault = { reason: 'gas_exhausted', gasAddress: '0x1234' }
+    await billing.refresh()
+    expect(billing.sales().faults).toMatchObject([
+      {
+        part: 'facilitator',
+        text: 'The facilitator at scripted cannot pay for gas: its wallet is empty.',
+        todo: 'Send POL on Polygon to 0x1234, which pays for gas.',
+      },
+    ])
+  })
+
   test('behavior: sales without an address to pay to are closed, and never paused', async () => {
     const { billing } = await openBilling({ payTo: '' })
     await billing.refresh()

@@ -29,6 +29,8 @@ export type Script = {
   result: SettleResult
   screening: Verdict['verdict']
   kinds: SupportedKind[] | undefined
+  /** Why there are no kinds, and the wallet without gas. */
+  fault: { reason: string; gasAddress?: string }
   faults: { chain?: string; tokens: { USDC?: string; USDT?: string } }
   hasHead: boolean
   finalNumber: number
@@ -55,6 +57,7 @@ const initial = (): Script => ({
   result: { kind: 'success', txHash: TX },
   screening: 'clear',
   kinds: [{ x402Version: 2, scheme: 'exact', network: 'eip155:137' }],
+  fault: { reason: 'HTTP 502' },
   faults: { tokens: {} },
   hasHead: true,
   finalNumber: 100,
@@ -201,7 +204,8 @@ const fakeFacilitator = (
     await atWait()
     return script.result
   },
-  supported: async () => ({ kinds: script.kinds, reason: script.kinds ? undefined : 'HTTP 502' }),
+  supported: async () =>
+    script.kinds === undefined ? { kinds: undefined, ...script.fault } : { kinds: script.kinds },
 })
 
 export const seconds = (ms: number) => String(Math.floor(ms / 1000))

@@ -150,6 +150,12 @@ describe('bookfeed tiers set', () => {
     const { exitCode, printed } = await line.run('tiers', 'set', 'pro', '--price', '49.0')
     expect([exitCode, printed]).toEqual([0, ['pro: nothing changed']])
     expect(line.withLedger((ledger) => ledger.auditHead())).toEqual(before)
+    await line.run('tiers', 'set', 'pro', '--not-for-sale')
+    const again = await line.run('tiers', 'set', 'pro', '--price', '49', '--period-days', '30')
+    expect(again.printed).toEqual([
+      'pro: nothing changed',
+      'pro is not for sale. To sell it, add --for-sale.',
+    ])
   })
 
   test('behavior: ranks may move to where nobody stands', async () => {

@@ -406,7 +406,8 @@ describe.skipIf(!hasAnvil)('settle', () => {
     const { accepted, payload } = await signUsdc()
     const reason = 'gas_exhausted'
     expect(await facilitator.settle(payload, accepted)).toEqual({ kind: 'refused', reason })
-    expect(await facilitator.supported()).toEqual({ kinds: undefined, reason })
+    const gasAddress = chain.facilitator.address
+    expect(await facilitator.supported()).toEqual({ kinds: undefined, reason, gasAddress })
     await chain.setGas(chain.facilitator.address, 10n ** 18n)
     expect(await facilitator.settle(payload, accepted)).toMatchObject({ kind: 'success' })
   })

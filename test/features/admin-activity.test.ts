@@ -134,6 +134,19 @@ describe('GET /admin/api/activity', () => {
   })
 
   test.each([
+    ['began within it', STEP_MS + 20_000, undefined, NOW_MS],
+    ['was killed in it', 7, STEP_MS + 25_000, STEP_MS + 25_000],
+  ])('behavior: states a second are of the time of a recorder that %s', async (...row) => {
+    const [, startedMs, silentMs, untilMs] = row
+    const { json, unwritten, operator } = createShop()
+    operator.silentMs = () => silentMs
+    unwritten.push(aStep({ recorder: { startedMs, rows: 600, lagMs: 20 } }))
+    const { steps } = await json<ActivitySeries>('/activity')
+    const seconds = (untilMs - Math.max(startedMs, STEP_MS)) / 1000
+    expect(steps.at(-1)?.statesPerSecond).toBe(Math.round(6000 / seconds) / 10)
+  })
+
+  test.each([
     [10_000, 10_000],
     [500, 500],
     // Above the last bound.
@@ -230,6 +243,13 @@ describe('findings of GET /admin/api/overview', () => {
     ])
   })
 
+  test('behavior: an empty gas wallet is filled by what its fault says', async () => {
+    const todo = 'Send POL on Polygon to 0x1234, which pays for gas.'
+    const fault = aFault('facilitator', 'The facilitator cannot pay for gas.', 0)
+    const { findings } = createShop({ billing: openBilling({ ...fault, todo }) })
+    expect((await findings())[0]).toMatchObject({ level: 'fault', todo })
+  })
+
   test('behavior: payments that failed are counted by their reason, in words', async () => {
     const { textsOf, ledger } = createShop({ billing: openBilling() })
     pay(ledger, 'one', NOW_MS, 'insufficient_balance')
@@ -296,6 +316,33 @@ describe('findings of GET /admin/api/overview', () => {
     ])
   })
 
+  test('behavior: what was refused before an outage is not counted as part of it', async () => {
+    const billing = openBilling(aFault('node', 'No node.', 0))
+    const { textsOf, unwritten } = createShop({ billing })
+    const problems = { billing_unavailable: 1 }
+    unwritten.push(aStep({ stepMs: STEP_MS - 4 * ACTIVITY_STEP_MS, problems }))
+    const told = async () => (await textsOf('sales')).filter((text) => text.includes('last hour'))
+    expect(await told()).toEqual([])
+    unwritten.push(aStep({ problems }))
+    expect(await told()).toEqual([expect.stringContaining('could not be taken 1 time in')])
+  })
+
+  test('behavior: a node that is the only source of sanctions is named', async () => {
+    const warning = 'No sanctions source can be relied upon.'
+    const signup = () => ({ isOpen: true, warning }) as const
+    const find = async ({ findings }: ReturnType<typeof createShop>) =>
+      (await findings()).find(({ text }) => text.startsWith(warning))
+    const todo = 'Check BOOKFEED_RPC_URL and the network with bookfeed doctor.'
+    const node = 'The RPC at http://node.example cannot be reached.'
+    const sold = createShop({ billing: openBilling(aFault('node', node, 0)), signup })
+    expect(await find(sold)).toMatchObject({ text: `${warning} ${node}`, todo, link: null })
+    const text = `${warning} The node at BOOKFEED_RPC_URL does not answer.`
+    expect(await find(createShop({ signup }))).toMatchObject({ text, todo, link: null })
+    const listed = createShop({ signup })
+    listed.operator.jobs.add('sanctions-list', 'Fetches the list.').canStart(() => {})
+    expect(await find(listed)).toMatchObject({ text: warning, link: '/admin?tab=jobs' })
+  })
+
   test('behavior: a payment that hangs for long is told with where', async () => {
     const { textsOf, ledger, time } = createShop({ billing: openBilling() })
     const { payment } = addPayment(ledger, 'hung')
@@ -329,7 +376,9 @@ describe('findings of GET /admin/api/overview', () => {
     expect(told).toContain(
       'warning: 2 requests failed with 500 or above in the last hour, 5.0 % of all: internal (2).',
     )
-    expect(told.some((text) => text.startsWith('fault: The disk has less room'))).toBe(true)
+    expect(told.some((text) => text.startsWith('fault: The disk has 0 MiB free, less than'))).toBe(
+      true,
+    )
     expect(told.findIndex((text) => text.startsWith('warning'))).toBeGreaterThan(
       told.findLastIndex((text) => text.startsWith('fault')),
     )
@@ -342,9 +391,11 @@ test('behavior: a nearly full disk is one finding, although it stops the recorde
   const faults = async () =>
     (await shop.findings()).filter(({ level }) => level === 'fault').map(({ text }) => text)
   expect(await faults()).toEqual([fault])
-  shop.operator.disk = () => ({ files: [], freeBytes: 1000 })
+  shop.operator.disk = () => ({ files: [], freeBytes: 500 * 2 ** 20 })
   expect(await faults()).toEqual([
-    'The disk has less room than BOOKFEED_FREE_MB: nothing is recorded or backed up to it.',
+    expect.stringMatching(
+      /^The disk has 500 MiB free, less than the [\d,]+ MiB of BOOKFEED_FREE_MB: nothing/,
+    ),
   ])
 })
 

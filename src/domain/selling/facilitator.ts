@@ -31,6 +31,13 @@ export type Facilitator = {
     requirements: PaymentRequirements,
     trace?: string | undefined,
   ): Promise<SettleResult>
-  /** Asks what it can do. Undefined `kinds` if it gave no answer. Never rejects. */
-  supported(): Promise<{ kinds: readonly SupportedKind[] | undefined; reason?: string | undefined }>
+  /**
+   * Asks what it can do. Undefined `kinds` if it gave no answer. `gasAddress` is the wallet that pays
+   * for gas, where it is empty. Never rejects.
+   */
+  supported(): Promise<{
+    kinds: readonly SupportedKind[] | undefined
+    reason?: string | undefined
+    gasAddress?: string | undefined
+  }>
 }

@@ -23,6 +23,8 @@ type Sources = {
   ledger: Pick<Ledger, 'listActivity' | 'countSignups' | 'payments'>
   /** What this server has not written yet. */
   unwritten: readonly Activity[]
+  /** When a recorder that did not stop in order last reported; undefined while none is silent. */
+  silentMs: number | undefined
   nowMs: number
 }
 
@@ -38,7 +40,7 @@ export function listActivity(
 }
 
 export function toActivitySeries(sources: Sources, range: Range): ActivitySeries {
-  const { ledger, nowMs } = sources
+  const { ledger, silentMs, nowMs } = sources
   const { lengthMs, stepMs } = ranges[range]
   const sinceMs = nowMs - (nowMs % stepMs) - lengthMs + stepMs
   const activity = listActivity(sources, sinceMs)
@@ -59,10 +61,9 @@ export function toActivitySeries(sources: Sources, range: Range): ActivitySeries
     steps: starts.map((startMs) => {
       const own = paymentsByStep.get(startMs) ?? []
       const made = own.filter(({ state }) => state === 'provisioned')
-      const lengthSeconds = Math.max(1, Math.min(stepMs, nowMs - startMs) / 1000)
       return {
         at: toIso(startMs),
-        ...sumActivity(byStep.get(startMs) ?? [], lengthSeconds),
+        ...sumActivity(byStep.get(startMs) ?? [], silentMs ?? nowMs),
         payments: made.reduce((sum, { count }) => sum + count, 0),
         failedPayments: own
           .filter(({ state }) => failed.includes(state))
@@ -75,8 +76,8 @@ export function toActivitySeries(sources: Sources, range: Range): ActivitySeries
   }
 }
 
-/** Null where no server ran. */
-function sumActivity(activity: readonly Activity[], lengthSeconds: number) {
+/** Null where no server ran. `untilMs`: until when a recorder ran that has not been replaced. */
+function sumActivity(activity: readonly Activity[], untilMs: number) {
   if (activity.length === 0)
     return { requests: null, errors: null, p99Ms: null, statesPerSecond: null, lagMs: null }
   const total = (name: 'requests' | 'errors'): number =>
@@ -94,9 +95,26 @@ function sumActivity(activity: readonly Activity[], lengthSeconds: number) {
     requests: total('requests'),
     errors: total('errors'),
     p99Ms: quantileOf(activity, 0.99),
-    statesPerSecond: recorders.size === 0 ? null : Math.round((rows / lengthSeconds) * 10) / 10,
+    statesPerSecond:
+      recorders.size === 0
+        ? null
+        : Math.round((rows / recordedSeconds(activity, untilMs)) * 10) / 10,
     lagMs: lags.length === 0 ? null : Math.max(...lags),
   }
+}
+
+/** How long any recorder ran in these steps: in each from when the first of them began. */
+function recordedSeconds(activity: readonly Activity[], untilMs: number): number {
+  const starts = new Map<number, number>()
+  for (const { stepMs, recorder } of activity) {
+    if (recorder === undefined) continue
+    const startMs = Math.max(stepMs, recorder.startedMs)
+    starts.set(stepMs, Math.min(starts.get(stepMs) ?? Infinity, startMs))
+  }
+  const lengthsMs = [...starts].map(([stepMs, startMs]) =>
+    Math.max(0, Math.min(stepMs + ACTIVITY_STEP_MS, untilMs) - startMs),
+  )
+  return Math.max(1, lengthsMs.reduce((sum, ms) => sum + ms, 0) / 1000)
 }
 
 /** Times are counted in buckets, and what is above the last bound has none. */

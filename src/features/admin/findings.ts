@@ -17,6 +17,7 @@ import type { Finding } from './schema.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const WEEK_MS = 7 * DAY_MS
+const MIB = 2 ** 20
 /** An open payment is late after this time; most are decided within a minute. */
 const LATE_MS = 15 * MINUTE_MS
 /** A running recorder stores a state at least this often, also on another machine. */
@@ -70,7 +71,7 @@ function* findSales(
       about: 'sales',
       code: 'billing_unavailable',
       text: 'Payments and quotes could not be taken',
-      isOver: billing.sales().state === 'open',
+      failing: billing.sales().state === 'open' ? undefined : { sinceMs: billing.sales().sinceMs },
     }),
   ]
   for (const text of billing.warnings())
@@ -99,14 +100,21 @@ const variables: Record<SalesFault['part'], string> = {
   configuration: 'BOOKFEED_PAY_TO',
 }
 
+const toCheck = (variable: string): string =>
+  `Check ${variable} and the network with bookfeed doctor.`
+
 /** Whether anything can be bought, and with what. */
 function* findChains({ billing }: AdminDeps, hasSold: boolean, nowMs: number): Generator<Finding> {
   const { state, faults } = billing.sales()
-  for (const { part, text, sinceMs, tokens } of faults) {
+  for (const { part, text, sinceMs, tokens, todo } of faults) {
     if (state === 'closed') {
       const level = hasSold ? 'fault' : 'notice'
-      const todo = hasSold ? 'See docs/configuration.md, “Selling tiers”.' : null
-      yield toFinding({ level, about: 'sales', text, todo })
+      yield toFinding({
+        level,
+        about: 'sales',
+        text,
+        todo: hasSold ? 'See docs/configuration.md, “Selling tiers”.' : null,
+      })
       continue
     }
     const effect = `${state === 'paused' ? 'Purchases are paused: b' : 'B'}uyers cannot pay with ${tokens.join(', ')}`
@@ -115,7 +123,7 @@ function* findChains({ billing }: AdminDeps, hasSold: boolean, nowMs: number): G
       level: state === 'open' ? 'warning' : 'fault',
       about: 'sales',
       text: `${effect}: ${text.replace(/\.$/, '')}${since}.`,
-      todo: `Check ${variables[part]} and the network with bookfeed doctor.`,
+      todo: todo ?? toCheck(variables[part]),
     })
   }
 }
@@ -238,33 +246,44 @@ function* findLull(
 
 type Refusal = Pick<Finding, 'about' | 'text'> & {
   code: ErrorCode
-  /** Whether what was refused would be taken now. */
-  isOver: boolean
+  /** Since when it is refused, as far as that is known; undefined where it would be taken now. */
+  failing: { sinceMs: number | undefined } | undefined
 }
 
 /** A fault while it lasts; afterwards a note, for an hour. */
 function* findRefused(
   lastHour: readonly Activity[],
-  { about, text, code, isOver }: Refusal,
+  { about, text, code, failing }: Refusal,
 ): Generator<Finding> {
-  const steps = lastHour.filter(({ problems }) => (problems[code] ?? 0) > 0)
+  // What was refused before has another cause.
+  const endMsMin = failing?.sinceMs ?? 0
+  const steps = lastHour.filter(
+    ({ stepMs, problems }) => (problems[code] ?? 0) > 0 && stepMs + ACTIVITY_STEP_MS > endMsMin,
+  )
   if (steps.length === 0) return
   const times = steps.reduce((sum, { problems }) => sum + (problems[code] ?? 0), 0)
   const lastMs = Math.max(...steps.map(({ stepMs }) => stepMs))
   const when = `last between ${showMinute(lastMs)} and ${showMinute(lastMs + ACTIVITY_STEP_MS)} UTC`
   yield toFinding({
-    level: isOver ? 'notice' : 'fault',
+    level: failing === undefined ? 'notice' : 'fault',
     about,
-    text: `${isOver ? 'Works again: ' : ''}${text} ${count(times, 'time')} in the last hour, ${when} (${code}).`,
+    text: `${failing === undefined ? 'Works again: ' : ''}${text} ${count(times, 'time')} in the last hour, ${when} (${code}).`,
   })
 }
 
 function* findSignups(
-  { ledger, signup, billing, config }: AdminDeps,
+  { ledger, signup, billing, config, operator }: AdminDeps,
   nowMs: number,
   lastHour: readonly Activity[],
 ): Generator<Finding> {
   const state = signup()
+  const node = billing.sales().faults.find(({ part }) => part === 'node')
+  const hasList = operator.jobs
+    .list()
+    .some(({ name, canRun }) => name === 'sanctions-list' && canRun)
+  // Without the list, a node is the only source.
+  const source =
+    node?.text ?? (hasList ? undefined : 'The node at BOOKFEED_RPC_URL does not answer.')
   const isRefusing = countProblems(lastHour).some(({ code }) => code === 'signup_closed')
   if (!state.isOpen)
     yield toFinding({
@@ -277,14 +296,15 @@ function* findSignups(
     yield toFinding({
       level: 'fault',
       about: 'sign-ups',
-      text: state.warning,
-      link: '/admin?tab=jobs',
+      text: source === undefined ? state.warning : `${state.warning} ${source}`,
+      todo: source === undefined ? null : toCheck('BOOKFEED_RPC_URL'),
+      link: hasList ? '/admin?tab=jobs' : null,
     })
   yield* findRefused(lastHour, {
     about: 'sign-ups',
     code: 'screening_unavailable',
     text: 'Addresses of sign-ups or buyers could not be screened',
-    isOver: state.isOpen && state.warning === undefined,
+    failing: state.isOpen && state.warning === undefined ? undefined : { sinceMs: node?.sinceMs },
   })
   const list = ledger.sanctionsList()
   const staleAfterMs = config.sanctionsDaysMax * DAY_MS
@@ -361,7 +381,7 @@ function* findServer(
     yield toFinding({
       level: 'fault',
       about: 'server',
-      text: 'The disk has less room than BOOKFEED_FREE_MB: nothing is recorded or backed up to it.',
+      text: `The disk has ${showMib(operator.disk().freeBytes ?? 0)} free, less than the ${showMib(deps.config.freeBytesMin)} of BOOKFEED_FREE_MB: nothing is recorded or backed up to it.`,
       todo: 'Free space, or delete the oldest markets with bookfeed prune.',
     })
   for (const { name, isFailed, isRunning, outcome } of operator.jobs.list())
@@ -392,6 +412,9 @@ function toLength(ms: number): string {
   if (ms >= 2 * HOUR_MS) return count(Math.floor(ms / HOUR_MS), 'hour')
   return count(Math.max(1, Math.floor(ms / MINUTE_MS)), 'minute')
 }
+
+/** `1,024 MiB`. */
+const showMib = (bytes: number): string => `${formatCount(Math.floor(bytes / MIB))} MiB`
 
 const showMinute = (ms: number): string => toIso(ms).slice(11, 16)
 

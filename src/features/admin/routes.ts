@@ -116,6 +116,7 @@ const stateRoutes = (api: Api, deps: AdminDeps) =>
           {
             ledger: deps.ledger,
             unwritten: deps.operator.activity.listUnwritten(),
+            silentMs: deps.operator.silentMs(),
             nowMs: deps.clock(),
           },
           range,
