@@ -423,6 +423,32 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
     },
   )
 
+  test('behavior: the legend keeps its height when a row has an average', async () => {
+    let release = () => {}
+    const isReleased = new Promise<void>((resolve) => (release = resolve))
+    const page = await browser.open('/', {
+      width: 390,
+      async prepare(tab) {
+        await prepare(tab)
+        await tab.route('**/v1/board*', async (route) => {
+          await isReleased
+          await route.continue()
+        })
+        await tab.route('**/v1/board/live*', async (route) => {
+          await isReleased
+          await route.continue()
+        })
+      },
+    })
+    const height = async () => (await page.locator('.board-legend').boundingBox())?.height
+    const before = await height()
+    expect(await page.locator('.board-legend .average').isVisible()).toBe(false)
+    release()
+    await page.locator('.board-legend .average').waitFor()
+    expect(await height()).toBe(before ?? 0)
+    expect(page.faults).toEqual([])
+  })
+
   test('behavior: what happened is renewed each minute while the page is open', async () => {
     const page = await open('/', async (tab) => {
       await tab.clock.install({ time: NOW_MS })

@@ -295,11 +295,10 @@ function Legend({ board }: { board: FollowedBoard }) {
       <span class="accent">
         <i class="key" /> price of the coin
       </span>
-      {hasAverage && (
-        <span class="average">
-          <i class="key" /> settlement average so far
-        </span>
-      )}
+      {/* Its room is kept: nothing moves when a row has one. */}
+      <span class={hasAverage ? 'average' : 'average unseen'}>
+        <i class="key" /> settlement average so far
+      </span>
       <span>
         <i class="key" /> strike
       </span>
