@@ -665,6 +665,18 @@ describe.skipIf(chromiumPath === undefined)('/calibration in a browser', () => {
       'offset_ms,from_cents,to_cents,markets,won,share,low_95,high_95,mean_price,source',
     )
     expect(second).toEndWith(',simulated')
+    const [trades] = await Promise.all([
+      page.waitForEvent('download'),
+      page.click('.figure >> nth=2 >> text=CSV'),
+    ])
+    const cells = (await Bun.file((await trades.path()) ?? '').text()).split(/[,\n]/)
+    const numbers = cells.filter((cell) => /^-?\d+\.\d+$/.test(cell))
+    expect(numbers.length).toBeGreaterThan(0)
+    for (const cell of numbers) expect(cell.replace(/\D|^-?0\.0*/g, '').length).toBeLessThan(16)
+    await page.click('.figure >> nth=2 >> text=API')
+    const code = (await page.textContent('.figure >> nth=2 >> pre')) ?? ''
+    expect(code).toContain('/v1/btc/panel?')
+    expect(code).toContain('/fill?')
     const saved = page.waitForEvent('download')
     await page.click('.figure >> nth=2 >> text=PNG')
     expect((await saved).suggestedFilename()).toBe('equity-btc-5m.png')

@@ -407,7 +407,7 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     await page.waitForSelector('.legend .pulled')
     const share = async () =>
       Number(
-        /^known for (\S+) % of the time/.exec(
+        /^pulled or traded: known for (\S+) % of the time/.exec(
           (await page.textContent('.removed-share')) ?? '',
         )?.[1],
       )

@@ -192,7 +192,8 @@ export function sumUp(trades: readonly Trade[]): Summary | undefined {
     winInterval: wilson(wins, count),
     meanPrice: add(({ cost }) => cost) / add(({ shares }) => shares),
     meanReturn: mean,
-    returnInterval: interval,
+    // No more than all can be lost.
+    returnInterval: interval && { ...interval, low: Math.max(interval.low, -1) },
     profit: net.at(-1) ?? 0,
     fees: add(({ fee }) => fee),
     drawdown,

@@ -13,9 +13,14 @@ function save(blob: Blob, name: string): void {
 
 export type Cell = string | number | null | undefined
 
+/** A number without what sums of binary fractions add to it: `0.21`, not `0.21000000000000002`. */
+const printCell = (cell: Cell): Cell =>
+  typeof cell === 'number' ? Number(cell.toPrecision(DIGITS)) : (cell ?? '')
+const DIGITS = 15
+
 export function saveCsv(rows: Iterable<readonly Cell[]>, name: string): void {
   let text = ''
-  for (const row of rows) text += `${row.map((cell) => cell ?? '').join(',')}\n`
+  for (const row of rows) text += `${row.map(printCell).join(',')}\n`
   save(new Blob([text], { type: 'text/csv' }), `${name}.csv`)
 }
 

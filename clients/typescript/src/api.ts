@@ -2030,7 +2030,7 @@ export interface components {
             bidDepth: number | null;
             /** @description Shares of asks at most 0.02 above `mid`; null without a mid. */
             askDepth: number | null;
-            /** @description Shares traded so far, of either outcome; null where no trade with its size is recorded. */
+            /** @description Shares traded so far, of either outcome, also before the window began; null where no trade with its size is recorded. */
             volume: number | null;
             /** @description Trades so far. */
             trades: number;

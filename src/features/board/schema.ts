@@ -101,7 +101,7 @@ const members = {
   bidDepth: decimalOrNull('Shares of bids at most 0.02 below `mid`; null without a mid.', 2140.5),
   askDepth: decimalOrNull('Shares of asks at most 0.02 above `mid`; null without a mid.', 1980),
   volume: decimalOrNull(
-    'Shares traded so far, of either outcome; null where no trade with its size is recorded.',
+    'Shares traded so far, of either outcome, also before the window began; null where no trade with its size is recorded.',
     15_230,
   ),
   trades: count('Trades so far.', 412),

@@ -191,7 +191,7 @@ function noGapsText({ markets, unread }: Resolved): string {
   return unread.length > 0 ? 'No gaps in what could be read.' : 'No gaps: all of it was recorded.'
 }
 
-const titles = { resolved: 'Resolved', moves: 'Largest moves', gaps: 'Gaps' } as const
+const titles = { resolved: 'Resolved', moves: 'Largest moves of the coin', gaps: 'Gaps' } as const
 
 /** The room of what is on its way, so that nothing moves when it comes. */
 const Awaited = () => (

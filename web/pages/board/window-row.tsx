@@ -86,8 +86,7 @@ const classOf = ({ row, isOver }: Shown): string => {
 /** With a wide spread no order is near the mid, which is not an empty book. */
 function Depth({ row: { bidDepth, askDepth, spread } }: { row: Row }) {
   if (bidDepth !== 0 || askDepth !== 0) return `${showCompact(bidDepth)} / ${showCompact(askDepth)}`
-  const why = spread === null ? '' : `: the spread is ${showPrice(spread)}`
-  return <span title={`No order is within 2¢ of the mid${why}.`}>–</span>
+  return <span title={`The spread is ${showPrice(spread)}.`}>none</span>
 }
 
 /** Price of the coin, how far it is from the strike, and the average so far. */

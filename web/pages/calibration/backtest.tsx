@@ -78,6 +78,9 @@ export function Backtest(props: Props) {
     () => (entries && isReady ? runRule(entries.rows, rule, ladders) : undefined),
     [entries, isReady, ladders, rule.feeRate],
   )
+  const example = entries?.rows[0]
+  const calls =
+    example === undefined ? callsOf(call) : [...callsOf(call), fillOf(coin, rule, example)]
   return (
     <>
       <Card title="Backtest of a rule">
@@ -85,8 +88,8 @@ export function Backtest(props: Props) {
         {books.problem && <ProblemCard problem={books.problem} onRetry={books.reload} />}
         {!books.problem && <RunSummary entries={entries} run={run} rule={rule} />}
       </Card>
-      <EquityFigure {...props} run={run} />
-      <SameInCode {...props} example={entries?.rows[0]} />
+      <EquityFigure {...props} run={run} calls={calls} />
+      <SameInCode {...props} calls={calls} />
     </>
   )
 }
@@ -195,7 +198,7 @@ function RunSummary({ entries, run, rule }: SummaryProps) {
             {showSome(sum.wins, 'win')} in {showSome(sum.count, 'trade')}.{' '}
             {range(showShare(winInterval.low), showShare(winInterval.high))} of wins
             {returnInterval &&
-              `; ${showChange(returnInterval.low)} to ${showChange(returnInterval.high)} of the mean return`}
+              `; ${showChange(returnInterval.low)} to ${showChange(returnInterval.high)} of the mean return, by its standard deviation`}
             .
           </li>
         )}
@@ -235,9 +238,9 @@ function describeRun(run: Run, { leftOut, notMet }: Entries): string {
   return `${parts.join('; ')}.${cut}`
 }
 
-type EquityProps = Props & { run: Run | undefined }
+type EquityProps = Props & { run: Run | undefined; calls: readonly Call[] }
 
-function EquityFigure({ coin, view, call, guestToken, source, run }: EquityProps) {
+function EquityFigure({ coin, view, calls, guestToken, source, run }: EquityProps) {
   const canvasRef = useRef<HTMLCanvasElement>(null)
   const equity = useMemo(() => equityOf(run?.trades ?? []), [run])
   const last = equity.net.at(-1)
@@ -248,7 +251,7 @@ function EquityFigure({ coin, view, call, guestToken, source, run }: EquityProps
       title={title}
       name={`equity-${coin}-${timeframe}`}
       source={source}
-      calls={callsOf(call)}
+      calls={calls}
       guestToken={guestToken}
       canvas={() => canvasRef.current}
       rows={() => toRows(run?.trades ?? [])}
@@ -305,17 +308,10 @@ const fillOf = (coin: string, rule: Rule, { conditionId, ts }: Observation): Cal
   }
 }
 
-function SameInCode({
-  view,
-  call,
-  guestToken,
-  example,
-}: Props & { example: Observation | undefined }) {
+function SameInCode({ view, call, guestToken, calls }: Props & { calls: readonly Call[] }) {
   const [language, setLanguage] = useState<'Python' | 'curl'>('Python')
   const { outcome, widthCents, rule } = view
   const { origin } = location
-  const calls =
-    example === undefined ? callsOf(call) : [...callsOf(call), fillOf(call.coin, rule, example)]
   const code =
     language === 'Python'
       ? toPython({ call, outcome, widthCents, rule, origin, token: guestToken })

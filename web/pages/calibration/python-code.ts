@@ -20,6 +20,9 @@ export function toPython({ call, outcome, widthCents, rule, origin, token }: Cou
   const key = token === undefined ? 'os.environ["KEY"]' : `"${token}"`
   const limit = limitOf(rule)
   const { measure, comparison } = rule
+  const held = [...new Set(['ask', measure])].map(
+    (each) => `row["${rule.outcome}"]["${each}"] is not None`,
+  )
   const when = `its ${measure} is at ${comparison} ${toDecimal(rule.price)}`
   return `${token === undefined ? 'import os\n' : ''}from decimal import Decimal
 from math import sqrt
@@ -59,7 +62,7 @@ size, price, rate = Decimal("${toDecimal(rule.size)}"), Decimal("${toDecimal(rul
 entries = [
     row for row in rows
     if row["offsetMs"] == ${-rule.beforeMs || 0} and row["covered"]["${rule.outcome}"] and row["${rule.outcome}"]
-    and row["${rule.outcome}"]["ask"] is not None and row["${rule.outcome}"]["${measure}"] is not None
+    and ${held.join(' and ')}
     and row["${rule.outcome}"]["${measure}"] ${comparison === 'most' ? '<=' : '>='} price
 ]
 moments = [(row["conditionId"], "${rule.outcome}", row["ts"]) for row in entries]
@@ -89,6 +92,6 @@ else:
     print(f"profit {equity:.4f} USDC, max drawdown {drawdown:.4f} USDC, mean return {mean(returns):.6f}")
 if len(returns) > 1:
     half = 1.959964 * float(stdev(returns)) / sqrt(len(returns))
-    print(f"mean return, 95 % interval: {float(mean(returns)) - half:.6f} to {float(mean(returns)) + half:.6f}")
+    print(f"mean return, 95 % interval: {max(float(mean(returns)) - half, -1):.6f} to {float(mean(returns)) + half:.6f}")
 `
 }

@@ -249,7 +249,9 @@ function Marks({ heat, seen, cutOff, isOn }: MarksProps) {
         <b aria-hidden="true">◆</b> traded, from {showCompact(sizes.traded)}
       </span>
       {share < NEARLY_ALL && (
-        <span class="removed-share">known for {showShare(share)} of the time shown</span>
+        <span class="removed-share">
+          pulled or traded: known for {showShare(share)} of the time shown
+        </span>
       )}
     </>
   )
