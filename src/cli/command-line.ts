@@ -18,6 +18,12 @@ export const optionWith = <T>(
   fallback: string,
 ): Option => new Option(flags, description).argParser(parse).default(parse(fallback), fallback)
 
+/** An option that takes some of a few words, with commas between them. */
+export const listOption = <T extends string>(
+  [flags, description]: [string, string],
+  known: readonly T[],
+): Option => new Option(flags, description).choices(known).argParser(listOf(known))
+
 /** An option that sets a variable of the configuration for this call. */
 export const variableOption = (
   { setVariable }: CliContext,

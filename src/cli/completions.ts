@@ -25,8 +25,8 @@ type Completion = {
   argument: Value
 }
 type Entry = { name: string; about: string }
-/** Nothing, a file or folder, one of some words, or any other text. */
-type Value = 'none' | 'file' | 'text' | readonly string[]
+/** Nothing, a file or folder, any text, or one of some words; of a list, some of them. */
+type Value = 'none' | 'file' | 'text' | { words: readonly string[]; isList: boolean }
 
 const shells = { bash: renderBash, zsh: renderZsh, fish: renderFish }
 
@@ -61,8 +61,13 @@ function completionsOf(command: Command, path = ''): Completion[] {
   return [own, ...below]
 }
 
-const toValue = (flags: string, choices: readonly string[] | undefined): Value =>
-  choices ?? (/<(file|path|folder|place)>/.test(flags) ? 'file' : 'text')
+function toValue(flags: string, choices: readonly string[] | undefined): Value {
+  if (choices !== undefined) return { words: choices, isList: flags.endsWith('<list>') }
+  return /<(file|path|folder|place)>/.test(flags) ? 'file' : 'text'
+}
+
+/** Those of an argument, which is no list. */
+const wordsOf = (value: Value): readonly string[] => (typeof value === 'string' ? [] : value.words)
 
 /** A word of a shell script. */
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
@@ -97,10 +102,12 @@ function renderBash(completions: readonly Completion[]): string {
     if (value === 'file')
       return 'compopt -o filenames; COMPREPLY=($(compgen -f -- "$current")); return'
     if (typeof value === 'string') return 'return'
-    return `COMPREPLY=($(compgen -W ${quote(value.join(' '))} -- "$current")); return`
+    const words = quote(value.words.join(' '))
+    if (!value.isList) return `COMPREPLY=($(compgen -W ${words} -- "$current")); return`
+    return `COMPREPLY=($(compgen -P "$before" -W ${words} -- "\${current#"$before"}")); return`
   }
   const branches = completions.map(({ path, commands, options, argument }) => {
-    const values = typeof argument === 'string' ? '' : argument.join(' ')
+    const values = wordsOf(argument).join(' ')
     const words = [namesOf(commands), values, namesOf(options)].filter((each) => each !== '')
     const files = argument === 'file' ? '; takes_files=1' : ''
     return `    ${quote(toAt(path))}) words=${quote(words.join(' '))}${files} ;;`
@@ -108,8 +115,10 @@ function renderBash(completions: readonly Completion[]): string {
   return `# Completions of bookfeed for bash: source <(bookfeed completions bash)
 _bookfeed() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]}
-  local at='' word words='' takes_files=''
+  local at='' word words='' takes_files='' before=''
   COMPREPLY=()
+  # What a list has before its last word.
+  [[ $current == *,* ]] && before=\${current%,*},
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 ${findCommand(completions)}
   done
@@ -132,12 +141,14 @@ complete -F _bookfeed bookfeed`
 function renderZsh(completions: readonly Completion[]): string {
   const renderValue = (value: Value): string => {
     if (value === 'file') return '_files; return'
-    return typeof value === 'string' ? 'return' : `compadd -- ${value.map(quote).join(' ')}; return`
+    if (typeof value === 'string') return 'return'
+    const before = value.isList ? '"$before"' : ''
+    return `compadd -- ${value.words.map((word) => `${before}${quote(word)}`).join(' ')}; return`
   }
   const renderEntries = (entries: readonly Entry[]): string =>
     entries.map(({ name, about }) => quote(`${name}:${about.replaceAll(':', '\\:')}`)).join(' ')
   const branches = completions.map(({ path, commands, options, argument }) => {
-    const values = typeof argument === 'string' ? [] : argument.map((name) => ({ name, about: '' }))
+    const values = wordsOf(argument).map((name) => ({ name, about: '' }))
     const lines = [
       `commands=(${renderEntries([...commands, ...values])})`,
       `options=(${renderEntries(options)})`,
@@ -148,8 +159,10 @@ function renderZsh(completions: readonly Completion[]): string {
   return `#compdef bookfeed
 # Completions of bookfeed for zsh: source <(bookfeed completions zsh)
 _bookfeed() {
-  local at='' word takes_files=''
+  local at='' word takes_files='' before=''
   local -a commands options
+  # What a list has before its last word.
+  [[ $words[CURRENT] == *,* ]] && before="\${words[CURRENT]%,*},"
   for word in "\${(@)words[2,CURRENT-1]}"; do
 ${findCommand(completions)}
   done
@@ -172,11 +185,15 @@ function renderFish(completions: readonly Completion[]): string {
     const renderValue = (value: Value): string => {
       if (value === 'none') return ''
       if (value === 'file') return ' -r -F'
-      return value === 'text' ? ' -x' : ` -x -a ${quote(value.join(' '))}`
+      if (value === 'text') return ' -x'
+      const words = value.words.join(' ')
+      return ` -x -a ${quote(value.isList ? `(__bookfeed_list ${words})` : words)}`
     }
     return [
       ...(argument === 'file' ? [`${complete} -F`] : []),
-      ...(typeof argument === 'string' ? [] : [`${complete} -a ${quote(argument.join(' '))}`]),
+      ...(typeof argument === 'string'
+        ? []
+        : [`${complete} -a ${quote(argument.words.join(' '))}`]),
       ...commands.map(({ name, about }) => `${complete} -a ${name} -d ${quote(about)}`),
       ...options.map(
         ({ name, about, value }) =>
@@ -193,6 +210,11 @@ function __bookfeed_at
     contains -- $longer ${paths.join(' ')}; and set at $longer
   end
   test "$at" = "$argv[1]"
+end
+# Words, behind what a list has before its last one.
+function __bookfeed_list
+  set -l before (string match -r '.*,' -- (commandline -ct))
+  printf '%s\\n' "$before"$argv
 end
 complete -c bookfeed -f
 ${lines.join('\n')}`

@@ -14,7 +14,7 @@ import {
 
 import type { CliContext } from '../server/extension.ts'
 import { openExistingLedger } from '../server/open-data-folder.ts'
-import { integerIn, listOf, parseText, printTable, renderJson } from './command-line.ts'
+import { integerIn, listOption, parseText, printTable, renderJson } from './command-line.ts'
 
 const LIMIT_DEFAULT = 100
 const LIMIT_MAX = 100_000
@@ -56,10 +56,8 @@ export function paymentsCommand(context: CliContext): Command {
   payments
     .command('list')
     .description('list payments and unmatched transfers, newest first')
-    .option(
-      '--state <list>',
-      `only payments in these states: ${paymentStates.join(', ')}`,
-      listOf(paymentStates),
+    .addOption(
+      listOption(['--state <list>', 'states, separated by commas; default: all'], paymentStates),
     )
     .option('--limit <n>', 'at most this many payments', integerIn(1, LIMIT_MAX), LIMIT_DEFAULT)
     .option('--json', 'print a JSON object')

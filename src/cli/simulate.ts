@@ -17,7 +17,7 @@ import type { CliContext } from '../server/extension.ts'
 import { openDataFolder } from '../server/open-data-folder.ts'
 import { createProgress, type Progress } from '../server/progress.ts'
 import { assertRoomLeft, workSignal } from '../server/room.ts'
-import { integerIn, listOf, optionWith } from './command-line.ts'
+import { integerIn, listOption, optionWith } from './command-line.ts'
 
 const STDOUT = '-'
 const MARKETS_MAX = 100_000
@@ -65,12 +65,14 @@ export const simulateCommand = (context: CliContext): Command =>
     .description('make simulated markets, for trials and load tests')
     .option('--seed <text>', 'any text or number; another seed makes other books', '1')
     .addOption(
-      optionWith(['--coins <list>', 'coins, separated by commas'], listOf(coins), coins.join(',')),
+      listOption(['--coins <list>', 'coins, separated by commas'], coins).default(
+        [...coins],
+        'all',
+      ),
     )
     .addOption(
-      optionWith(
-        ['--timeframes <list>', `one or more of ${timeframes.join(', ')}`],
-        listOf(timeframes),
+      listOption(['--timeframes <list>', 'timeframes, separated by commas'], timeframes).default(
+        ['5m'],
         '5m',
       ),
     )

@@ -14,7 +14,7 @@ import {
 import { usageError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { openExistingLedger, openLedgerFile } from '../server/open-data-folder.ts'
-import { asOption, printTable, renderJson } from './command-line.ts'
+import { asOption, listOption, printTable, renderJson } from './command-line.ts'
 
 const setHelp = `
 Changes only the given options. An unknown id makes a new tier, which needs --name, --coins, --routes and
@@ -42,16 +42,8 @@ export function tiersCommand(context: CliContext): Command {
     .description('change or make a tier')
     .argument('<id>', 'id of the tier, such as pro')
     .option('--name <text>', 'name of the tier', asOption(tierReaders.name))
-    .option(
-      '--coins <list>',
-      `one or more of ${coins.join(', ')}; or all`,
-      asOption(tierReaders.coins),
-    )
-    .option(
-      '--routes <list>',
-      `one or more of ${tierRoutes.join(', ')}; or all`,
-      asOption(tierReaders.routes),
-    )
+    .addOption(listOption(['--coins <list>', 'coins, separated by commas; or all'], coins))
+    .addOption(listOption(['--routes <list>', 'routes, separated by commas; or all'], tierRoutes))
     .option(
       '--requests-per-minute <n>',
       'allowance of each key',

@@ -111,6 +111,15 @@ for (const [name, complete] of shells) {
       expect(await complete(['serve', '--data', 'bo'])).toEqual(['books.jsonl'])
     }, 30_000)
 
+    test('default: lists are completed word by word', async () => {
+      const states = await complete(['payments', 'list', '--state', 're'])
+      expect(states.toSorted()).toEqual(['received', 'rejected', 'review'])
+      const more = await complete(['payments', 'list', '--state', 'review,pe'])
+      expect(more).toEqual(['review,pending'])
+      expect(await complete(['simulate', '--timeframes', '5m,1h,15'])).toEqual(['5m,1h,15m'])
+      expect(await complete(['tiers', 'set', 'pro', '--coins', 'xr'])).toEqual(['xrp'])
+    }, 30_000)
+
     test('behavior: a text of any kind is completed by nothing', async () => {
       expect(await complete(['keys', 'create', '--label', ''])).toEqual([])
     }, 30_000)

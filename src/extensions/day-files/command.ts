@@ -1,10 +1,9 @@
 /** `bookfeed files`: Parquet files of whole days, made once and served as they are. */
 import { Command } from 'commander'
 
-import { asOption, printTable, renderJson } from '#src/cli/command-line.ts'
+import { listOption, printTable, renderJson } from '#src/cli/command-line.ts'
 import { coins, timeframes } from '#src/domain/market.ts'
 import { DAY_MS } from '#src/domain/time.ts'
-import { listOf } from '#src/operator/values.ts'
 import { count } from '#src/platform/count.ts'
 import type { CliContext } from '#src/server/extension.ts'
 import { openDataFolder } from '#src/server/open-data-folder.ts'
@@ -39,15 +38,12 @@ export function filesCommand(context: CliContext): Command {
   files
     .command('make')
     .description('make the files of days that are final and have none')
-    .option(
-      '--coins <list>',
-      `one or more of ${coins.join(', ')}; default: all`,
-      asOption(listOf(coins)),
-    )
-    .option(
-      '--timeframes <list>',
-      `one or more of ${timeframes.join(', ')}; default: all`,
-      asOption(listOf(timeframes)),
+    .addOption(listOption(['--coins <list>', 'coins, separated by commas; default: all'], coins))
+    .addOption(
+      listOption(
+        ['--timeframes <list>', 'timeframes, separated by commas; default: all'],
+        timeframes,
+      ),
     )
     .option('--repair', 'read every file, and make damaged files again')
     .addHelpText('after', help)
