@@ -241,6 +241,15 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
       await page.click('.admin-search button')
       await page.waitForSelector(`h2:has-text("Payments with “${text}”")`)
     }
+    // A whole key is found by its end, and stays out of addresses.
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await page.fill('input[name=find]', key)
+    await page.click('.admin-search button')
+    await page.waitForSelector(`h2:has-text("Payments with “${key.slice(-4)}”")`)
+    await page.waitForSelector(`td:has-text("…${key.slice(-4)}")`)
+    expect([...asked, page.url()].filter((url) => url.includes(key.slice(8, 30)))).toEqual([])
+    expect(await page.inputValue('input[name=find]')).toBe(key.slice(-4))
     await find(key.slice(-4))
     await page.waitForSelector(`td:has-text("…${key.slice(-4)}")`)
     await page.waitForSelector('text=No payment matches.')
@@ -320,6 +329,9 @@ describe.skipIf(chromiumPath === undefined)("the operator's page", () => {
     await page.focus('dialog[open] button:has-text("Resolve")')
     await page.keyboard.press('Enter')
     await page.waitForSelector('text=No payment needs your decision.')
+    await page.click('a[href="/admin?tab=overview"]')
+    await page.click('a[href="/admin?tab=payments"]')
+    await page.waitForSelector('td:has-text("refunded in 0x5c")')
     expect(ledger.payments.findPayment('pay_odd')?.resolution).toBe('refunded in 0x5c')
     expect(lastDeed()).toMatchObject({ actor: 'operator', subject: 'pay_odd' })
     expect(page.faults).toEqual([])

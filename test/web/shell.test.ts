@@ -107,6 +107,16 @@ describe('the files of the dashboard', () => {
     }
   })
 
+  test('error: a coin that does not exist has no page', async () => {
+    for (const path of ['/markets/nocoin', '/markets/nocoin/0xab', '/calibration/nocoin']) {
+      const headers = { accept: 'text/html', 'accept-encoding': 'identity' }
+      const page = await get(path, headers)
+      expect([path, page.status]).toEqual([path, 404])
+      expect(await page.text()).toContain('<title>Page not found · Bookfeed</title>')
+    }
+    expect((await get('/markets/BTC', { accept: 'text/html' })).status).toBe(200)
+  })
+
   test('default: a document says what may be read without a key', async () => {
     const text = await (await get('/', { 'accept-encoding': 'identity' })).text()
     const [, facts = ''] =
@@ -346,6 +356,12 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     await soon(async () => expect(await page.title()).toBe('Open windows · Bookfeed'))
   })
 
+  test('error: the title of a market that does not exist says so', async () => {
+    const page = await browser.open('/markets/btc/nope')
+    await soon(async () => expect(await page.title()).toBe('Market not found · Bookfeed'))
+    page.forgive(/status of 404/)
+  })
+
   test('error: a key whose checksum is wrong is refused with a message', async () => {
     const page = await browser.open('/')
     const last = key.endsWith('x') ? 'y' : 'x'
@@ -405,7 +421,11 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     for (const path of ['/markets/nocoin', '/markets/nocoin/0xab', '/coverage/nocoin']) {
       const none = await browser.open(path)
       await none.waitForSelector('text=There is no coin nocoin here')
-      expect(none.faults).toEqual([])
+      expect(await none.title()).toBe('Page not found · Bookfeed')
+      await soon(async () => {
+        none.forgive(/status of 404/)
+        expect(none.faults).toEqual([])
+      })
     }
     const other = await browser.open('/nowhere')
     await other.waitForSelector('h1:has-text("Page not found")')

@@ -17,7 +17,8 @@ export function App() {
   // Swagger UI has a `main` of its own, and a page has one.
   const Content = found?.module === 'docs/swagger-page' ? 'div' : 'main'
   const coin = found?.params.coin?.toLowerCase()
-  const name = pageName(found?.module, coin && coinNames[coin])
+  const isOfCoin = coin === undefined || coin in coinNames
+  const name = pageName(isOfCoin ? found?.module : undefined, coin && coinNames[coin])
   // Before the effects of the page, which may know a better one.
   useLayoutEffect(() => {
     document.title = titleOf(name)

@@ -80,6 +80,7 @@ export function dashboardPages({
       // A path without parameters has none.
       const parts: Readonly<Record<string, string>> = params ?? {}
       const { coin, market: name } = parts
+      if (coin !== undefined && coinNameOf(coin) === undefined) return answerLost(request, files)
       const module = moduleOf(path)
       const market = name === undefined ? undefined : findMarket(name)
       const isOfCoin = market !== undefined && market.coin === coin?.toLowerCase()
@@ -105,8 +106,9 @@ export function dashboardPages({
     if (asset === undefined) throw new AppError('not_found', 'No such file. Load the page again.')
     return asset(request)
   })
-  return app.get('/*', async ({ request }) => {
-    const { files } = await load()
+  return app.get('/*', async ({ request }) => answerLost(request, (await load()).files))
+
+  function answerLost(request: Request, files: WebFiles): Response {
     // A browser that has it already gets the same 404 again.
     request.headers.delete('if-none-match')
     const html = toHtml(files, {
@@ -117,7 +119,7 @@ export function dashboardPages({
     })
     const { body, headers } = answerPage(request, files, html)
     return new Response(body, { status: 404, headers })
-  })
+  }
 }
 
 /** What the document of a market's page says: nothing that a tier sells. */

@@ -7,7 +7,7 @@ import { Button } from '../../parts/button.tsx'
 import { Card } from '../../parts/card.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { Pager, Records } from '../../parts/records.tsx'
-import { Confirm, Field, Name, Shown, textsOf } from './parts.tsx'
+import { Confirm, Field, Name, Shown, textsOf, withoutKey } from './parts.tsx'
 
 export type AccountPage = { data: Account[]; next: string | null }
 
@@ -18,7 +18,8 @@ export function Accounts() {
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
     setAfter(undefined)
-    setSearch(textsOf(event.currentTarget).search)
+    const { search: text } = textsOf(event.currentTarget)
+    setSearch(text && withoutKey(text))
   }
   return (
     <>

@@ -113,7 +113,7 @@ function Charts({ series, range }: { series: ActivitySeries; range: Range }) {
     <>
       <p class="note activity-moment" aria-live="polite">
         {step === undefined
-          ? `Counted by ${showCount(servers)} ${servers === 1 ? 'process' : 'processes'} in the last day. Point at a chart, or move the slider, for one moment.`
+          ? `Counted by ${showCount(servers)} ${servers === 1 ? 'process' : 'processes'} in the last day, without requests with test keys. Point at a chart, or move the slider, for one moment.`
           : `${showMoment(step.at)} – ${showEnd(step.at, stepSeconds)} UTC`}
       </p>
       <div class="activity">

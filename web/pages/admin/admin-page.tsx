@@ -15,7 +15,7 @@ import { Links } from '../../parts/links.tsx'
 import { Accounts } from './accounts.tsx'
 import { Audit, Backups, Jobs } from './jobs.tsx'
 import { OverviewPart } from './overview.tsx'
-import { textsOf } from './parts.tsx'
+import { textsOf, withoutKey } from './parts.tsx'
 import { Payments } from './payments.tsx'
 import { Search } from './search.tsx'
 import { Tiers } from './tiers.tsx'
@@ -97,7 +97,9 @@ function Parts() {
           {chosen === 'overview' && <OverviewPart asked={overview} isStale={isStale} />}
           {chosen === 'accounts' && <Accounts />}
           {chosen === 'tiers' && <Tiers />}
-          {chosen === 'payments' && <Payments />}
+          {chosen === 'payments' && (data ?? problem) && (
+            <Payments waiting={data?.review.payments} />
+          )}
           {chosen === 'jobs' && <Jobs sanctions={data?.sanctions} />}
           {chosen === 'audit' && <Audit />}
           {chosen === 'backups' && <Backups />}
@@ -110,7 +112,8 @@ function Parts() {
 function search(event: SubmitEvent): void {
   event.preventDefault()
   const { find } = textsOf(event.currentTarget)
-  if (find !== undefined) navigate(`/admin?tab=search&search=${encodeURIComponent(find)}`)
+  if (find !== undefined)
+    navigate(`/admin?tab=search&search=${encodeURIComponent(withoutKey(find))}`)
 }
 
 type StateProps = { overview: Overview; isLost: boolean; isStale: boolean }

@@ -16,6 +16,10 @@ import { AccountLink, Confirm, Name, Shown } from './parts.tsx'
 
 const states = ['review', 'received', 'screened', 'settling', 'pending', 'unknown', 'settled']
 const ALL = 'all'
+const nones: Record<string, string> = {
+  review: 'No payment needs your decision.',
+  [ALL]: 'No payment was made yet.',
+}
 const ended = ['provisioned', 'rejected', 'void']
 
 /** As docs/payments.md has it. */
@@ -31,8 +35,10 @@ const advice: Record<string, string> = {
 const TRANSFER =
   'The tokens were sent by hand. Identify the sender; then grant a tier, or send them back.'
 
-export function Payments() {
-  const state = useLocation().query.get('state') ?? 'review'
+/** Opens on the payments that wait for a decision, of which there were so many, or on all. */
+export function Payments({ waiting }: { waiting: number | undefined }) {
+  const [first] = useState(waiting === 0 ? ALL : 'review')
+  const state = useLocation().query.get('state') ?? first
   const asked = useAdmin<PaymentList>(
     '/payments',
     { state: state === ALL ? undefined : state },
@@ -58,11 +64,7 @@ export function Payments() {
             <>
               <PaymentTable
                 payments={payments}
-                none={
-                  state === 'review'
-                    ? 'No payment needs your decision.'
-                    : 'No payment is in this state.'
-                }
+                none={nones[state] ?? 'No payment is in this state.'}
               />
               <h2>Transfers without a payment</h2>
               <Records

@@ -13,7 +13,7 @@ export function MarketPage({ params }: { params: Readonly<Record<string, string>
   const rights = useRights()
   const mayList = rights && mayRead(rights, { route: 'markets', coin, market: name })
   const { data, problem, reload } = useMarket(coin, mayList ? name : undefined)
-  useTitle(data && showMarket(data))
+  useTitle(problem?.status === 404 ? 'Market not found' : data && showMarket(data))
   if (mayList === false) return <TierCard what={`${coin.toUpperCase()} markets`} />
   // What is there stays while the server is away for a moment.
   if (problem && data === undefined) {
