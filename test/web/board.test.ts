@@ -36,15 +36,20 @@ let number = 0
 let batches = 0
 
 /** An open window whose probability of up is a percentage. */
-function addWindow(coin: (typeof coins)[number], timeframe: Timeframe, percent: number): string {
+function addWindow(
+  coin: (typeof coins)[number],
+  timeframe: Timeframe,
+  percent: number,
+  fromMs = startMs,
+): string {
   const conditionId = conditionIdOf(++number)
   history.putMarket({
     conditionId,
     coin,
     timeframe,
     source: 'recorded',
-    windowStartMs: startMs,
-    windowEndMs: startMs + 2 * timeframeMs[timeframe] + HOUR_MS,
+    windowStartMs: fromMs,
+    windowEndMs: fromMs + 2 * timeframeMs[timeframe] + HOUR_MS,
     strike: '64000.00',
     settlementRule: 'twap60',
   })
@@ -108,7 +113,7 @@ function addResolved(coin: (typeof coins)[number], endMs: number): string {
 }
 number = 100
 /** Over, with a book. */
-const finished = addWindow('btc', '4h', 50)
+const finished = addWindow('btc', '4h', 50, startMs - 10 * HOUR_MS)
 history.putMarket({
   conditionId: finished,
   coin: 'btc',
@@ -117,6 +122,18 @@ history.putMarket({
   winner: 'up',
   winnerSource: 'venue',
 })
+/** Its history is final before its end. */
+const closedEarly = conditionIdOf(++number)
+history.putMarket({
+  conditionId: closedEarly,
+  coin: 'btc',
+  timeframe: '4h',
+  source: 'recorded',
+  windowStartMs: startMs,
+  windowEndMs: Date.UTC(2100, 0, 1),
+})
+tell(closedEarly, { coin: 'btc', timeframe: '4h', percent: 50 })
+history.close(closedEarly)
 addResolved('sol', NOW_MS - 2_000_000)
 /** More than a page of a list. */
 const MANY = 1_100
@@ -344,6 +361,8 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
   test('behavior: while no window is open it leads to the newest finished ones', async () => {
     const page = await browser.open('/?timeframe=4h', { prepare })
     await page.waitForSelector('text=No window is open now.')
+    await page.waitForSelector(`section:has-text("Newest finished windows") a[href$="${finished}"]`)
+    expect(await page.locator(`.finished a[href$="${closedEarly}"]`).count()).toBe(0)
     await page.click(`section:has-text("Newest finished windows") a[href$="${finished}"]`)
     await page.waitForURL(`**/markets/btc/${finished}`)
     expect(page.faults).toEqual([])
@@ -446,6 +465,30 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
     release()
     await page.locator('.board-legend .average').waitFor()
     expect(await height()).toBe(before ?? 0)
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: what has no gaps is said of the windows that are held alone', async () => {
+    const path = '/v1/xrp/markets?status=resolved&limit=1'
+    const { data } = (await (await harness.send(path)).json()) as {
+      data: { outcomes: { outcome: string; coverage: object }[] }[]
+    }
+    const whole = data.map((market) => ({
+      ...market,
+      symbol: 'eth',
+      source: 'simulated',
+      outcomes: ['up', 'down'].map((outcome) => ({ outcome, coverage: { covered: 1, gaps: 0 } })),
+    }))
+    const page = await open('/', async (tab) => {
+      await prepare(tab)
+      await tab.route(
+        (url) => url.pathname === '/v1/eth/markets',
+        (route) => route.fulfill({ json: { data: whole, nextCursor: null } }),
+      )
+    })
+    await page.click('[aria-label=Coin] >> text=ETH')
+    await page.locator('.away:not(.finished)').scrollIntoViewIfNeeded()
+    await page.waitForSelector('text=No gaps in 1 simulated window, of ETH.')
     expect(page.faults).toEqual([])
   })
 

@@ -4,9 +4,17 @@ import { DAY_MS } from '#src/domain/time.ts'
 import { openHistory } from '#src/history/open.ts'
 import { simulate } from '#src/simulator/simulator.ts'
 
-import { BROWSER_TEST_MS_MAX, chromiumPath, createBrowser, until } from '../support/browser.ts'
+import { aSnapshot } from '../history/books.ts'
+import {
+  BROWSER_TEST_MS_MAX,
+  chromiumPath,
+  createBrowser,
+  keepKey,
+  until,
+} from '../support/browser.ts'
 import { readConfig } from '../support/config.ts'
 import { createHarness } from '../support/harness.ts'
+import { conditionIdOf } from '../support/market-history.ts'
 
 setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
@@ -28,13 +36,25 @@ for (const [index, { facts, snapshots }] of [...batches].entries()) {
   history.append({ id: `batch ${index}`, source: 'simulated', snapshots })
   for (const id of new Set(snapshots.map(({ conditionId }) => conditionId))) history.close(id)
 }
+/** Recorded on one day, and simulated until today. */
+const TODAY_MS = START_MS + 400 * DAY_MS
+for (const [source, windowStartMs, digit] of [
+  ['recorded', START_MS, '1'],
+  ['simulated', TODAY_MS - 600_000, '2'],
+] as const) {
+  const conditionId = conditionIdOf(digit)
+  const window = { windowStartMs, windowEndMs: windowStartMs + 300_000 }
+  history.putMarket({ conditionId, coin: 'xrp', timeframe: '5m', source, ...window })
+  const book = { conditionId, coin: 'xrp', timeframe: '5m', timestampMs: windowStartMs } as const
+  history.append({ id: source, source, snapshots: [aSnapshot(book)] })
+}
 const slug = `sim-sol-updown-5m-${START_MS / 1000}`
 const harness = createHarness({
   history,
   config: readConfig({ BOOKFEED_SAMPLE_MARKET: slug, BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' }),
 })
 // Long after all of it.
-harness.time.nowMs = START_MS + 400 * DAY_MS
+harness.time.nowMs = TODAY_MS
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: harness.app.fetch })
 const browser = createBrowser(server.url.origin)
 afterEach(browser.closeTabs)
@@ -110,6 +130,46 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
     // A line of title, one of legend and four of notes; more of each.
     expect(heights[0]).toBe(136)
     expect(heights[1]).toBeGreaterThanOrEqual(216)
+  })
+
+  test('behavior: an outcome without data has no price and no line, and its market is not uncovered', async () => {
+    const page = await browser.open(`/markets/sol/${slug}?at=${START_MS + 60_000}`)
+    await page.waitForSelector('.ladder .ladder-bid')
+    await until(page, `/Down\\d+/.test(document.querySelector('.readout').textContent)`)
+    expect(await page.locator('.readout dt').allTextContents()).not.toContain('Up')
+    const legends = page.locator('.figure:has(.line-chart) .legend')
+    expect((await legends.first().textContent())?.trim()).toBe('Down')
+    await page.click('button:has-text("Up (mirror)")')
+    await page.waitForSelector('.readout dt:text-is("Up")')
+    await page.waitForSelector('.legend .up')
+    await page.goto(new URL('/markets/btc', server.url).href)
+    await page.waitForSelector('.market-list tbody tr')
+    const covered = await page.locator('.market-list tbody td:nth-child(6)').allTextContents()
+    expect(covered).toEqual([expect.stringMatching(/^Down [1-9][\d.]* %$/)])
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: one panel of calls is open at a time, and Escape closes it', async () => {
+    const page = await browser.open(`/markets/sol/${slug}`)
+    await page.waitForSelector('.ladder .ladder-bid')
+    const buttons = page.locator('.figure-tools button:text-is("API")')
+    for (const index of [0, 1]) {
+      await buttons.nth(index).click()
+      await until(page, "document.querySelectorAll('.calls').length === 1")
+    }
+    expect(await buttons.nth(0).getAttribute('aria-expanded')).toBe('false')
+    await page.focus('.calls pre')
+    await page.keyboard.press('Escape')
+    await page.waitForSelector('.calls', { state: 'detached' })
+    expect(await page.textContent(':focus')).toBe('API')
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: coverage opens at the newest recorded day, also beside newer simulated markets', async () => {
+    const page = await browser.open('/coverage/xrp', { prepare: keepKey(harness.key) })
+    await page.waitForSelector('h2:has-text("182 days up to 2026-01-01")')
+    await page.waitForSelector('.day-card:has-text("1 market")')
+    expect(page.faults).toEqual([])
   })
 
   test('behavior: coverage ends with the last recorded day, and the address says which', async () => {

@@ -215,7 +215,10 @@ function useOptions(text: string, found: Found): { options: readonly Option[]; s
   const options = useMemo(() => {
     if (isBlank) return savedOptions(favourites, recent)
     const ofDay = terms.dayMs === undefined ? [] : [dayOption(coin, terms.dayMs, terms.timeframe)]
-    return [...ofDay, ...(markets ?? []).map((market) => toOption(market))]
+    const found = (markets ?? []).map((market) => toOption(market))
+    if (terms.momentMs === undefined) return [...ofDay, ...found]
+    // With a time the windows of that time are meant, so Enter does nothing before they are known.
+    return markets === undefined ? [] : [...found, ...ofDay]
   }, [isBlank, favourites, recent, markets, coin, terms])
   return { options, say: sayOf(found, isBlank, options.length) }
 }

@@ -26,6 +26,13 @@ export const gapBetween = (
   untilMs: number,
 ): Gap | undefined => gaps.findLast(({ fromMs }) => fromMs > afterMs && fromMs <= untilMs)
 
+/** The outcomes that have a value at some time; both if neither has one. */
+export function outcomesIn([, up = [], down = []]: LineData): readonly Outcome[] {
+  const isKnown = (value: number | null) => value !== null
+  if (up.some(isKnown) === down.some(isKnown)) return ['up', 'down']
+  return up.some(isKnown) ? ['up'] : ['down']
+}
+
 type Change = { ms: number; outcome: Outcome; value: number | null }
 
 /** A value holds until the next one of its outcome, or until a gap begins. */

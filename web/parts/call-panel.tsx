@@ -1,12 +1,38 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 
 import { type Call, type Language, languages, toCode } from '../lib/calls.ts'
 import { apiKey, isTestKey, SAMPLE } from '../lib/key.ts'
-import { useStore } from '../lib/store.ts'
+import { createStore, useStore } from '../lib/store.ts'
 import { Choice } from './choice.tsx'
 import { CopyButton } from './copy-button.tsx'
 
 const options = languages.map((each) => [each, each] as const)
+
+/** Names the part of the page whose panel is open; one is open at a time. */
+const opened = createStore<object | undefined>(undefined)
+
+/** Whether the panel of a part of the page is open. Opening another closes it, and so does Escape. */
+export function useCallPanel(): [isOpen: boolean, toggle: () => void] {
+  const [own] = useState({})
+  const isOpen = useStore(opened) === own
+  useEffect(() => {
+    if (!isOpen) return
+    const button = document.activeElement
+    const press = ({ key }: KeyboardEvent) => {
+      if (key !== 'Escape' || document.querySelector('dialog[open]') !== null) return
+      // The focus would be lost with the panel.
+      const isWithin = document.activeElement?.closest('.calls') != null
+      opened.set(undefined)
+      if (isWithin && button instanceof HTMLElement) button.focus()
+    }
+    addEventListener('keydown', press)
+    return () => {
+      removeEventListener('keydown', press)
+      if (opened.get() === own) opened.set(undefined)
+    }
+  }, [isOpen])
+  return [isOpen, () => opened.set(isOpen ? undefined : own)]
+}
 
 type Props = {
   calls: readonly Call[]

@@ -1,12 +1,12 @@
 /** A picture with its name, the calls that made it, and what it can be saved as. */
 
 import type { ComponentChildren } from 'preact'
-import { useId, useRef, useState } from 'preact/hooks'
+import { useId, useRef } from 'preact/hooks'
 
 import type { Call } from '../lib/calls.ts'
 import { type Caption, type Cell, saveCsv, savePng } from '../lib/save.ts'
 import { Button } from './button.tsx'
-import { CallPanel } from './call-panel.tsx'
+import { CallPanel, useCallPanel } from './call-panel.tsx'
 
 type Props = {
   title: string
@@ -55,7 +55,7 @@ export function Figure(props: Props) {
   const { title, name, source, calls, guestToken, canvas, rows, notes } = props
   const { tools, legend, children } = props
   const isSimulated = source === 'simulated'
-  const [isOpen, setOpen] = useState(false)
+  const [isOpen, toggle] = useCallPanel()
   const id = useId()
   const section = useRef<HTMLElement>(null)
   const savePicture = () => {
@@ -72,7 +72,7 @@ export function Figure(props: Props) {
         <h2 id={id}>{title}</h2>
         {tools}
         <div class="figure-tools">
-          <Button text="API" look="tiny" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)} />
+          <Button text="API" look="tiny" aria-expanded={isOpen} onClick={toggle} />
           {canvas && <Button text="PNG" look="tiny" onClick={savePicture} />}
           <Button text="CSV" look="tiny" onClick={saveRows} />
         </div>

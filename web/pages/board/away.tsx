@@ -5,15 +5,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { request, useAsked } from '../../lib/api.ts'
 import type { Listed, Market } from '../../lib/bodies.ts'
 import { nowMs } from '../../lib/clock.ts'
+import { bestCovered, coveredOf, showCovered } from '../../lib/covered.ts'
 import { facts } from '../../lib/facts.ts'
-import {
-  showChange,
-  showCount,
-  showShare,
-  showSome,
-  showStamp,
-  showWindow,
-} from '../../lib/format.ts'
+import { showChange, showCount, showSome, showStamp, showWindow } from '../../lib/format.ts'
 import { createKept } from '../../lib/kept.ts'
 import { apiKey } from '../../lib/key.ts'
 import { pollMs } from '../../lib/poll.ts'
@@ -176,19 +170,20 @@ const moveOf = ({ strike, finalPrice }: Market): number =>
 const gapsOf = ({ outcomes }: Market): number =>
   outcomes.reduce((sum, { coverage }) => sum + (coverage.gaps ?? 0), 0)
 
-const coveredOf = ({ outcomes }: Market): number =>
-  Math.min(...outcomes.map(({ coverage }) => coverage.covered ?? 0))
-
 const isRecorded = ({ outcomes }: Market): boolean =>
   outcomes.some(({ coverage }) => (coverage.covered ?? 0) > 0)
 
 /** What is said in place of gaps. */
-function noGapsText({ markets, unread }: Resolved): string {
-  const recorded = markets.filter(isRecorded).length
+function noGapsText({ markets }: Resolved): string {
+  const recorded = markets.filter(isRecorded)
   if (markets.length === 0) return 'No window was resolved.'
-  if (recorded === 0) return 'Nothing was recorded in this time.'
-  if (recorded < markets.length) return `No gaps in the ${showSome(recorded, 'window')} recorded.`
-  return unread.length > 0 ? 'No gaps in what could be read.' : 'No gaps: all of it was recorded.'
+  if (recorded.length === 0) return 'Nothing was recorded in this time.'
+  const isSimulated = recorded.every(({ source }) => source === 'simulated')
+  const windows = isSimulated
+    ? showSome(recorded.length, 'simulated window')
+    : `${showSome(recorded.length, 'window')} with books`
+  const coins = [...new Set(recorded.map(({ symbol }) => symbol.toUpperCase()))]
+  return `No gaps in ${windows}, of ${coins.toSorted().join(', ')}.`
 }
 
 const titles = { resolved: 'Resolved', moves: 'Largest moves of the coin', gaps: 'Gaps' } as const
@@ -221,7 +216,7 @@ function Summary({ resolved }: { resolved: Resolved }) {
     .toSorted((a, b) => Math.abs(moveOf(b)) - Math.abs(moveOf(a)))
   const holed = markets
     .filter((market) => isRecorded(market) && gapsOf(market) > 0)
-    .toSorted((a, b) => coveredOf(a) - coveredOf(b))
+    .toSorted((a, b) => coveredOf(a, bestCovered(a)) - coveredOf(b, bestCovered(b)))
   const missing = markets.filter((market) => !isRecorded(market)).length
   return (
     <>
@@ -257,7 +252,7 @@ function Summary({ resolved }: { resolved: Resolved }) {
         <WindowList title={titles.gaps} markets={holed} none={noGapsText(resolved)}>
           {(market) => (
             <span class="num">
-              {showSome(gapsOf(market), 'gap')}, {showShare(coveredOf(market))} covered
+              {showSome(gapsOf(market), 'gap')}, {showCovered(market)} covered
             </span>
           )}
         </WindowList>

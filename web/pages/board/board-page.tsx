@@ -12,7 +12,7 @@ import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, type Rights, useRights } from '../../lib/rights.ts'
 import { useStore } from '../../lib/store.ts'
 import { Button } from '../../parts/button.tsx'
-import { CallPanel } from '../../parts/call-panel.tsx'
+import { CallPanel, useCallPanel } from '../../parts/call-panel.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
@@ -37,7 +37,7 @@ export function BoardPage() {
   const rights = useRights()
   const board = useBoard(key)
   const arrangement = useArrangement()
-  const [hasCalls, showCalls] = useState(false)
+  const [hasCalls, toggleCalls] = useCallPanel()
   const { coin, timeframe } = arrangement
   const isOpen =
     rights === undefined || coin === undefined || mayRead(rights, { route: 'prices', coin })
@@ -46,12 +46,7 @@ export function BoardPage() {
       <div class="row">
         <h1>Open windows</h1>
         {board && <StateText board={board} />}
-        <Button
-          text="API"
-          look="tiny board-api"
-          aria-expanded={hasCalls}
-          onClick={() => showCalls(!hasCalls)}
-        />
+        <Button text="API" look="tiny board-api" aria-expanded={hasCalls} onClick={toggleCalls} />
       </div>
       {hasCalls && (
         <section class="card stack" aria-label="API">

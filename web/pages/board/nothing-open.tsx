@@ -2,6 +2,7 @@
 
 import { request, useAsked } from '../../lib/api.ts'
 import type { Listed, Market } from '../../lib/bodies.ts'
+import { serverNowMs } from '../../lib/clock.ts'
 import { facts } from '../../lib/facts.ts'
 import { apiKey } from '../../lib/key.ts'
 import { mayRead, type Rights } from '../../lib/rights.ts'
@@ -60,6 +61,12 @@ async function readFinished(
   )
   return pages
     .flatMap(({ data }) => data)
-    .filter(({ status }) => status === 'closed' || status === 'resolved')
+    .filter(isFinished)
     .toSorted((a, b) => (b.windowEnd ?? '').localeCompare(a.windowEnd ?? ''))
 }
+
+/** The history of a window may be final before its end. */
+const isFinished = ({ status, windowEnd }: Market): boolean =>
+  (status === 'closed' || status === 'resolved') &&
+  windowEnd !== null &&
+  Date.parse(windowEnd) <= serverNowMs()

@@ -1,7 +1,7 @@
 import { CoinTabs } from '../../parts/links.tsx'
 import './coverage.css'
-import { useApi } from '../../lib/api.ts'
-import type { Coin, CoverageDay, Listed } from '../../lib/bodies.ts'
+import { type Loaded, useApi } from '../../lib/api.ts'
+import type { Coin, CoverageDay, Listed, Market } from '../../lib/bodies.ts'
 import { nowMs } from '../../lib/clock.ts'
 import { DAY_MS, startOfDay, toDay } from '../../lib/days.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
@@ -14,17 +14,18 @@ import { TierCard } from '../../parts/tier-card.tsx'
 import { Calendar, paintCalendar } from './calendar.tsx'
 
 const DAYS = 182
+const NEWEST_WITH_BOOKS = { source: 'recorded', withBooks: true, limit: 1 }
 
 /** What is recorded of a coin and what is not, day by day. */
 export function CoveragePage({ params }: { params: Readonly<Record<string, string>> }) {
   const coin = params.coin ?? 'btc'
-  const { last, isNewest, source, tools } = useRange(coin)
-  const query = { from: last - (DAYS - 1) * DAY_MS, to: last + DAY_MS }
-  const path = `/v1/${coin}/coverage`
   const rights = useRights()
   const mayList = rights && mayRead(rights, { route: 'markets', coin })
+  const { last, isKnown, isNewest, source, tools } = useRange(coin, mayList === true)
+  const query = { from: last - (DAYS - 1) * DAY_MS, to: last + DAY_MS }
+  const path = `/v1/${coin}/coverage`
   const { data, problem, reload, isLoading } = useApi<Listed<CoverageDay>>(
-    mayList ? path : undefined,
+    mayList && isKnown ? path : undefined,
     query,
   )
   const days = isLoading ? [] : (data?.data ?? [])
@@ -63,11 +64,22 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
 }
 
 /** The last day that is shown: that of the address, else today, or when recording ended. */
-function useRange(coin: string) {
-  const coins = useApi<Listed<Coin>>('/v1/coins').data?.data
-  const held = coins?.find(({ symbol }) => symbol === coin)
+function useRange(coin: string, mayList: boolean) {
+  const coins = useApi<Listed<Coin>>('/v1/coins')
+  const held = coins.data?.data.find(({ symbol }) => symbol === coin)
+  // What is held may end with simulated markets, which the days do not count beside recorded ones.
+  const isMixed = held?.sources.length === 2
+  const recorded = useApi<Listed<Market>>(
+    isMixed && mayList ? `/v1/${coin}/markets` : undefined,
+    NEWEST_WITH_BOOKS,
+  )
+  const isAnswered = ({ data, problem, isLoading }: Loaded<unknown>) =>
+    !isLoading && (data !== undefined || problem !== undefined)
+  const isKnown = isAnswered(coins) && (!isMixed || isAnswered(recorded))
+  const [market] = recorded.data?.data ?? []
+  const lastBook = isMixed ? market?.lastSnapshot : held?.lastSnapshot
   const today = startOfDay(nowMs())
-  const newest = startOfDay(Date.parse(held?.lastSnapshot ?? '') || today)
+  const newest = startOfDay(Date.parse(lastBook ?? '') || today)
   const named = startOfDay(Date.parse(useLocation().query.get('until') ?? '') || Number.NaN)
   const usual = newest <= today - DAYS * DAY_MS ? newest : today
   const last = named > 0 && named <= today ? named : usual
@@ -88,7 +100,7 @@ function useRange(coin: string) {
   )
   /** What the days count: simulated markets as long as none was recorded. */
   const source = held?.sources.includes('recorded') ? 'recorded' : held?.sources[0]
-  return { last, isNewest: last === today, source, tools }
+  return { last, isKnown, isNewest: last === today, source, tools }
 }
 
 function* toRows(days: readonly CoverageDay[]) {

@@ -14,11 +14,11 @@ import { MarketTable } from './market-table.tsx'
 import { OpenMarkets, usePricesNow } from './open-markets.tsx'
 
 export function ExplorePage({ params }: { params: Readonly<Record<string, string>> }) {
-  const coins = useApi<Listed<Coin>>('/v1/coins').data?.data
+  const coins = useApi<Listed<Coin>>('/v1/coins')
   const symbol = (params.coin ?? 'btc').toLowerCase()
   const rights = useRights()
   const isOpen = rights === undefined || mayRead(rights, { route: 'markets', coin: symbol })
-  const coin = coins?.find((each) => each.symbol === symbol)
+  const coin = coins.data?.data.find((each) => each.symbol === symbol)
   return (
     <div class="page">
       <div class="row spread">
@@ -30,8 +30,8 @@ export function ExplorePage({ params }: { params: Readonly<Record<string, string
         <Listing
           key={symbol}
           coin={symbol}
-          hasBoth={coin?.sources.length === 2}
-          isOn={rights !== undefined}
+          held={coin}
+          isOn={rights !== undefined && (coins.data ?? coins.problem) !== undefined}
         />
       ) : (
         <TierCard what={`${coinNames[symbol] ?? symbol} markets`} />
@@ -40,10 +40,13 @@ export function ExplorePage({ params }: { params: Readonly<Record<string, string
   )
 }
 
-type ListingProps = { coin: string; hasBoth: boolean; isOn: boolean }
+/** `held`: what is held of the coin, once it is known. */
+type ListingProps = { coin: string; held: Coin | undefined; isOn: boolean }
 
-function Listing({ coin, hasBoth, isOn }: ListingProps) {
-  const filters = useFilters()
+function Listing({ coin, held, isOn }: ListingProps) {
+  const hasBoth = held?.sources.length === 2
+  const hasBooks = held !== undefined && held.snapshots > 0
+  const filters = useFilters(hasBooks)
   const { dayMs } = filters
   const prices = usePricesNow(coin, isOn)
   const open = prices.data?.data.map(({ conditionId }) => conditionId).join()
@@ -55,7 +58,7 @@ function Listing({ coin, hasBoth, isOn }: ListingProps) {
           <h2 id="markets-title">
             {dayMs === undefined ? 'Markets' : `Markets of ${showDate(dayMs)}`}
           </h2>
-          <MarketFilters {...{ filters, hasBoth }} />
+          <MarketFilters {...{ filters, hasBooks, hasBoth }} />
         </div>
         <MarketTable {...{ coin, isOn, open }} filters={toQuery(filters)} />
       </section>

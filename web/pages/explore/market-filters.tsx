@@ -26,14 +26,15 @@ type Filters = {
   isWithBooks: boolean
 }
 
-export function useFilters(): Filters {
+/** `hasBooks`: some market of the coin has books, so those with books are listed unless the address says no. */
+export function useFilters(hasBooks: boolean): Filters {
   const { query } = useLocation()
   const dayMs = Date.parse(`${query.get('date')}T00:00:00Z`)
   return {
     timeframe: lengths.find(([each]) => each === query.get('timeframe'))?.[0],
     dayMs: Number.isNaN(dayMs) ? undefined : dayMs,
     source: sources.find(([each]) => each === query.get('source'))?.[0],
-    isWithBooks: query.get('books') === 'yes',
+    isWithBooks: hasBooks ? query.get('books') !== 'no' : query.get('books') === 'yes',
   }
 }
 
@@ -46,8 +47,14 @@ export const toQuery = ({ timeframe, dayMs, source, isWithBooks }: Filters): Que
   withBooks: isWithBooks ? true : undefined,
 })
 
-/** `hasBoth`: recorded and simulated markets of the coin are held. */
-export function MarketFilters({ filters, hasBoth }: { filters: Filters; hasBoth: boolean }) {
+type Props = {
+  filters: Filters
+  hasBooks: boolean
+  /** Recorded and simulated markets of the coin are held. */
+  hasBoth: boolean
+}
+
+export function MarketFilters({ filters, hasBooks, hasBoth }: Props) {
   const { timeframe, dayMs, source, isWithBooks } = filters
   const showDay = (ms: number | undefined) => setQuery({ date: ms === undefined ? ms : toDay(ms) })
   const today = startOfDay(nowMs())
@@ -83,9 +90,10 @@ export function MarketFilters({ filters, hasBoth }: { filters: Filters; hasBoth:
         <input
           type="checkbox"
           checked={isWithBooks}
-          onChange={({ currentTarget: { checked } }) =>
-            setQuery({ books: checked ? 'yes' : undefined })
-          }
+          onChange={({ currentTarget: { checked } }) => {
+            const named = checked ? 'yes' : 'no'
+            setQuery({ books: checked === hasBooks ? undefined : named })
+          }}
         />
         With books
       </label>

@@ -2,8 +2,9 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { type QueryValues, request, toProblem, urlOf, useApi } from '../../lib/api.ts'
 import type { Listed, Market } from '../../lib/bodies.ts'
-import { showCoinPrice, showCount, showShare, showWindow } from '../../lib/format.ts'
-import { navigate } from '../../lib/location.ts'
+import { showCovered } from '../../lib/covered.ts'
+import { showCoinPrice, showCount, showWindow } from '../../lib/format.ts'
+import { navigate, setQuery } from '../../lib/location.ts'
 import { Button } from '../../parts/button.tsx'
 import { MarketState } from '../../parts/market-state.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
@@ -79,7 +80,20 @@ export function MarketTable({ coin, filters, isOn, open }: Props) {
           </tbody>
         </table>
         {list.of === url && markets.length === 0 && (
-          <p class="card-body note">No market matches.</p>
+          <p class="card-body note">
+            {filters.withBooks === true ? (
+              <>
+                No market with books matches.{' '}
+                <Button
+                  text="Show all markets"
+                  look="tiny"
+                  onClick={() => setQuery({ books: 'no' })}
+                />
+              </>
+            ) : (
+              'No market matches.'
+            )}
+          </p>
         )}
       </div>
       {cursor !== undefined && (
@@ -105,8 +119,6 @@ function renew(before: List, first: Listed<Market>, of: string): List {
 function MarketRow({ coin, market }: { coin: string; market: Market }) {
   const { conditionId, windowStart, windowEnd, timeframe, strike, finalPrice, snapshots } = market
   const href = `/markets/${coin}/${conditionId}`
-  const shares = market.outcomes.flatMap(({ coverage }) => coverage.covered ?? [])
-  const covered = shares.length === 0 ? null : Math.min(...shares)
   return (
     <tr class="link-row" onClick={() => navigate(href)}>
       <td class="num">
@@ -119,7 +131,7 @@ function MarketRow({ coin, market }: { coin: string; market: Market }) {
       </td>
       <td class="right num wide">{showCoinPrice(strike)}</td>
       <td class="right num wide">{showCoinPrice(finalPrice)}</td>
-      <td class="right num">{showShare(covered)}</td>
+      <td class="right num">{showCovered(market)}</td>
       <td class="right num wide">{showCount(snapshots)}</td>
     </tr>
   )

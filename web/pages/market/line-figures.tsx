@@ -4,7 +4,7 @@ import { useMemo, useRef } from 'preact/hooks'
 
 import { indexAt } from '../../charts/find-at.ts'
 import { type Line, LineChart } from '../../charts/line-chart.tsx'
-import type { LineData } from '../../charts/line-data.ts'
+import { type LineData, outcomesIn } from '../../charts/line-data.ts'
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Market } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
@@ -21,36 +21,37 @@ const outcomeLines: readonly Line[] = [
   { name: outcomeNames.up, color: '--bid' },
   { name: outcomeNames.down, color: '--ask' },
 ]
-const legend = (
-  <div class="legend">
-    <span class="up">
-      <i class="key" /> {outcomeNames.up}
-    </span>
-    <span class="down">
-      <i class="key" /> {outcomeNames.down}
-    </span>
-  </div>
-)
-
 const kinds = {
-  price: { title: 'Mid price', height: 190, label: 'Mid price of Up and Down over time' },
-  spread: { title: 'Spread', height: 120, label: 'Spread of Up and Down over time' },
+  price: { title: 'Mid price', height: 190 },
+  spread: { title: 'Spread', height: 120 },
 } as const
 type OutcomesProps = Shared & { kind: keyof typeof kinds; data: LineData }
 
-/** A figure of both outcomes over time. */
+/** A figure of the outcomes over time; one without data has no place in the legend. */
 export function OutcomesFigure({ axis, market, call, kind, data }: OutcomesProps) {
   const canvas = useRef<HTMLCanvasElement | null>(null)
-  const { title, height, label } = kinds[kind]
+  const { title, height } = kinds[kind]
+  const outcomes = useMemo(() => outcomesIn(data), [data])
+  const names = outcomes.map((each) => outcomeNames[each])
   return (
     <Figure
-      {...{ title, name: `${kind}-${nameOf(market)}`, calls: [call], tools: legend }}
+      {...{ title, name: `${kind}-${nameOf(market)}`, calls: [call] }}
+      tools={
+        <div class="legend">
+          {outcomes.map((each) => (
+            <span key={each} class={each}>
+              <i class="key" /> {outcomeNames[each]}
+            </span>
+          ))}
+        </div>
+      }
       source={market.source}
       canvas={() => canvas.current}
       rows={() => toRows(withoutNoise(data), ['time', 'up', 'down'])}
     >
       <LineChart
-        {...{ axis, data, lines: outcomeLines, height, label, canvasRef: canvas }}
+        {...{ axis, data, lines: outcomeLines, height, canvasRef: canvas }}
+        label={`${title} of ${names.join(' and ')} over time`}
         {...(kind === 'price' ? { range: unit } : {})}
         showValue={showPrice}
       />

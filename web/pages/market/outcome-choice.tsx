@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks'
 
 import { otherOutcome } from '../../charts/mirror.ts'
 import type { Market, Outcome } from '../../lib/bodies.ts'
+import { bestCovered, coveredOf } from '../../lib/covered.ts'
 import { outcomeNames } from '../../lib/format.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
 import { Button } from '../../parts/button.tsx'
@@ -38,17 +39,8 @@ const sides = [
   ['down', '▼ Down'],
 ] as const
 
-/** Less is not seen in a picture. */
-const COVERED_MARGIN = 0.01
 /** Of an outcome that counts as recorded. */
 const COVERED_MIN = 0.1
-
-const coveredOf = ({ outcomes }: Market, name: Outcome): number =>
-  outcomes.find(({ outcome }) => outcome === name)?.coverage.covered ?? 0
-
-/** Up, unless Down is covered better. */
-const bestCovered = (market: Market): Outcome =>
-  coveredOf(market, 'down') > coveredOf(market, 'up') + COVERED_MARGIN ? 'down' : 'up'
 
 const isMissingIn = (market: Market, outcome: Outcome): boolean =>
   coveredOf(market, outcome) < COVERED_MIN && coveredOf(market, otherOutcome(outcome)) > COVERED_MIN

@@ -3,7 +3,7 @@
 import { useMemo } from 'preact/hooks'
 
 import { indexAt } from '../../charts/find-at.ts'
-import type { LineData } from '../../charts/line-data.ts'
+import { type LineData, outcomesIn } from '../../charts/line-data.ts'
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Market, Outcome, Spot } from '../../lib/bodies.ts'
 import { outcomeNames, showCoinPrice, showLength, showPrice } from '../../lib/format.ts'
@@ -29,9 +29,12 @@ export function Readout({ axis, market, outcome, mids, spreads, ticks }: Props) 
   const ageMs = ms - (times[tickAt] ?? ms)
   const { strike, finalPrice, windowEnd } = market
   const left = windowEnd === null ? null : Date.parse(windowEnd) - ms
+  const known = useMemo(() => outcomesIn(mids), [mids])
+  const prices = { up: mids[1]?.[at], down: mids[2]?.[at] }
   const facts: [name: string, value: string, tone?: string][] = [
-    ['Up', showPrice(mids[1]?.[at]), 'up'],
-    ['Down', showPrice(mids[2]?.[at]), 'down'],
+    ...sides
+      .filter((each) => each === outcome || known.includes(each))
+      .map((each): [string, string, string] => [outcomeNames[each], showPrice(prices[each]), each]),
     [`${outcomeNames[outcome]} spread`, showPrice(spreads[outcome === 'up' ? 1 : 2]?.[spreadAt])],
     ['Strike', showCoinPrice(strike)],
     // No moment before the end knows it.
@@ -43,6 +46,7 @@ export function Readout({ axis, market, outcome, mids, spreads, ticks }: Props) 
   return <Facts look="readout num" rows={facts} />
 }
 
+const sides = ['up', 'down'] as const
 const FRESH_MS = 10_000
 const nameOf = (ageMs: number): string =>
   ageMs < FRESH_MS ? 'Spot' : `Spot, ${showLength(ageMs)} old`

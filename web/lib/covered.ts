@@ -1,0 +1,24 @@
+/** How much of a market was recorded: of its outcomes, the one that a market opens on. */
+
+import type { Market, Outcome } from './bodies.ts'
+import { outcomeNames, showShare } from './format.ts'
+
+/** Less is not seen in a picture. */
+const COVERED_MARGIN = 0.01
+
+export const coveredOf = ({ outcomes }: Pick<Market, 'outcomes'>, name: Outcome): number =>
+  outcomes.find(({ outcome }) => outcome === name)?.coverage.covered ?? 0
+
+/** Up, unless Down is covered better. */
+export const bestCovered = (market: Pick<Market, 'outcomes'>): Outcome =>
+  coveredOf(market, 'down') > coveredOf(market, 'up') + COVERED_MARGIN ? 'down' : 'up'
+
+/** The share of the outcome that is covered better, with its name where the shares differ. */
+export function showCovered(market: Pick<Market, 'outcomes'>): string {
+  const isKnown = market.outcomes.some(({ coverage }) => coverage.covered !== null)
+  if (!isKnown) return showShare(null)
+  const [up, down] = [showShare(coveredOf(market, 'up')), showShare(coveredOf(market, 'down'))]
+  const best = bestCovered(market)
+  if (up === down) return up
+  return `${outcomeNames[best]} ${best === 'up' ? up : down}`
+}
