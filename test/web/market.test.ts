@@ -185,4 +185,23 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
     await page.waitForSelector('h2:has-text("182 days up to 2026-01-01")')
     expect(page.faults).toEqual([])
   })
+
+  // The last: it adds a market to those of the others.
+  test('behavior: of a window to come the time left is that until its end', async () => {
+    // Long after the clock of the browser, too.
+    const windowStartMs = harness.time.nowMs + 10_000 * DAY_MS
+    const facts = { coin: 'btc', timeframe: '5m', source: 'recorded' } as const
+    const conditionId = conditionIdOf('7')
+    const windowEndMs = windowStartMs + 300_000
+    history.putMarket({ ...facts, conditionId, windowStartMs, windowEndMs })
+    const page = await browser.open(`/markets/btc/${conditionId}`, {
+      prepare: keepKey(harness.key),
+    })
+    await page.waitForSelector('.readout dt:has-text("Time left")')
+    const left = (await page.textContent('.readout div:has-text("Time left") dd')) ?? ''
+    const seconds = left.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
+    // The window itself is 300 seconds long.
+    expect(seconds).toBeGreaterThan(400)
+    expect(page.faults).toEqual([])
+  })
 })

@@ -28,6 +28,7 @@ history.putMarket({
   source: 'recorded',
   windowStartMs: START_MS,
   windowEndMs: START_MS + 300_000,
+  strike: '64000.00',
 })
 const silent: { sinceMs: number | undefined } = { sinceMs: undefined }
 const harness = createHarness({
@@ -44,6 +45,8 @@ function record(): void {
   const snapshots = (['up', 'down'] as const).map((outcome) =>
     aSnapshot({ conditionId, outcome, timestampMs: time.nowMs - 100 }, ++batches * 1_000_000),
   )
+  const spot = { coin: 'btc', source: 'chainlink', windowSeconds: 0, price: '64010.00' } as const
+  history.putSpot([{ ...spot, timestampMs: time.nowMs - 100, receivedMs: time.nowMs - 50 }])
   history.append({ id: `${batches}`, source: 'recorded', snapshots })
 }
 record()
@@ -73,7 +76,10 @@ describe.skipIf(chromiumPath === undefined)('what a recorder that stopped does n
       await page.waitForSelector(`[role="status"]:has-text("${said}"), .tag:has-text("${said}")`)
       await until(page, "document.querySelector('.tag.live:not(.is-silent *)') === null")
       const soft = await softOf(page)
-      for (const color of await colorsOf(page)) expect(color).toBe(soft)
+      const colors = await colorsOf(page)
+      // The board has a probability and a move of the coin.
+      if (path === '/') expect(colors).toHaveLength(2)
+      for (const color of colors) expect(color).toBe(soft)
       expect(await accessFaults(page)).toEqual([])
       silent.sinceMs = undefined
       time.nowMs += 1_000

@@ -205,12 +205,16 @@ function describeMove(outcome: Outcome, move: Move | undefined): string {
   return `Largest move: ${outcomeNames[outcome]} from ${showPrice(from)} to ${showPrice(to)} within ${showDuration(toMs - fromMs)}, at ${showMoment(toMs)}.`
 }
 
-/** As the address has it; else the newest moment of a market that is open, which is followed. */
+/**
+ * As the address has it; else the newest moment of a market that is open, which is followed, or the
+ * start of one that is not yet.
+ */
 function useAxis(market: Market) {
   const isOpen = market.status === 'open'
   const axis = useMemo(() => {
     const whole = spanOf(market)
-    const middle = isOpen ? nowMs() : (whole.fromMs + whole.toMs) / 2
+    const now = isOpen || market.status === 'upcoming' ? nowMs() : undefined
+    const middle = now ?? (whole.fromMs + whole.toMs) / 2
     const cursorMs = readMoment(whole) ?? Math.min(whole.toMs, Math.max(whole.fromMs, middle))
     return createTimeAxis(whole, cursorMs, readView(whole, SHOWN_MS_MIN))
   }, [market.conditionId])

@@ -6,6 +6,7 @@ import { indexAt } from '../../charts/find-at.ts'
 import { type LineData, outcomesIn } from '../../charts/line-data.ts'
 import type { TimeAxis } from '../../charts/time-axis.ts'
 import type { Market, Outcome, Spot } from '../../lib/bodies.ts'
+import { serverNowMs, useNow } from '../../lib/clock.ts'
 import { outcomeNames, showCoinPrice, showLength, showPrice } from '../../lib/format.ts'
 import { useStore } from '../../lib/store.ts'
 import { Facts } from '../../parts/facts.tsx'
@@ -28,9 +29,12 @@ export function Readout({ axis, market, outcome, mids, spreads, ticks }: Props) 
   const spot = ticks[tickAt]?.price ?? null
   const ageMs = ms - (times[tickAt] ?? ms)
   const { strike, finalPrice, windowEnd } = market
-  const left = windowEnd === null ? null : Date.parse(windowEnd) - ms
   const known = useMemo(() => outcomesIn(mids), [mids])
   const prices = { up: mids[1]?.[at], down: mids[2]?.[at] }
+  useNow()
+  // Before its start, no moment of the window has come.
+  const atMs = market.status === 'upcoming' ? Math.min(ms, serverNowMs()) : ms
+  const left = windowEnd === null ? null : Date.parse(windowEnd) - atMs
   const facts: [name: string, value: string, tone?: string][] = [
     ...sides
       .filter((each) => each === outcome || known.includes(each))
