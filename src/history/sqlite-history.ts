@@ -150,14 +150,8 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
       return { kind: 'appended', ...counts }
     })
 
-  function getMarket(conditionId: string): StoredMarket {
-    const market = markets.find(conditionId)
-    if (market !== undefined) return market
-    throw new AppError(
-      'unknown_market',
-      `Market ${conditionId} is not known. Put the market before what belongs to it.`,
-    )
-  }
+  const getMarket = (conditionId: string): StoredMarket =>
+    requireMarket(conditionId, markets.find(conditionId))
 
   const { putMarket, noteFacts, touch } = createNoting(tables)
   const putOutcomes = createPutOutcomes({ ...tables, noteFacts })
@@ -180,12 +174,12 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
           ...(came.length > 0 ? [{ why: 'gap_noted' as const, ...spanOfGaps(came) }] : []),
           ...(went.length > 0 ? [{ why: 'gap_closed' as const, ...spanOfGaps(went) }] : []),
         ]
-        if (isChanged) touch(market, changes)
+        if (isChanged) touch(market, changes)()
       })
     return result
   }
 
-  const record = createRecord({ ...tables, applyBatch, getMarket, touch })
+  const record = createRecord({ ...tables, applyBatch, requireMarket, touch })
 
   return {
     append: (batch) =>
@@ -207,8 +201,10 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
         writeOnce(id, () => {
           const market = getMarket(conditionId)
           for (const { timestampMs } of found) assertNearWindow(market, timestampMs)
-          const accepted = trades.insert(market.id, found)
-          if (accepted > 0) touch(market, lateTrades(market, accepted))
+          const accepted = trades.insert(
+            found.map((trade) => ({ marketId: market.id, trade })),
+          ).size
+          if (accepted > 0) touch(market, lateTrades(market, accepted))()
           return { accepted, duplicates: found.length - accepted }
         }),
       ),
@@ -219,7 +215,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
       writeTo(conditionId, () => {
         const market = getMarket(conditionId)
         if (gaps.record(market.id, found) > 0)
-          touch(market, [{ why: 'gap_noted', ...spanOfGaps(found) }])
+          touch(market, [{ why: 'gap_noted', ...spanOfGaps(found) }])()
       }),
 
     putMarket: (facts) => writeTo(facts.conditionId, () => putMarket(facts)),
@@ -235,7 +231,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
         const market = markets.find(conditionId)
         if (market === undefined || market.isClosed) return
         runs.change(market, { gone: [], late: [], fresh: [], isClosed: true })
-        markets.close(market.id)
+        markets.close(market.id)()
         events.noteClosed(market)
       }),
   }
@@ -254,6 +250,14 @@ function saidIn(recording: Recording): Map<string, Said> {
   return all
 }
 
+function requireMarket(conditionId: string, found: StoredMarket | undefined): StoredMarket {
+  if (found !== undefined) return found
+  throw new AppError(
+    'unknown_market',
+    `Market ${conditionId} is not known. Put the market before what belongs to it.`,
+  )
+}
+
 function createNoting({ markets, runs, revisions, events }: Tables & { runs: Runs }) {
   function noteFacts(known: StoredMarket | undefined, put: StoredMarket): void {
     runs.forget(put.id)
@@ -269,12 +273,16 @@ function createNoting({ markets, runs, revisions, events }: Tables & { runs: Run
       noteFacts(markets.find(facts.conditionId), markets.put(facts))
     },
 
-    /** Shows that something besides the books was written; notes what of it was served before. */
-    touch(market: StoredMarket, changes: readonly MarketChange[]): void {
-      markets.touch(market.id)
+    /**
+     * Shows that something besides the books was written; notes what of it was served before. The
+     * result is to be called as that of `markets.touch`.
+     */
+    touch(market: StoredMarket, changes: readonly MarketChange[]): () => void {
+      const seal = markets.touch(market.id)
       runs.keep(market)
       const revised = { ...market, revision: market.revision + 1 }
       for (const change of changes) revisions.note(revised, change)
+      return seal
     },
   }
 }

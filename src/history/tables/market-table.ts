@@ -2,7 +2,7 @@
 import { market } from '#db/history/schema.ts'
 import { assertSealed, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import type { Database } from '#src/database/database.ts'
+import { type Database, later } from '#src/database/database.ts'
 import { AppError } from '#src/domain/errors.ts'
 import {
   type Market,
@@ -169,10 +169,11 @@ export function createMarketTable(
       `SELECT ${sql.columns()} FROM market WHERE ${condition}
        ORDER BY order_ms DESC, condition_id DESC LIMIT 1`,
     )
-    return (value: Value): StoredMarket | undefined => {
-      const row = statement.get(value)
-      return row === null ? undefined : toMarket(row)
+    const ask = (value: Value) => {
+      const rows = later(statement, value)
+      return (): StoredMarket | undefined => rows().map(toMarket)[0]
     }
+    return Object.assign((value: Value) => ask(value)(), { later: ask })
   }
   const find = findBy<string>('condition_id = $1')
   // A name of the venue's is never that of a simulated market.
@@ -280,34 +281,41 @@ function createHoldings(db: Database) {
   const byId = db.prepare<MarketRow, [ById]>(`SELECT ${sql.columns()} FROM market WHERE id = $id`)
   const putChecksum = prepareUpdate<ById & { checksum: number }>('checksum = $checksum')
 
-  /** To be called after the last change of a market in a transaction. */
-  function seal(id: number): void {
-    const row = byId.get({ id })
-    if (row !== null) putChecksum.run({ id, checksum: checksumOf(row) })
+  /** The result writes the checksum of a market as it is now. */
+  function sealLater(id: number): () => void {
+    const rows = later(byId, { id })
+    return () => {
+      for (const row of rows()) putChecksum.run({ id, checksum: checksumOf(row) })
+    }
   }
+
+  /** To be called after the last change of a market in a transaction. */
+  const seal = (id: number): void => sealLater(id)()
 
   const revise = (set: string) => {
     const statement = prepareUpdate(set)
-    return (id: number): void => {
+    return (id: number): (() => void) => {
       statement.run({ id })
-      seal(id)
+      return sealLater(id)
     }
   }
 
   return {
     seal,
 
-    update(held: Market): void {
+    /** To be the last change of a market in a transaction, with its result, which seals it. */
+    update(held: Market): () => void {
       const { id } = held
       hold.run({ id, ...toHeldRow(held) })
       // Apart, because a column that is written moves its entries in every index, changed or not.
       place.run({ id, ...placeRow(held) })
-      seal(id)
+      return sealLater(id)
     },
 
+    /** As `update`. */
     close: revise('is_closed = 1, revision = revision + 1'),
 
-    /** To be called when something else of the market was written. */
+    /** As `update`, when something else of the market was written. */
     touch: revise('revision = revision + 1'),
   }
 }

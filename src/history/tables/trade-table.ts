@@ -1,7 +1,7 @@
 import { trade } from '#db/history/schema.ts'
 import { assertSealed, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import type { Database } from '#src/database/database.ts'
+import { type Database, later } from '#src/database/database.ts'
 import { outcomes } from '#src/domain/market.ts'
 import { sortMoments, type StoredTrade, type Trade, type TradeQuery } from '#src/domain/trade.ts'
 
@@ -10,6 +10,7 @@ import type { Moments } from './revision-table.ts'
 
 type TradeRow = typeof trade.$inferSelect
 type Range = Record<'marketId' | 'fromMs' | 'toMs' | 'belowId', number> & { outcome: number | null }
+type OwnTrade = { marketId: number; trade: Trade }
 type Replacement = Pick<TradeRow, 'id' | 'replacedBy' | 'checksum'>
 
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
@@ -61,13 +62,11 @@ export function createTradeTable(db: Database, moments: Moments) {
    * A trade that was known without its transaction, and is now known with it, is one trade. It
    * stays, because it is what was served until now. Returns what that adds to the sum.
    */
-  function replaceUnnamed(row: TradeRow): number {
-    const found = unnamed.get(row)
-    if (found === null) return 0
-    const replaced = { ...found, replacedBy: row.id }
+  function replaceUnnamed(held: TradeRow, replacedBy: number): number {
+    const replaced = { ...held, replacedBy }
     const checksum = checksumOf(replaced)
     replace.run({ ...replaced, checksum })
-    return checksum - (found.checksum ?? 0)
+    return checksum - (held.checksum ?? 0)
   }
 
   /** With the whole millisecond at which the limit cuts. */
@@ -84,42 +83,39 @@ export function createTradeTable(db: Database, moments: Moments) {
 
   return {
     /**
-     * Adds trades that are not held yet; returns how many. One without a transaction is held where
-     * one with a transaction is that is equal in all else.
+     * Adds trades that are not held yet; returns them. One without a transaction is held where one
+     * with a transaction is that is equal in all else. An id of one that is held is given to none.
      */
-    insert(marketId: number, trades: readonly Trade[]): number {
-      let id = Math.max((lastId.get()?.id ?? 0) + 1, moments.leastId())
-      if (trades.length > 0) moments.noteIds(id)
-      let added = 0
-      let sumAdded = 0
-      for (const {
-        timestampMs,
-        price,
-        outcome,
-        size = null,
-        side,
-        transactionHash = null,
-      } of trades) {
-        const row: TradeRow = {
-          id,
-          marketId,
-          timeMs: timestampMs,
-          price,
-          outcome: outcome === undefined ? null : outcomeCodes[outcome],
-          size,
-          side: side === undefined ? null : sides.indexOf(side),
-          checksum: 0,
-          transactionHash,
-          replacedBy: null,
+    insert(found: readonly OwnTrade[]): ReadonlySet<Trade> {
+      const added = new Set<Trade>()
+      if (found.length === 0) return added
+      const last = later(lastId)
+      const least = moments.leastId()
+      const firstId = Math.max((last()[0]?.id ?? 0) + 1, least)
+      moments.noteIds(firstId)
+      // All of them are sent before the first answer is needed: a database may be far away.
+      const sent = found.map(({ marketId, trade }, at) => {
+        const row = toRow(firstId + at, marketId, trade)
+        const inserted = insert.run(row)
+        const equals = row.transactionHash === null ? undefined : later(unnamed, row)
+        return { trade, row, inserted, equals }
+      })
+      const replaced = new Set<number>()
+      const sums = new Map<number, number>()
+      for (const { trade, row, inserted, equals } of sent) {
+        if (inserted.changes === 0) continue
+        added.add(trade)
+        let sum = (sums.get(row.marketId) ?? 0) + (row.checksum ?? 0) + row.timeMs + row.id
+        const [equal] = equals?.() ?? []
+        // The first that is equal replaces it.
+        if (equal !== undefined && !replaced.has(equal.id)) {
+          replaced.add(equal.id)
+          sum += replaceUnnamed(equal, row.id)
         }
-        row.checksum = checksumOf(row)
-        if (insert.run(row).changes === 0) continue
-        added++
         // Of thousands, the sum would be larger than a number is exact.
-        sumAdded = (sumAdded + row.checksum + timestampMs + id++) % SUM_END
-        if (transactionHash !== null) sumAdded += replaceUnnamed(row)
+        sums.set(row.marketId, sum % SUM_END)
       }
-      addToSum.run({ sum: sumAdded % SUM_END, marketId })
+      for (const [marketId, sum] of sums) addToSum.run({ sum, marketId })
       return added
     },
 
@@ -151,6 +147,27 @@ export function createTradeTable(db: Database, moments: Moments) {
       return trades.slice(Math.max(0, trades.length - last))
     },
   }
+}
+
+function toRow(
+  id: number,
+  marketId: number,
+  { timestampMs, price, outcome, size, side, transactionHash }: Trade,
+): TradeRow {
+  const row: TradeRow = {
+    id,
+    marketId,
+    timeMs: timestampMs,
+    price,
+    outcome: outcome === undefined ? null : outcomeCodes[outcome],
+    size: size ?? null,
+    side: side === undefined ? null : sides.indexOf(side),
+    checksum: 0,
+    transactionHash: transactionHash ?? null,
+    replacedBy: null,
+  }
+  row.checksum = checksumOf(row)
+  return row
 }
 
 function toTrade(row: TradeRow): StoredTrade {

@@ -37,20 +37,28 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
       batch.snapshots.map((snapshot, index) => ({ snapshot, index })),
       ({ snapshot }) => snapshot.conditionId,
     )
-    return [...byCondition].map(([conditionId, arrivals]) =>
+    const asked = [...byCondition].map(([conditionId, arrivals]) => ({
+      conditionId,
+      arrivals,
+      find: markets.find.later(conditionId),
+    }))
+    return asked.map(({ conditionId, arrivals, find }) =>
       changing(conditionId, () => {
-        const market = toMarket(arrivals, batch)
+        const market = toMarket(find(), arrivals, batch)
         arrivals.sort((a, b) => a.snapshot.timestampMs - b.snapshot.timestampMs)
         return { market, change: settle(market, arrivals, isImport) }
       }),
     )
   }
 
-  function toMarket(entries: readonly Arrival[], { source }: Batch): StoredMarket {
+  function toMarket(
+    known: StoredMarket | undefined,
+    entries: readonly Arrival[],
+    { source }: Batch,
+  ): StoredMarket {
     const first = entries[0]?.snapshot
     if (first === undefined) throw new Error('A group has an entry.')
     const { conditionId, coin, timeframe } = first
-    const known = markets.find(conditionId)
     const market = known ?? markets.put({ conditionId, coin, timeframe, source })
     if (known === undefined) events.noteCreated(market)
     const assetIds = { ...market.assetIds }
@@ -63,7 +71,8 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     return { ...market, assetIds }
   }
 
-  function apply({ market, change }: Group, ids: Ids, reason: GapReason): void {
+  /** Returns what seals the market, which is to be called last. */
+  function apply({ market, change }: Group, ids: Ids, reason: GapReason): () => void {
     const { gone } = change
     const rows = change.made
       .map((row) => ({ ...row.snapshot, id: row.id ?? ids.of.get(row) ?? 0 }))
@@ -75,8 +84,8 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     const late = rows.slice(0, rows.length - fresh.length)
     runs.change(market, { gone, late, fresh, isClosed: market.isClosed })
     const held = coverage.add(market, { rows, gone, firstNewId: ids.first, reason })
-    markets.update(held)
-    if (late.length + gone.length === 0 && !market.isClosed) return
+    const seal = markets.update(held)
+    if (late.length + gone.length === 0 && !market.isClosed) return seal
     const changed = change.made.filter(({ id }) => id !== undefined).length
     const times = [...rows, ...gone].map(({ timestampMs }) => timestampMs)
     revisions.note(
@@ -90,6 +99,7 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
         toMs: Math.max(...times) + 1,
       },
     )
+    return seal
   }
 
   return (batch: Batch) => {
@@ -99,12 +109,15 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     const first = meta.takeIds(unnamed.length)
     if (unnamed.length > 0) moments.snapshots.noteIds(first)
     const of = new Map(unnamed.map(({ row }, at) => [row, first + at]))
-    for (const group of groups) {
-      if (group.change.made.length + group.change.gone.length === 0) continue
-      changing(group.market.conditionId, () =>
+    const changed = groups.filter(({ change }) => change.made.length + change.gone.length > 0)
+    // The rows of all markets are read together: a database may be far away.
+    const seals = changed.map((group) => ({
+      conditionId: group.market.conditionId,
+      seal: changing(group.market.conditionId, () =>
         apply(group, { first, of }, batch.gapReason ?? 'import'),
-      )
-    }
+      ),
+    }))
+    for (const { conditionId, seal } of seals) changing(conditionId, seal)
     const accepted = groups.reduce((sum, { change }) => sum + change.accepted, 0)
     return {
       counts: { accepted, duplicates: batch.snapshots.length - accepted },

@@ -11,15 +11,16 @@ import type { ApplyBatch } from './append.ts'
 
 type Heard = Recording['trades'][number] | GapChange
 
-type Ports = Pick<Tables, 'gaps' | 'trades'> & {
+type Ports = Pick<Tables, 'gaps' | 'markets' | 'trades'> & {
   applyBatch: ApplyBatch
-  getMarket: (conditionId: string) => StoredMarket
-  /** Shows that something besides the books was written. */
-  touch: (market: StoredMarket, changes: readonly MarketChange[]) => void
+  /** Throws `unknown_market`. */
+  requireMarket: (conditionId: string, found: StoredMarket | undefined) => StoredMarket
+  /** Shows that something besides the books was written; the result seals the market. */
+  touch: (market: StoredMarket, changes: readonly MarketChange[]) => () => void
 }
 
 /** Returns the function that applies a recording; it needs a transaction around it. */
-export function createRecord({ gaps, trades, applyBatch, getMarket, touch }: Ports) {
+export function createRecord({ gaps, markets, trades, applyBatch, requireMarket, touch }: Ports) {
   /**
    * Whether it may change something. The market of a batch need not be read again for each statement
    * that a recorder has its book, as nearly all of them change nothing.
@@ -32,11 +33,7 @@ export function createRecord({ gaps, trades, applyBatch, getMarket, touch }: Por
   }
 
   /** `before`: the market without the rows of this recording. Returns how many rows were changed. */
-  function apply(market: StoredMarket, before: StoredMarket, heard: Heard): number {
-    if ('trade' in heard) {
-      assertNearWindow(market, heard.trade.timestampMs)
-      return trades.insert(market.id, [heard.trade])
-    }
+  function apply(market: StoredMarket, before: StoredMarket, heard: GapChange): number {
     if (heard.kind === 'ended') return gaps.end(market.id, heard.outcome, heard.atMs)
     // The gaps follow once all is written.
     if (heard.kind === 'said') return 0
@@ -56,15 +53,36 @@ export function createRecord({ gaps, trades, applyBatch, getMarket, touch }: Por
       isImport ? change.kind !== 'known' : mayChange(change, before.get(change.conditionId)),
     )
     const heard: Heard[] = [...beside.trades, ...gapChanges]
-    for (const [conditionId, own] of Map.groupBy(heard, (each) => each.conditionId)) {
+    const asked = [...Map.groupBy(heard, (each) => each.conditionId)].map(([conditionId, own]) => ({
+      conditionId,
+      own,
+      find: markets.find.later(conditionId),
+    }))
+    const known = asked.map(({ conditionId, own, find }) =>
       changing(conditionId, () => {
-        const market = getMarket(conditionId)
-        const changed = own.filter(
-          (each) => apply(market, before.get(conditionId) ?? market, each) > 0,
+        const market = requireMarket(conditionId, find())
+        const traded = own.flatMap((each) => ('trade' in each ? [each.trade] : []))
+        for (const { timestampMs } of traded) assertNearWindow(market, timestampMs)
+        return { conditionId, market, own, traded }
+      }),
+    )
+    const added = trades.insert(
+      known.flatMap(({ market, traded }) =>
+        traded.map((trade) => ({ marketId: market.id, trade })),
+      ),
+    )
+    const seals = known.flatMap(({ conditionId, market, own }) =>
+      changing(conditionId, () => {
+        const changed = own.filter((each) =>
+          'trade' in each
+            ? added.has(each.trade)
+            : apply(market, before.get(conditionId) ?? market, each) > 0,
         )
-        if (changed.length > 0) touch(market, describe(market, changed))
-      })
-    }
+        if (changed.length === 0) return []
+        return [{ conditionId, seal: touch(market, describe(market, changed)) }]
+      }),
+    )
+    for (const { conditionId, seal } of seals) changing(conditionId, seal)
     return counts
   }
 }

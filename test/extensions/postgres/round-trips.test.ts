@@ -1,10 +1,12 @@
-/** How often a change of the ledger waits for PostgreSQL, which may be far away. */
+/** How often a change waits for PostgreSQL, which may be far away. */
 import { describe, expect, test } from 'bun:test'
 
 import type { Offer } from '#src/domain/selling/payment.ts'
+import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { openBilling, paid, payWithUsdc } from '../../billing/scripted-billing.ts'
+import { aSnapshot, conditionIdOf, START_MS } from '../../history/books.ts'
 import {
   accountIdOf,
   aKey,
@@ -115,4 +117,56 @@ describe.skipIf(postgresPrograms === undefined)('round trips to PostgreSQL', () 
     },
     MS_MAX,
   )
+
+  test(
+    'behavior: books and trades of many markets take no more than those of one',
+    async () => {
+      using link = openLink('trips_books')
+      const history = openHistory(link.place)
+      const snapshotsOf = (markets: number, round: number) =>
+        numbersTo(markets).map((number) =>
+          aSnapshot({
+            conditionId: conditionIdOf(number),
+            assetId: String(number),
+            timestampMs: START_MS + markets * 10_000 + round,
+          }),
+        )
+      const append = (markets: number) =>
+        count(link, (round) =>
+          history.append({
+            id: `books-${markets}-${round}`,
+            source: 'recorded',
+            snapshots: snapshotsOf(markets, round),
+            gapReason: 'recorder_down',
+          }),
+        )
+      const record = (markets: number) =>
+        count(link, (round) =>
+          history.record({
+            snapshots: snapshotsOf(markets, 100 + round),
+            trades: numbersTo(markets).map((number) => ({
+              conditionId: conditionIdOf(number),
+              trade: {
+                timestampMs: START_MS + 100 + round,
+                price: 500_000,
+                outcome: 'up' as const,
+                size: 1_000_000,
+                side: 'buy' as const,
+                transactionHash: `0x${markets}${round}${number}`,
+              },
+            })),
+            gaps: [],
+          }),
+        )
+      const one = { append: await append(1), record: await record(1) }
+      expect(one.append).toBeLessThanOrEqual(6)
+      expect(one.record).toBeLessThanOrEqual(14)
+      const twenty = { append: await append(20), record: await record(20) }
+      history.dispose()
+      expect(twenty).toEqual(one)
+    },
+    MS_MAX,
+  )
 })
+
+const numbersTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1)
