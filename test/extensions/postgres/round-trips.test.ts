@@ -123,47 +123,52 @@ describe.skipIf(postgresPrograms === undefined)('round trips to PostgreSQL', () 
     async () => {
       using link = openLink('trips_books')
       const history = openHistory(link.place)
-      const snapshotsOf = (markets: number, round: number) =>
+      let written = 0
+      const snapshotsOf = (markets: number) =>
         numbersTo(markets).map((number) =>
           aSnapshot({
             conditionId: conditionIdOf(number),
             assetId: String(number),
-            timestampMs: START_MS + markets * 10_000 + round,
+            timestampMs: START_MS + ++written,
           }),
         )
+      // Once a second a change notes how far ids have come, which takes two more.
+      const leastOf = async (act: () => unknown): Promise<number> =>
+        Math.min(await count(link, act), await count(link, act), await count(link, act))
       const append = (markets: number) =>
-        count(link, (round) =>
+        leastOf(() =>
           history.append({
-            id: `books-${markets}-${round}`,
+            id: `books-${written}`,
             source: 'recorded',
-            snapshots: snapshotsOf(markets, round),
+            snapshots: snapshotsOf(markets),
             gapReason: 'recorder_down',
           }),
         )
       const record = (markets: number) =>
-        count(link, (round) =>
+        leastOf(() =>
           history.record({
-            snapshots: snapshotsOf(markets, 100 + round),
+            snapshots: snapshotsOf(markets),
             trades: numbersTo(markets).map((number) => ({
               conditionId: conditionIdOf(number),
               trade: {
-                timestampMs: START_MS + 100 + round,
+                timestampMs: START_MS + ++written,
                 price: 500_000,
                 outcome: 'up' as const,
                 size: 1_000_000,
                 side: 'buy' as const,
-                transactionHash: `0x${markets}${round}${number}`,
+                transactionHash: `0x${written}`,
               },
             })),
             gaps: [],
           }),
         )
       const one = { append: await append(1), record: await record(1) }
-      expect(one.append).toBeLessThanOrEqual(6)
-      expect(one.record).toBeLessThanOrEqual(14)
       const twenty = { append: await append(20), record: await record(20) }
       history.dispose()
-      expect(twenty).toEqual(one)
+      expect(one.append).toBeLessThanOrEqual(6)
+      expect(one.record).toBeLessThanOrEqual(13)
+      expect(twenty.append).toBeLessThanOrEqual(one.append + 2)
+      expect(twenty.record).toBeLessThanOrEqual(one.record + 2)
     },
     MS_MAX,
   )
