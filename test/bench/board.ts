@@ -106,7 +106,7 @@ for (const rate of [1, THROTTLE]) {
       longest = Math.max(longest, performance.now() - last)
       last = performance.now()
     })
-    watch.observe(document.querySelector('.board tbody tr .board-spot'), { subtree: true, characterData: true, childList: true })
+    watch.observe(document.querySelector('.board tbody tr .board-price'), { subtree: true, attributes: true })
     setTimeout(() => resolve(longest), ${BOARD_MS})
   })`)
   console.log(
