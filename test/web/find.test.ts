@@ -139,6 +139,8 @@ describe.skipIf(chromiumPath === undefined)('the search, in a browser', () => {
     await page.keyboard.type('x')
     expect(await page.inputValue('dialog input[role=combobox]')).toBe('btc 5m /x')
     await page.keyboard.press('Escape')
+    // The browser takes the focus from the field that it has hidden with the next frame.
+    await until(page, 'document.activeElement === document.body')
     await page.keyboard.press(' ')
     await page.waitForSelector('button[aria-label="Pause"]')
     expect(page.faults).toEqual([])
