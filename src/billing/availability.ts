@@ -36,7 +36,7 @@ const nameToken = (chain: PaymentChain, token: PaymentToken): string =>
 
 /** What a check found about one chain. */
 type Checked = {
-  /** Why a token cannot be paid with, as buyers are told. */
+  /** Why a token cannot be paid with, for buyers. */
   reasonOf: (token: PaymentToken) => string | undefined
   faults: readonly SalesFault[]
 }
@@ -92,7 +92,7 @@ export function createAvailability({
     const { chain, view, facilitator } = sold
     const missing = missingPart({ payTo }, sold)
     if (missing !== undefined) return { reasonOf: () => missing, faults: [] }
-    const [seen, relay] = await Promise.all([view?.check(), checkFacilitator(sold)])
+    const [node, fault] = await Promise.all([view?.check(), checkFacilitator(sold)])
     const faults: SalesFault[] = []
     const add = (
       part: SalesFault['part'],
@@ -103,19 +103,19 @@ export function createAvailability({
       const names = tokens.map((token) => nameToken(chain, token))
       const before = lastChecks
         .get(sold)
-        ?.faults.find((fault) => fault.part === part && fault.tokens[0] === names[0])
+        ?.faults.find((known) => known.part === part && known.tokens[0] === names[0])
       faults.push({ part, text, sinceMs: before?.sinceMs ?? clock(), tokens: names, todo })
     }
-    if (seen?.chain !== undefined) add('node', seen.chain, chain.tokens)
+    if (node?.chain !== undefined) add('node', node.chain, chain.tokens)
     for (const token of chain.tokens) {
-      const reason = seen?.tokens[token.symbol]
+      const reason = node?.tokens[token.symbol]
       if (reason !== undefined) add('token', reason, [token])
     }
     // A facilitator in this process uses the same node.
-    const isOfNode = seen?.chain !== undefined && facilitator?.name === 'local'
-    if (relay !== undefined && !isOfNode) add('facilitator', relay.text, chain.tokens, relay.todo)
+    const isOfNode = node?.chain !== undefined && facilitator?.name === 'local'
+    if (fault !== undefined && !isOfNode) add('facilitator', fault.text, chain.tokens, fault.todo)
     return {
-      reasonOf: ({ symbol }) => seen?.chain ?? seen?.tokens[symbol] ?? relay?.reason,
+      reasonOf: ({ symbol }) => node?.chain ?? node?.tokens[symbol] ?? fault?.reason,
       faults,
     }
   }
@@ -172,11 +172,11 @@ export function missingPart(
   return undefined
 }
 
-/** What the facilitator cannot do: `text` for the operator, `reason` for buyers, without its address. */
+/** Why the facilitator cannot be used: `text` for the operator, `reason` for buyers, without its address. */
 async function checkFacilitator({
   facilitator,
   chain,
-}: SoldChain): Promise<{ text: string; reason: string; todo?: string } | undefined> {
+}: SoldChain): Promise<{ text: string; reason: string; todo?: string | undefined } | undefined> {
   const name =
     facilitator?.name === 'local'
       ? 'The facilitator of this server'
@@ -188,9 +188,10 @@ async function checkFacilitator({
     return {
       text: `${name} ${describeFailure(why) ?? silence}.`,
       reason: `The facilitator ${silence}.`,
-      ...(answer?.gasAddress !== undefined && {
-        todo: `Send ${chain.gasSymbol} on ${chain.name} to ${answer.gasAddress}, which pays for gas.`,
-      }),
+      todo:
+        answer?.gasAddress === undefined
+          ? undefined
+          : `Send ${chain.gasSymbol} on ${chain.name} to ${answer.gasAddress}, which pays for gas.`,
     }
   }
   const isThere = answer.kinds.some(

@@ -21,7 +21,7 @@ export type DataAnswer = Notes & {
   mediaType?: string
   /** Made of a page of a market, whose 304 has no cursor. */
   isOfPage?: boolean
-  /** Nothing but a backfill can change it; by default what is so of the market asked for. */
+  /** Nothing but a backfill can change it; by default, whether the market of the path is closed. */
   isClosed?: boolean | undefined
 }
 

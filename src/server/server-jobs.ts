@@ -252,7 +252,7 @@ export function every(ms: number, step: () => void, end: () => void = () => unde
 /** After a payment was submitted: soon, then later by half each time, up to the second. */
 const RECONCILE_MS = { min: 2 * SECOND_MS, max: MINUTE_MS }
 const GROWTH = 1.5
-/** Sales that fail once may fail by chance: buyers are told that they are paused after this check. */
+/** A check may fail by chance: purchases are paused only if this one fails, too. */
 const RECHECK_MS = 10 * SECOND_MS
 
 type Tools = { startTimer: StartTimer; log: Log }

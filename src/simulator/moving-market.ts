@@ -41,8 +41,9 @@ export const hasRecorded = (history: Pick<MarketHistory, 'coinTotals'>, nowMs: n
 
 /**
  * Makes a market of a coin, and the next one when its window ends, until the history has a market
- * that was recorded: then those that were begun are finished, and no other begins. What happens in a window follows from its time, so a server that starts again continues
- * where the one before it would be.
+ * that was recorded: then the markets that were begun are finished, and no other begins. What happens
+ * in a window follows from its time, so a server that starts again continues where the one before it
+ * would be.
  */
 export function createMovingMarket(
   history: Pick<

@@ -155,8 +155,8 @@ function toReadiness(
   if (failed.length > 0) {
     const names = failed.map(([name]) => name).join(', ')
     const reasons = new Set(failed.flatMap(([, { reason }]) => reason ?? []))
-    const told = [...reasons].filter((reason) => !isTold(reason, [...reasons]))
-    throw new AppError('unavailable', [`Not ready: ${names}.`, ...told].join(' '), {
+    const distinct = [...reasons].filter((reason) => !isImplied(reason, [...reasons]))
+    throw new AppError('unavailable', [`Not ready: ${names}.`, ...distinct].join(' '), {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     })
   }
@@ -172,8 +172,8 @@ function toReadiness(
   }
 }
 
-/** Whether other reasons say it too: a full disk keeps history, ledger and recorder from writing. */
-const isTold = (reason: string, reasons: readonly string[]): boolean =>
+/** Whether another reason implies it: a full disk keeps history, ledger and recorder from writing. */
+const isImplied = (reason: string, reasons: readonly string[]): boolean =>
   reasons.some(
     (other) =>
       other !== reason &&
