@@ -36,7 +36,7 @@ export type Engine = {
   /** The words that name the index to use: without statistics SQLite takes any that fits. */
   indexedBy(index: string): string
   /** Makes the question for a number that changes with every commit of other connections. */
-  createCommitCount(db: Database): (() => unknown) & { later(): () => unknown }
+  createCommitCount(db: Database): WithLater<[], unknown>
   /** Of the whole database, and without what was freed. */
   fileBytesOf(db: Database): number
   usedBytesOf(db: Database): number
@@ -97,6 +97,17 @@ export function later<Row, Values extends unknown[]>(
   const rows = statement.all(...values)
   return () => rows
 }
+
+/** A function whose `later` asks with the next statement, as `later` does; its result is the answer. */
+export type WithLater<Values extends unknown[], Answer> = ((...values: Values) => Answer) & {
+  later: (...values: Values) => () => Answer
+}
+
+/** `ask` asks with the next statement. */
+export const withLater = <Values extends unknown[], Answer>(
+  ask: (...values: Values) => () => Answer,
+): WithLater<Values, Answer> =>
+  Object.assign((...values: Values) => ask(...values)(), { later: ask })
 
 const RETRY_AFTER_SECONDS = 30
 

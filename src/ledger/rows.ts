@@ -7,7 +7,7 @@ import { getTableName, type Table } from 'drizzle-orm/table'
 import { getTableColumns } from 'drizzle-orm/utils'
 
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, later } from '#src/database/database.ts'
+import { type Database, later, type WithLater, withLater } from '#src/database/database.ts'
 
 /** A row of drizzle's table; what may be null is optional, and undefined in place of null. */
 export type Row<T extends Table, R = T['$inferSelect']> = {
@@ -22,37 +22,29 @@ type Values = Record<string, Value>
 /** What is bound: by place, or by name in one object, whose other members are ignored. */
 type Bound = (Value | Values)[]
 
-/** `later` asks with the next statement (see `later` of the database); its result is the answer. */
-type Asking<P extends Bound, Answer> = ((...values: P) => Answer) & {
-  later: (...values: P) => () => Answer
-}
-
-const asking = <P extends Bound, Answer>(ask: (...values: P) => () => Answer) =>
-  Object.assign((...values: P) => ask(...values)(), { later: ask }) satisfies Asking<P, Answer>
-
 /** What `toAnswer` makes of the rows of a statement. */
 export function read<P extends Bound, R, Answer>(
   db: Database,
   sql: string,
   toAnswer: (rows: R[]) => Answer,
-): Asking<P, Answer> {
+): WithLater<P, Answer> {
   const statement = db.prepare<R, Bound>(sql)
-  return asking((...values: P) => {
+  return withLater((...values: P) => {
     const rows = later(statement, ...values)
     return () => toAnswer(rows())
   })
 }
 
-export const exists = <P extends Bound>(db: Database, sql: string): Asking<P, boolean> =>
+export const exists = <P extends Bound>(db: Database, sql: string): WithLater<P, boolean> =>
   read<P, unknown, boolean>(db, sql, (rows) => rows.length > 0)
 
 /**
  * What changes rows: true if it has changed any. The result of `later` need not be called where that
  * is of no interest.
  */
-export function change<P extends Bound>(db: Database, sql: string): Asking<P, boolean> {
+export function change<P extends Bound>(db: Database, sql: string): WithLater<P, boolean> {
   const statement = db.prepare<unknown, Bound>(sql)
-  return asking((...values: P) => {
+  return withLater((...values: P) => {
     const done = statement.run(...values)
     return () => done.changes > 0
   })
@@ -79,7 +71,7 @@ export function createRows<T extends Table, D>(
   }
 
   /** The first row of `SELECT … FROM table` and what is added to it. */
-  const one = <P extends Bound>(rest: string): Asking<P, D | undefined> =>
+  const one = <P extends Bound>(rest: string): WithLater<P, D | undefined> =>
     read<P, Stored, D | undefined>(db, `${select} ${rest}`, ([row]) => row && toDomain(row))
 
   const find = one<[id: string]>('WHERE id = $1')
@@ -89,11 +81,11 @@ export function createRows<T extends Table, D>(
     find,
 
     /** All rows of `SELECT … FROM table` and what is added to it. */
-    list: <P extends Bound>(rest: string): Asking<P, D[]> =>
+    list: <P extends Bound>(rest: string): WithLater<P, D[]> =>
       read<P, Stored, D[]>(db, `${select} ${rest}`, (rows) => rows.map(toDomain)),
 
     /** Throws if there is no such row. */
-    get: asking((id: string) => {
+    get: withLater((id: string) => {
       const found = find.later(id)
       return (): D => {
         const row = found()

@@ -7,6 +7,7 @@ import {
   olderStore,
   storageError,
   transact,
+  withLater,
 } from '#src/database/database.ts'
 import { formatOf, isTooOld, migrationsAfter } from '#src/database/migrations.ts'
 import type { AppError } from '#src/domain/errors.ts'
@@ -39,11 +40,10 @@ const engine: Engine = {
     const count = db.prepare<{ count: unknown }, []>(
       db instanceof PostgresDatabase ? db.format.commitCount : '',
     )
-    const ask = () => {
+    return withLater(() => {
       const rows = later(count)
       return () => rows()[0]?.count
-    }
-    return Object.assign(() => ask()(), { later: ask })
+    })
   },
   fileBytesOf(db) {
     const total = db.prepare<{ bytes: number }, []>(
@@ -60,7 +60,7 @@ const engine: Engine = {
   withoutWaiting: (_, body) => body(),
   close: (db) => db.close(),
   alone(db, body) {
-    // Who comes later sees what was done. One that ended a moment ago may still be listed.
+    // A process that opens it later sees the result. One that ended a moment ago may still be listed.
     const others = db.prepare<{ count: number }, []>(
       `SELECT count(*) AS count FROM pg_stat_activity WHERE datname = current_database()
        AND application_name = 'bookfeed' AND pid <> pg_backend_pid()`,
@@ -102,7 +102,7 @@ export class PostgresDatabase implements Database {
   readonly engine = engine
   readonly filename: string
   readonly #bridge: Bridge
-  /** With its connection it is lost for good: whatever goes on in it fails in the same way. */
+  /** An error once its connection is lost: every further statement of it fails with that error. */
   #transaction: 'pending' | 'begun' | Error | undefined
   /** Statements that are sent with the next one whose answer is needed. */
   #pending: Pending[] = []

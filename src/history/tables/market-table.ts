@@ -2,7 +2,7 @@
 import { market } from '#db/history/schema.ts'
 import { assertSealed, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, later } from '#src/database/database.ts'
+import { type Database, later, withLater } from '#src/database/database.ts'
 import { AppError } from '#src/domain/errors.ts'
 import {
   type Market,
@@ -169,11 +169,10 @@ export function createMarketTable(
       `SELECT ${sql.columns()} FROM market WHERE ${condition}
        ORDER BY order_ms DESC, condition_id DESC LIMIT 1`,
     )
-    const ask = (value: Value) => {
+    return withLater((value: Value) => {
       const rows = later(statement, value)
       return (): StoredMarket | undefined => rows().map(toMarket)[0]
-    }
-    return Object.assign((value: Value) => ask(value)(), { later: ask })
+    })
   }
   const find = findBy<string>('condition_id = $1')
   // A name of the venue's is never that of a simulated market.
@@ -281,7 +280,7 @@ function createHoldings(db: Database) {
   const byId = db.prepare<MarketRow, [ById]>(`SELECT ${sql.columns()} FROM market WHERE id = $id`)
   const putChecksum = prepareUpdate<ById & { checksum: number }>('checksum = $checksum')
 
-  /** The result writes the checksum of a market as it is now. */
+  /** Reads a market as it is now; the result writes its checksum. */
   function sealLater(id: number): () => void {
     const rows = later(byId, { id })
     return () => {
@@ -303,7 +302,7 @@ function createHoldings(db: Database) {
   return {
     seal,
 
-    /** To be the last change of a market in a transaction, with its result, which seals it. */
+    /** Call the result, which writes the checksum, after the last change of the market. */
     update(held: Market): () => void {
       const { id } = held
       hold.run({ id, ...toHeldRow(held) })

@@ -84,7 +84,8 @@ export function createTradeTable(db: Database, moments: Moments) {
   return {
     /**
      * Adds trades that are not held yet; returns them. One without a transaction is held where one
-     * with a transaction is that is equal in all else. An id of one that is held is given to none.
+     * with a transaction is that is equal in all else. The id meant for a trade that is held stays
+     * unused.
      */
     insert(found: readonly OwnTrade[]): ReadonlySet<Trade> {
       const added = new Set<Trade>()
@@ -107,7 +108,7 @@ export function createTradeTable(db: Database, moments: Moments) {
         added.add(trade)
         let sum = (sums.get(row.marketId) ?? 0) + (row.checksum ?? 0) + row.timeMs + row.id
         const [equal] = equals?.() ?? []
-        // The first that is equal replaces it.
+        // Of several trades that equal it, the first replaces it.
         if (equal !== undefined && !replaced.has(equal.id)) {
           replaced.add(equal.id)
           sum += replaceUnnamed(equal, row.id)

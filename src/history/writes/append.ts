@@ -71,7 +71,7 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     return { ...market, assetIds }
   }
 
-  /** Returns what seals the market, which is to be called last. */
+  /** The result seals the market; call it last. */
   function apply({ market, change }: Group, ids: Ids, reason: GapReason): () => void {
     const { gone } = change
     const rows = change.made
