@@ -6,6 +6,7 @@ const WIDTH_MAX = 100
 const ABOUT_WIDTH_MIN = 30
 /** A line that is indented this far continues the description above it. */
 export const CONTINUATION_MIN = 10
+export const NO_BREAK_SPACE = '\u00a0'
 const ROW = /^( +)(\S.*?)(?:( {2,})(\S.*))?$/
 
 type Row = {
@@ -20,7 +21,8 @@ type Row = {
  * Fits help into a terminal. Lines without indentation are prose: they are joined and wrapped, and
  * so is an item, which begins with `- ` and is continued by lines with two spaces. Other indented
  * lines are rows: a term, and after two spaces its description. A term alone may be a command; one
- * that is too long is continued on the next line as in a shell.
+ * that is too long is continued on the next line as in a shell. No line ends at a no-break space,
+ * which is printed as a space.
  */
 export function layoutHelp(text: string, columns: number): string {
   const width = Math.min(columns, WIDTH_MAX)
@@ -45,7 +47,7 @@ export function layoutHelp(text: string, columns: number): string {
       laidOut.push(...wrap(takeWhile(/^(?!- )\S/).join(' '), width))
     }
   }
-  return laidOut.join('\n')
+  return laidOut.join('\n').replaceAll(NO_BREAK_SPACE, ' ')
 }
 
 /** Lines of words; the second one and those after it begin with `indent`. */
@@ -98,20 +100,26 @@ function layoutRows(rows: readonly Row[], width: number): string[] {
 
 const indentOf = (text: string): number => text.length - text.trimStart().length
 
-/** Before an option or a pipe, where a shell continues a command after a backslash. */
+/** Where a shell continues a command after a backslash: before an option or a pipe, else before a word. */
 function breakCommand(term: string, width: number): string[] {
   if (Bun.stringWidth(term) <= width) return [term]
   const indent = ' '.repeat(indentOf(term) + 4)
+  const room = width - ' \\'.length
   const lines: string[] = []
   let line = ''
-  for (const part of term.split(/ (?=--[a-z]|\| )/)) {
+  for (const part of term.split(/ (?=--[a-z]|[|>] )/)) {
     const longer = line === '' ? part : `${line} ${part}`
-    if (line === '' || Bun.stringWidth(longer) + 2 <= width) {
+    if (line === '' || Bun.stringWidth(longer) <= room) {
       line = longer
       continue
     }
-    lines.push(`${line} \\`)
+    lines.push(line)
     line = indent + part
   }
-  return [...lines, line]
+  const broken = [...lines, line].flatMap((each) => {
+    const own = each.slice(0, indentOf(each))
+    const words = wrap(each.slice(own.length), room - own.length, indent.slice(own.length))
+    return words.map((some) => own + some)
+  })
+  return broken.map((each, index) => (index < broken.length - 1 ? `${each} \\` : each))
 }

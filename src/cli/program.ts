@@ -12,7 +12,7 @@ import { type CliContext, type CommandEntry, commandGroups } from '../server/ext
 import { asTyped, type CoreCommand } from '../server/invocation.ts'
 import { prepareStores } from '../server/open-data-folder.ts'
 import { backUpBeforeUpgrade, isUpgradeDue } from '../server/scheduled-backups.ts'
-import { layoutHelp } from './help.ts'
+import { layoutHelp, NO_BREAK_SPACE } from './help.ts'
 
 const USAGE_EXIT_CODE = 2
 const HELP_OPTION = '--help'
@@ -222,7 +222,9 @@ async function createProgram(
     const isDue = !isElsewhere && isUpgradeDue(context)
     return isDue ? backUpBeforeUpgrade(context) : undefined
   })
-  const layout = (text: string) => layoutHelp(asTyped(text.trimEnd(), context), context.columns)
+  const invocation = context.invocation.replaceAll(' ', NO_BREAK_SPACE)
+  const layout = (text: string) =>
+    layoutHelp(asTyped(text.trimEnd(), { ...context, invocation }), context.columns)
   for (const command of withSubcommands(program)) {
     command.exitOverride().showHelpAfterError('(--help lists commands and options)')
     command.configureOutput({

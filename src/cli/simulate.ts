@@ -40,10 +40,12 @@ Examples:
   bookfeed simulate                                one 5-minute market of each coin
   bookfeed simulate --coins btc,eth --markets 12   an hour of Bitcoin and Ethereum
   bookfeed simulate --timeframes 5m,15m --start 2026-05-01T08:00:00Z
+                                                   two lengths, from a time on
   bookfeed simulate --seed 2                       other books of the same windows
   bookfeed simulate --coins btc --output books.jsonl.gz
                                                    a file for bookfeed import --simulated
   bookfeed simulate --max-snapshots 100 --output - | head -1
+                                                   a line of the file, to see its form
 
 Exit code: 0 if everything was made, 1 if the command was stopped or cannot write, 2 for a wrong option.`
 

@@ -39,9 +39,15 @@ describe('runCli', () => {
     },
   )
 
-  test.each([80, 100])('behavior: all help fits into %d columns', async (columns) => {
+  test.each([
+    [80, 'bookfeed'],
+    [80, 'bun src/main.ts'],
+    [80, 'npx -y bun@1.4.5 src/main.ts'],
+    [100, 'bookfeed'],
+  ])('behavior: all help fits into %d columns, for %s', async (columns, invocation) => {
     const { context, printed } = createCliContext()
-    const run = (...args: string[]) => runCli(args, { ...context, columns })
+    const run = (...args: string[]) => runCli(args, { ...context, columns, invocation })
+    await run('--help')
     for (const command of commandNames) {
       const start = printed.length
       await run('help', command)
@@ -50,12 +56,26 @@ describe('runCli', () => {
       for (const [, name = ''] of below.matchAll(/^ {2}(\w\S*)/gm))
         await run(command, name, '--help')
     }
-    const lines = printed.join('\n').split('\n')
+    const help = printed.join('\n')
+    const lines = help.split('\n')
     expect(lines.length).toBeGreaterThan(500)
     // An address and a key in an example are not broken.
     const isWhole = (line: string) => /:\/\/\S+|--public-key \S+/.test(line)
     const isTooLong = (line: string) => Bun.stringWidth(line) > columns && !isWhole(line)
     expect(lines.filter(isTooLong)).toEqual([])
+    // Nor is what is typed to run the program.
+    expect(help.replaceAll(/\s+/g, ' ').split(invocation)).toHaveLength(
+      help.split(invocation).length,
+    )
+  })
+
+  test('behavior: an example and what it does are one line of the help, at 80 columns', async () => {
+    const { context, printed } = createCliContext()
+    await runCli(['--help'], { ...context, columns: 80, invocation: 'bun src/main.ts' })
+    const [, text = ''] = /^Examples:\n((?: {2}.*\n)+)/m.exec(printed.join('\n')) ?? []
+    const examples = text.trimEnd().split('\n')
+    expect(examples.length).toBeGreaterThan(8)
+    for (const example of examples) expect(example).toMatch(/^ {2}\S.* {2}\S/)
   })
 
   test('behavior: help and failures name commands as the user types them', async () => {

@@ -22,7 +22,7 @@ export const postgres: Extension = {
     },
   },
   examples: {
-    'bookfeed copy --to postgres://db/books': 'copy books and accounts to PostgreSQL',
+    'bookfeed copy --to postgres://db/books': 'copy all data to PostgreSQL',
   },
   workers: {
     copy: () => import('./copy-worker.ts'),

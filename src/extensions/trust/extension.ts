@@ -16,7 +16,7 @@ export const trust: Extension = {
     },
   },
   examples: {
-    'bookfeed verify --manifest https://…': 'check the data of a server against its manifests',
+    'bookfeed verify --manifest https://…': 'check a server by its manifests',
   },
   workers: {
     manifests: async (context) => (await import('./manifest-worker.ts')).manifestWorker(context),
