@@ -47,7 +47,6 @@ describe('signups of an address', () => {
     const { sender, signUpAll, key, ledger, advance } = createRig()
     const send = sender('192.0.2.1', key)
     let made = 0
-    const begun = performance.now()
     for (let attempt = 0; attempt < 600; attempt++) {
       const signer = createSigner(send)
       const response = await send('/v1/keys/challenge', asJson({ address: signer.address }))
@@ -58,7 +57,6 @@ describe('signups of an address', () => {
       made++
     }
     expect([made, ledger.listAddressedAccounts().length]).toEqual([PER_MINUTE, PER_MINUTE])
-    expect(performance.now() - begun).toBeLessThan(30_000)
     // The key's own allowance is no part of it, and no other key helps.
     expect((await send('/v1/btc/markets')).status).toBe(200)
     expect((await signUpAll(sender('192.0.2.1'))).made).toBe(0)

@@ -111,12 +111,10 @@ describe.skipIf(!hasAnvil)('offers', () => {
     await Bun.sleep(3000)
     expect(world.states()).toEqual(['pending'])
     await chain.finalize()
-    const finalAtMs = performance.now()
-    while (world.states()[0] !== 'provisioned' && performance.now() - finalAtMs < 10_000) {
+    // Without the wait of an idle server being cut short, it would be looked at in a minute.
+    for (let looks = 0; looks < 500 && world.states()[0] !== 'provisioned'; looks++)
       await Bun.sleep(20)
-    }
     expect(world.states()).toEqual(['provisioned'])
-    expect(performance.now() - finalAtMs).toBeLessThan(5000)
   }, 30_000)
 
   test('behavior: whoever asks for his payment once it is final has it with that answer', async () => {

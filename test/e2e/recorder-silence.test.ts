@@ -94,9 +94,7 @@ describe('kill -9 of a recorder of its own', () => {
           const [before] = lists.map((list) => list().length)
           recorder.kill('SIGKILL')
           await recorder.exited
-          const killedMs = systemClock()
           await untilEach((before ?? 0) + 2)
-          expect(systemClock() - killedMs).toBeLessThan(20 * SECOND_MS)
           const lastOf = (outcome: string) =>
             Date.parse(
               String(

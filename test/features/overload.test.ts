@@ -116,14 +116,11 @@ describe('an account that asks for much', () => {
       ['/v1/btc/snapshots/at', { method: 'POST', body: JSON.stringify({ requests }) }],
       [`/v1/btc/markets/${market}/snapshots?limit=100`],
     ]
-    const startedMs = performance.now()
     for (const [path, init] of asked) {
       const response = await ask(other, path, init)
       await response.arrayBuffer()
       expect([path, response.status]).toEqual([path, 200])
     }
-    // Generous: what is measured exactly is in the benches.
-    expect(performance.now() - startedMs).toBeLessThan(20_000)
     isDone = true
     await Promise.all(busy)
   }, 60_000)

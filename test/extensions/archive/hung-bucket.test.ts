@@ -51,9 +51,7 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
 
       await tell('hang')
       const waiting = archived.map((id) => ask(id))
-      const begunMs = performance.now()
       const others = await Promise.all(stored.map((id) => ask(id)))
-      expect(performance.now() - begunMs).toBeLessThan(SOON_MS)
       expect(others.map(({ status }) => status)).toEqual(stored.map(() => 200))
       const refused = await Promise.all(waiting)
       expect(refused.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(

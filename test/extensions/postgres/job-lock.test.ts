@@ -131,9 +131,7 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
           await Bun.sleep(1000)
         }
         child.kill('SIGSTOP')
-        const suspendedMs = performance.now()
         await untilTaken(other)
-        expect(performance.now() - suspendedMs).toBeLessThan(LONG_MS)
         child.kill('SIGCONT')
         expect(await takes()).toBe('false\n')
         expect(other.faults).toEqual([])

