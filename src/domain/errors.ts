@@ -116,12 +116,15 @@ export const SOON_SECONDS = 2
 export const isPassing = (error: unknown): boolean =>
   error instanceof AppError && error.extras.retryAfterSeconds === SOON_SECONDS
 
+export const isDamaged = (error: unknown): boolean =>
+  error instanceof AppError && error.code === 'damaged'
+
 /** What a read returns; undefined where it meets damage, which is served as such elsewhere. */
 export function ifSound<T>(read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {
-    if (error instanceof AppError && error.code === 'damaged') return undefined
+    if (isDamaged(error)) return undefined
     throw error
   }
 }

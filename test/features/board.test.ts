@@ -1,5 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
+import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { MarketFacts } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
@@ -278,6 +282,110 @@ describe('the state of the recording', () => {
       since: iso(START_MS + 59_001),
       covered: 0.839,
     })
+  })
+})
+
+describe('damage', () => {
+  const opened: { history: MarketHistory; folder: string }[] = []
+  afterEach(async () => {
+    await closeAll()
+    for (const { history, folder } of opened.splice(0)) {
+      history.dispose()
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  /** Market 1 has a sealed chunk, 2 and 3 an unfinished run; 3 is of Ether. */
+  function openDamaged(statement: string): MarketHistory {
+    const folder = mkdtempSync(join(tmpdir(), 'bookfeed-board-'))
+    const path = join(folder, 'history.db')
+    const history = openHistory(path)
+    for (const [number, rows] of [
+      [1, 100],
+      [2, 3],
+      [3, 3],
+    ] as const) {
+      const coin = number === 3 ? 'eth' : 'btc'
+      history.putMarket(factsOf(number, { coin, slug: `window-${number}`, strike: '64100.5' }))
+      const named = { conditionId: conditionIdOf(number), coin } as const
+      record(
+        history,
+        Array.from({ length: rows }, (_, at) =>
+          aSnapshot({ ...named, timestampMs: START_MS + 100 + at }),
+        ),
+      )
+    }
+    history.putSpot(ticksOf([[59, '64120.25']]))
+    history.putSpot(ticksOf([[59, '3120.25']], { coin: 'eth' }))
+    history.dispose()
+    const db = openDatabase(path)
+    db.run(statement)
+    db.close()
+    const damaged = openHistory(path, { lagMs: 0 })
+    opened.push({ history: damaged, folder })
+    return damaged
+  }
+
+  const statesOf = (rows: readonly Row[]) =>
+    rows.map(({ conditionId, recording }) => [conditionId, recording.state])
+
+  for (const [what, statement, damaged] of [
+    ['chunk', 'UPDATE chunk SET rows = zeroblob(length(rows))', [1]],
+    [
+      'unfinished row',
+      "UPDATE tail SET frame = zeroblob(length(frame)) WHERE market_id = (SELECT id FROM market WHERE slug = 'window-2')",
+      [2],
+    ],
+    [
+      'price',
+      "UPDATE spot SET price = '1' WHERE rowid = (SELECT rowid FROM spot ORDER BY rowid LIMIT 1)",
+      [1, 2],
+    ],
+  ] as const) {
+    test(`error: a damaged ${what} leaves the other windows, and its own says so`, async () => {
+      const history = openDamaged(statement)
+      const { time, key, sendAs } = createHarness({ history })
+      time.nowMs = START_MS + 60_000
+      const response = await sendAs(key, PATH)
+      expect(response.status).toBe(200)
+      const { data } = (await response.json()) as Body
+      expect(statesOf(data)).toEqual(
+        [1, 2, 3].map((number) => [
+          conditionIdOf(number),
+          damaged.some((each) => each === number) ? 'damaged' : 'gap',
+        ]),
+      )
+      const [number] = damaged
+      expect(data[number - 1]).toMatchObject({
+        slug: `window-${number}`,
+        windowStart: iso(START_MS),
+        strike: 64_100.5,
+        spot: null,
+        average: null,
+        bookOf: null,
+        mid: null,
+        volume: null,
+        trades: null,
+        recording: { state: 'damaged', reason: null, since: null, covered: null },
+        history: null,
+      } as never)
+      expect(data[2]).toMatchObject({ mid: 0.51, spot: { price: 3120.25 }, trades: 0 } as never)
+      // Of the windows that are shown, each with three gaps.
+      expect(response.headers.get('x-coverage')).toContain(`gaps=${3 * (3 - damaged.length)};`)
+    })
+  }
+
+  test('error: a follower gets the other windows, and the damaged one says so', async () => {
+    const history = openDamaged('UPDATE chunk SET rows = zeroblob(length(rows))')
+    const { follow } = startServer({ history, timer: () => performance.now() })
+    const client = await follow('/v1/board/live')
+    await client.until(() => client.events().some(({ name }) => name === 'board'))
+    const [first] = client.events().filter(({ name }) => name === 'board')
+    expect(statesOf((first?.data as Change | undefined)?.data ?? [])).toEqual([
+      [conditionIdOf(1), 'damaged'],
+      [conditionIdOf(2), 'gap'],
+      [conditionIdOf(3), 'gap'],
+    ])
   })
 })
 

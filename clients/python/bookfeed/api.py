@@ -335,7 +335,7 @@ BoardWindow = TypedDict(
         "bidDepth": Optional[Amount],
         "askDepth": Optional[Amount],
         "volume": Optional[Amount],
-        "trades": int,
+        "trades": Optional[int],
         "recording": dict[str, Any],
         "history": Optional[dict[str, Any]],
     },

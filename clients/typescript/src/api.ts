@@ -249,7 +249,7 @@ export interface paths {
         };
         /**
          * Every open window now
-         * @description Every window that is open now, of every coin of your tier: time, strike, price of the coin, settlement average so far, best prices, depth, volume, the state of the recording, and how it came to this. Made at most four times a second. To follow it, use GET /v1/board/live. A market whose window is unknown is there until its history is closed. `X-Coverage` is of all these windows together.
+         * @description Every window that is open now, of every coin of your tier: time, strike, price of the coin, settlement average so far, best prices, depth, volume, the state of the recording, and how it came to this. Made at most four times a second. To follow it, use GET /v1/board/live. A market whose window is unknown is there until its history is closed. A window whose stored data is damaged has null for what is read of it, and `damaged` as the state of its recording. `X-Coverage` is of all windows together that are not damaged.
          */
         get: operations["getBoard"];
         put?: never;
@@ -2032,15 +2032,15 @@ export interface components {
             askDepth: number | null;
             /** @description Shares traded so far, of either outcome, also before the window began; null where no trade with its size is recorded. */
             volume: number | null;
-            /** @description Trades so far. */
-            trades: number;
+            /** @description Trades so far; null where the window is damaged. */
+            trades: number | null;
             /** @description What is recorded of the window. */
             recording: {
                 /**
-                 * @description `recorded` up to now, in a `gap` now, or `none`: no book has been recorded.
+                 * @description `recorded` up to now, in a `gap` now, `none`: no book has been recorded, or `damaged`: what is stored of the window, or of the prices of its coin, is not what was written. Other windows are as before.
                  * @enum {string}
                  */
-                state: "recorded" | "gap" | "none";
+                state: "recorded" | "gap" | "none" | "damaged";
                 /**
                  * @description Why there is a gap now; null without one.
                  * @enum {string|null}
@@ -2051,7 +2051,7 @@ export interface components {
                  * @description Start of the gap; null without one.
                  */
                 since: string | null;
-                /** @description Share of the window so far, of both outcomes, that is recorded, rounded down to thousandths; null while the window is not known. */
+                /** @description Share of the window so far, of both outcomes, that is recorded, rounded down to thousandths; null while the window is not known, and where it is damaged. */
                 covered: number | null;
             };
             /** @description How it came to this: 60 points for the whole window, up to now. */

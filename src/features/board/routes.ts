@@ -96,7 +96,7 @@ export function boardRoutes(
           operationId: 'getBoard',
           summary: 'Every open window now',
           description:
-            'Every window that is open now, of every coin of your tier: time, strike, price of the coin, settlement average so far, best prices, depth, volume, the state of the recording, and how it came to this. Made at most four times a second. To follow it, use GET /v1/board/live. A market whose window is unknown is there until its history is closed. `X-Coverage` is of all these windows together.',
+            'Every window that is open now, of every coin of your tier: time, strike, price of the coin, settlement average so far, best prices, depth, volume, the state of the recording, and how it came to this. Made at most four times a second. To follow it, use GET /v1/board/live. A market whose window is unknown is there until its history is closed. A window whose stored data is damaged has null for what is read of it, and `damaged` as the state of its recording. `X-Coverage` is of all windows together that are not damaged.',
           tags: ['prices'],
         },
       },

@@ -5,7 +5,6 @@ import { outcomes, settlementRules } from '#src/domain/market.ts'
 import { timeframeParameter } from '#src/http/data-query.ts'
 import {
   choice,
-  count,
   decimal,
   decimalOrNull,
   group,
@@ -29,7 +28,7 @@ export const BoardQuery = Type.Object({
 export type BoardQuery = Static<typeof BoardQuery>
 
 /** What the recording of a window is doing. */
-export const recordingStates = ['recorded', 'gap', 'none'] as const
+export const recordingStates = ['recorded', 'gap', 'none', 'damaged'] as const
 
 const Average = Type.Object({
   price: decimal('In USD.', 64_120.25),
@@ -45,14 +44,14 @@ const Average = Type.Object({
 const Recording = group('What is recorded of the window.', {
   state: choice(
     recordingStates,
-    '`recorded` up to now, in a `gap` now, or `none`: no book has been recorded.',
+    '`recorded` up to now, in a `gap` now, `none`: no book has been recorded, or `damaged`: what is stored of the window, or of the prices of its coin, is not what was written. Other windows are as before.',
     'recorded',
   ),
   reason: nullable(literals(gapReasons, {}), 'Why there is a gap now; null without one.', null),
   since: timeOrNull('Start of the gap; null without one.', undefined),
   covered: nullable(
     Type.Number({ minimum: 0, maximum: 1 }),
-    'Share of the window so far, of both outcomes, that is recorded, rounded down to thousandths; null while the window is not known.',
+    'Share of the window so far, of both outcomes, that is recorded, rounded down to thousandths; null while the window is not known, and where it is damaged.',
     0.998,
   ),
 })
@@ -104,13 +103,17 @@ const members = {
     'Shares traded so far, of either outcome, also before the window began; null where no trade with its size is recorded.',
     15_230,
   ),
-  trades: count('Trades so far.', 412),
+  trades: nullable(
+    Type.Integer({ minimum: 0 }),
+    'Trades so far; null where the window is damaged.',
+    412,
+  ),
   recording: Recording,
 }
 
 export const BoardWindow = object('BoardWindow', {
   ...members,
-  history: nullable(History, 'Null while the window is not known.'),
+  history: nullable(History, 'Null while the window is not known, and where it is damaged.'),
 })
 
 export const Board = Type.Object({

@@ -19,6 +19,7 @@ import {
   type Millionths,
   MILLIONTHS_PER_UNIT,
 } from '#src/domain/decimal.ts'
+import { isDamaged } from '#src/domain/errors.ts'
 import { type Coin, coins, type Market, type Outcome, type Timeframe } from '#src/domain/market.ts'
 import { formatMid } from '#src/domain/quote.ts'
 import { SETTLEMENT_MS_MAX } from '#src/domain/settlement.ts'
@@ -80,6 +81,8 @@ type OpenWindow = {
   /** All trades so far. */
   traded: Traded
   points: Points
+  /** Whether the last read met damage. */
+  isDamaged: boolean
   /** The row without `history` and its closing brace; undefined before it was read once. */
   text: string | undefined
   /** `version` of the board when the text changed last. */
@@ -181,8 +184,25 @@ export function createBoard({
     return ++version
   }
 
+  /** Damage of one market, or of the prices of its coin, leaves the other windows as they are. */
   function* refreshWindow(window: OpenWindow): Steps<void> {
     window.refreshedMs = timer()
+    let text: string
+    try {
+      text = yield* readWindow(window)
+      window.isDamaged = false
+    } catch (error) {
+      if (!isDamaged(error)) throw error
+      text = printDamaged(window.market)
+      window.isDamaged = true
+    }
+    if (text === window.text) return
+    window.text = text
+    window.version = changed()
+  }
+
+  /** Returns the text of the row. Throws `damaged`. */
+  function* readWindow(window: OpenWindow): Steps<string> {
     const { market } = window
     const { nowMs, isStale } = served()
     const isSame =
@@ -201,14 +221,11 @@ export function createBoard({
     yield* addPoints(history, window, coverage?.intervals ?? [], nowMs)
     const lastGap = coverage?.gaps.at(-1)
     const isInGap = lastGap !== undefined && lastGap.toMs > (coverage?.intervals.at(-1)?.toMs ?? 0)
-    const text = printWindow(window, {
+    return printWindow(window, {
       spot: spotOf(market, nowMs),
       average: averageOf(market, nowMs),
       gap: isInGap ? lastGap : undefined,
     })
-    if (text === window.text) return
-    window.text = text
-    window.version = changed()
   }
 
   const isWanted = ({ market }: Pick<OpenWindow, 'market'>, { coins: own, timeframe }: Wanted) =>
@@ -238,7 +255,7 @@ export function createBoard({
       const shown = wantedWindows(wanted)
       const rows = shown.map((window) => `${window.text},"history":${printPoints(window)}}`)
       const text = `{"data":[${rows.join()}],"nextCursor":null}`
-      const coverage = tallyText(shown.map(({ tally }) => tally))
+      const coverage = tallyText(shown.flatMap((each) => (each.isDamaged ? [] : each.tally)))
       const made = { text, tag: tagOf(text), coverage }
       printed.set(key, made)
       return made
@@ -272,6 +289,7 @@ const createWindow = (market: Market): OpenWindow => ({
   settled: nothingTraded,
   traded: nothingTraded,
   points: { mid: [], spot: [], average: [] },
+  isDamaged: false,
   text: undefined,
   version: 0,
   tally: { totalMs: 0, coveredMs: 0, gaps: new Map() },
@@ -358,9 +376,11 @@ function* addPoints(
     const top = isKnown ? history.tops(last)[0] : undefined
     const tick = findSpot(history, { coin: market.coin, source: market.source, atMs })
     const isOfPoint = tick !== undefined && atMs - tick.timestampMs <= SPOT_AGE_MS
+    // A read that meets damage adds to none of the lines.
+    const average = averageAt(history, market, atMs)?.price ?? 'null'
     points.mid.push(top === undefined ? 'null' : midOf(outcome, top.bidPrice, top.askPrice))
     points.spot.push(isOfPoint ? tick.price : 'null')
-    points.average.push(averageAt(history, market, atMs)?.price ?? 'null')
+    points.average.push(average)
     yield
   }
 }
@@ -373,8 +393,8 @@ function midOf(outcome: Outcome, bidPrice: Millionths, askPrice: Millionths): st
     : formatMid(MILLIONTHS_PER_UNIT - askPrice, MILLIONTHS_PER_UNIT - bidPrice)
 }
 
-function printPoints({ market, points }: OpenWindow): string {
-  if (!hasWindow(market)) return 'null'
+function printPoints({ market, points, isDamaged }: OpenWindow): string {
+  if (!hasWindow(market) || isDamaged) return 'null'
   const { mid, spot, average } = points
   const head = `{"from":"${toIso(market.windowStartMs)}","stepMs":${stepMsOf(market)}`
   return `${head},"mid":[${mid.join()}],"spot":[${spot.join()}],"average":[${average.join()}]}`
@@ -399,6 +419,36 @@ type Beside = {
 
 function printWindow({ market, book, traded, tally }: OpenWindow, beside: Beside): string {
   const { spot, average, gap } = beside
+  return printRow(market, {
+    spot,
+    average,
+    ...describeBook(book),
+    volume: traded.isSized ? exactMillionths(traded.size) : null,
+    trades: traded.count,
+    recording: describeRecording(market, tally, gap),
+  })
+}
+
+/** What is known of the market, and nothing that is read of its history. */
+const printDamaged = (market: Market): string =>
+  printRow(market, {
+    spot: null,
+    average: null,
+    ...describeBook(undefined),
+    volume: null,
+    trades: null,
+    recording: { state: 'damaged', reason: null, since: null, covered: null },
+  })
+
+type RowValues = ReturnType<typeof describeBook> & {
+  spot: Spot
+  average: DescribedAverage
+  volume: unknown
+  trades: number | null
+  recording: Record<string, unknown>
+}
+
+function printRow(market: Market, { spot, average, ...values }: RowValues): string {
   const row = {
     conditionId: market.conditionId,
     symbol: market.coin,
@@ -411,10 +461,7 @@ function printWindow({ market, book, traded, tally }: OpenWindow, beside: Beside
     strike: exactNumber(market.strike),
     spot,
     average,
-    ...describeBook(book),
-    volume: traded.isSized ? exactMillionths(traded.size) : null,
-    trades: traded.count,
-    recording: describeRecording(market, tally, gap),
+    ...values,
   }
   return JSON.stringify(row).slice(0, -1)
 }

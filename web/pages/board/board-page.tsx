@@ -138,7 +138,9 @@ function StateText({ board }: { board: FollowedBoard }) {
   const state = useStore(board.state)
   // Rows change without this component.
   useNow()
-  const rows = [...board.windows.values()].map((each) => each.get().row)
+  const rows = [...board.windows.values()]
+    .map((each) => each.get().row)
+    .filter(({ recording }) => recording.state !== 'damaged')
   if (state.kind === 'live' && rows.length > 0 && rows.every(isUnrecorded))
     return (
       <p role="status" class="row">

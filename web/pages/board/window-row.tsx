@@ -124,6 +124,15 @@ function Recording({ row: { recording, source } }: { row: Row }) {
   const { state, covered } = recording
   const share = covered === null || covered === 1 ? '' : `${showShare(covered)} covered`
   if (state === 'none') return <span class="tag warn">not recorded</span>
+  if (state === 'damaged')
+    return (
+      <span
+        class="tag warn"
+        title="What the server has stored of this window is damaged, and not served."
+      >
+        damaged
+      </span>
+    )
   if (state === 'recorded')
     return (
       <>
