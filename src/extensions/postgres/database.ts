@@ -18,6 +18,7 @@ import { answerTimes } from './answer-times.ts'
 import {
   type Answer,
   type Bridge,
+  CONFIRM,
   MAY_STAND_STILL,
   openBridge,
   type Purpose,
@@ -104,6 +105,7 @@ export class PostgresDatabase implements Database {
   readonly #bridge: Bridge
   /** An error once its connection is lost: every further statement of it fails with that error. */
   #transaction: 'pending' | 'begun' | Error | undefined
+  #isWriting = false
   /** Statements that are sent with the next one whose answer is needed. */
   #pending: Pending[] = []
   readonly #statements = new Map<string, ReturnType<typeof this.prepare>>()
@@ -128,10 +130,10 @@ export class PostgresDatabase implements Database {
     const word = /^\s*([A-Z]+)/.exec(text)?.[1]
     if (word === 'BEGIN') {
       this.#transaction = 'pending'
-      const begin =
-        text === engine.beginWriting
-          ? [text, LOCK_WRITERS, ...this.#checkVersion]
-          : [text, MAY_STAND_STILL]
+      this.#isWriting = text === engine.beginWriting
+      const begin = this.#isWriting
+        ? [text, LOCK_WRITERS, ...this.#checkVersion]
+        : [text, MAY_STAND_STILL]
       for (const each of begin) this.#later({ text: each, values: [] })
       return { changes: 0 }
     }
@@ -147,12 +149,14 @@ export class PostgresDatabase implements Database {
       if (isBegun) this.#bridge.ask([{ text }], true)
       return { changes: 0 }
     }
+    if (word !== 'COMMIT') return { changes: this.#ask({ text }).changes }
     try {
-      const { changes } = this.#ask(word === 'COMMIT' ? { text, values: [] } : { text })
-      return { changes }
+      const commit = this.#later({ text, values: [], isWrite: this.#isWriting })
+      if (this.#isWriting && this.format.confirmsEach) this.#later(CONFIRM)
+      return { changes: commit().changes }
     } finally {
       // Whether it could be done or not.
-      if (word === 'COMMIT') this.#transaction = undefined
+      this.#transaction = undefined
     }
   }
 

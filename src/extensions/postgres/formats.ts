@@ -21,6 +21,8 @@ export type Format = {
   tables: readonly StoreTable[]
   /** A query of what changes with each commit that matters, as `count`. */
   commitCount: string
+  /** Whether each commit is confirmed by `CONFIRM`, or only one that is answered late. */
+  confirmsEach: boolean
   /** Of a file with the same tables. */
   file: FileFormat
 }
@@ -32,6 +34,7 @@ export const postgresHistory: Format = {
   migrations: postgresHistoryMigrations,
   tables: tablesIn(historySchema),
   commitCount: 'SELECT CAST(pg_current_snapshot() AS TEXT) AS count',
+  confirmsEach: false,
   file: historyFormat,
 }
 export const postgresLedger: Format = {
@@ -41,6 +44,7 @@ export const postgresLedger: Format = {
   migrations: postgresLedgerMigrations,
   tables: tablesIn(ledgerSchema),
   commitCount: 'SELECT last_value AS count FROM change_count',
+  confirmsEach: true,
   file: ledgerFormat,
 }
 

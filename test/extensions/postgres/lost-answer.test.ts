@@ -5,8 +5,11 @@ import { randomBytes } from 'node:crypto'
 import { SQL } from 'bun'
 
 import { createUsageMeter } from '#src/access/usage-meter.ts'
+import { isStorageError, transact } from '#src/database/database.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
+import { openPostgres } from '#src/extensions/postgres/database.ts'
+import { formats } from '#src/extensions/postgres/formats.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { by, createKeyOne, NOW_MS } from '../../ledger/ledger-records.ts'
@@ -14,6 +17,36 @@ import { postgresPrograms, startPostgres } from '../../support/engines/postgres.
 
 const MS_MAX = 120_000
 const TRIES_MAX = 20
+
+/** Cancels a commit that waits for its standby, `times` times, each so long after it was seen. */
+const canceling = `
+  const [url, times, afterMs] = process.argv.slice(-3)
+  const sql = new Bun.SQL(url, { max: 1 })
+  const waiting = "FROM pg_stat_activity WHERE application_name = 'bookfeed' AND wait_event = 'SyncRep'"
+  await sql.unsafe('SELECT 1')
+  process.stdout.write('ready')
+  for (let canceled = 0; canceled < Number(times); ) {
+    const rows = await sql.unsafe('SELECT pid ' + waiting).values()
+    if (rows.length > 0) await Bun.sleep(Number(afterMs))
+    canceled += (await sql.unsafe('SELECT pg_cancel_backend(pid) ' + waiting).values()).length
+    await Bun.sleep(10)
+  }
+  process.exit(0)
+`
+
+type Canceling = { url: string; times: number; afterMs: number }
+
+async function startCanceling({ url, times, afterMs }: Canceling): Promise<AsyncDisposable> {
+  const words = [process.execPath, '-e', canceling, url, String(times), String(afterMs)]
+  const child = Bun.spawn(words, { stdin: 'ignore', stderr: 'inherit' })
+  await child.stdout.getReader().read()
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill()
+      await child.exited
+    },
+  }
+}
 
 describe.skipIf(postgresPrograms === undefined)('a standby that confirms nothing', () => {
   test(
@@ -66,6 +99,41 @@ describe.skipIf(postgresPrograms === undefined)('a standby that confirms nothing
       ])
       expect(stoodStillMs).toBeLessThan(3000)
       writer.revokeKey(keyId, by())
+    },
+    MS_MAX,
+  )
+})
+
+describe.skipIf(postgresPrograms === undefined)('a commit whose wait an administrator ends', () => {
+  test(
+    'behavior: it is not acknowledged, because a failover would lose it',
+    async () => {
+      await using postgres = await startPostgres()
+      const { url } = postgres
+      const cases = [
+        { store: 'ledger', times: 1, afterMs: 0 },
+        { store: 'ledger', times: 2, afterMs: 700 },
+        { store: 'history', times: 1, afterMs: 700 },
+      ] as const
+      for (const { store, times, afterMs } of cases) {
+        const db = openPostgres(`${url}?schema=${store}`, formats[store])
+        try {
+          db.waitBriefly()
+          db.engine.probeWrite(db)
+          await postgres.standby.hang()
+          await using _canceling = await startCanceling({ url, times, afterMs })
+          let thrown: unknown
+          try {
+            transact(db, () => void db.run('UPDATE format SET version = version'))
+          } catch (error) {
+            thrown = error
+          }
+          expect([store, times, isStorageError(thrown)]).toEqual([store, times, true])
+        } finally {
+          await postgres.standby.wake()
+          db.close()
+        }
+      }
     },
     MS_MAX,
   )
