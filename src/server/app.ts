@@ -202,7 +202,8 @@ export function createApp(options: AppDeps) {
     facts: (request) => ({
       coins: Object.fromEntries(coins.map((coin) => [coin, coinTable[coin].name])),
       sample: ifSound(() => describeSample(sample)),
-      isSelling: billing.isOpen,
+      isSelling: billing.sales().state !== 'closed',
+      hasPayments: billing.isOpen,
       isSignupOpen: signup().isOpen,
       operator: operator === undefined ? 'off' : isOperator(request, assertOperator),
     }),

@@ -30,6 +30,20 @@ afterEach(() => {
   state = 'open'
 })
 
+describe.skipIf(chromiumPath === undefined)('/pricing of a server that no longer sells', () => {
+  test('behavior: it says so, offers no tier, and the account has its payments', async () => {
+    state = 'closed'
+    const page = await browser.open('/pricing?tier=pro', { prepare })
+    await page.waitForSelector('.tier')
+    expect(await page.textContent('.intro')).toContain('Nothing is sold on this server')
+    expect(await page.locator('text=Choose').count()).toBe(0)
+    expect(await page.locator('.checkout, .paused').count()).toBe(0)
+    const account = await browser.open('/account', { prepare })
+    await account.waitForSelector('caption:has-text("Payments of this account")')
+    expect([...page.faults, ...account.faults]).toEqual([])
+  })
+})
+
 describe.skipIf(chromiumPath === undefined)('/pricing while purchases are paused', () => {
   test('default: it looks right at every width in both themes', async () => {
     state = 'paused'

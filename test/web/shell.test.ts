@@ -127,6 +127,7 @@ describe('the files of the dashboard', () => {
       sample,
       venue: { name: 'Polymarket', marketPage: 'polymarket.com/event/' },
       isSelling: false,
+      hasPayments: false,
       isSignupOpen: true,
       operator: 'off',
     })

@@ -9,8 +9,10 @@ type Facts = {
   sample?: Sample
   /** Where recorded markets are traded; host and path of its page of a market, up to the slug. */
   venue?: { name: string; marketPage: string }
-  /** Whether anything can be bought. */
+  /** Whether the server is set up to sell; purchases may be paused nevertheless. */
   isSelling?: boolean
+  /** Whether payments can be asked for: also those of before, where nothing is sold any more. */
+  hasPayments?: boolean
   /** Whether a wallet can get a key by itself. */
   isSignupOpen?: boolean
   /** The operator's page: there is none, or it opens for this visitor, or with the token. */

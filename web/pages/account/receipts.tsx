@@ -16,7 +16,7 @@ const tones = { active: 'tag up', pending: 'tag warn', failed: 'tag', review: 't
 export function Receipts() {
   const [cursor, setCursor] = useState<string>()
   const { data, problem, reload } = useApi<{ data: Receipt[]; nextCursor: string | null }>(
-    facts.isSelling === false ? undefined : '/v1/billing/payments',
+    facts.hasPayments === false ? undefined : '/v1/billing/payments',
     { cursor },
   )
   const open = data?.data.filter(({ status }) => status === 'pending') ?? []
