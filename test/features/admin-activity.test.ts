@@ -316,6 +316,27 @@ describe('findings of GET /admin/api/overview', () => {
     ])
   })
 
+  test('behavior: a settlement that failed is told once, beside other failures', async () => {
+    const { textsOf, unwritten } = createShop({
+      billing: openBilling(aFault('facilitator', 'No facilitator.', 0)),
+    })
+    const lasting = { stepMs: STEP_MS, problems: { billing_unavailable: 1 } }
+    unwritten.push(aStep({ ...lasting, errors: 1, requests: 4 }))
+    const refused = async () =>
+      (await textsOf('sales')).filter((text) => text.includes('last hour'))
+    expect(await refused()).toEqual([expect.stringContaining('could not be taken 1 time in')])
+    expect(await textsOf('server')).toEqual([])
+    const problems = { billing_unavailable: 1, internal: 2 }
+    unwritten.push(aStep({ server: 'two', errors: 3, requests: 6, problems }))
+    // Of before the outage, so no sales finding counts it.
+    const stepMs = STEP_MS - 4 * ACTIVITY_STEP_MS
+    unwritten.push(aStep({ ...lasting, stepMs, errors: 1, requests: 10 }))
+    expect(await refused()).toEqual([expect.stringContaining('could not be taken 2 times in')])
+    expect(await textsOf('server')).toEqual([
+      '3 requests failed with 500 or above in the last hour, 15.0 % of all: internal (2), billing_unavailable (1).',
+    ])
+  })
+
   test('behavior: what was refused before an outage is not counted as part of it', async () => {
     const billing = openBilling(aFault('node', 'No node.', 0))
     const { textsOf, unwritten } = createShop({ billing })

@@ -38,7 +38,7 @@ export function listFindings(deps: AdminDeps, isDamaged: boolean): Finding[] {
     ...findSales(deps, nowMs, lastHour),
     ...findSignups(deps, nowMs, lastHour),
     ...findRecorder(deps, nowMs),
-    ...findServer(deps, lastHour, isDamaged),
+    ...findServer(deps, lastHour.map(withoutRefusals(deps)), isDamaged),
   ]
   return found.sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level))
 }
@@ -67,12 +67,7 @@ function* findSales(
     ...findFailed(sums, nowMs),
     ...findOpen(deps, nowMs),
     ...findLull(deps, made, nowMs),
-    ...findRefused(lastHour, {
-      about: 'sales',
-      code: 'billing_unavailable',
-      text: 'Payments and quotes could not be taken',
-      failing: billing.sales().state === 'open' ? undefined : { sinceMs: billing.sales().sinceMs },
-    }),
+    ...findRefused(lastHour, refusalOfSales(deps)),
   ]
   for (const text of billing.warnings())
     found.push(
@@ -250,16 +245,52 @@ type Refusal = Pick<Finding, 'about' | 'text'> & {
   failing: { sinceMs: number | undefined } | undefined
 }
 
+function refusalOfSales({ billing }: AdminDeps): Refusal {
+  const { state, sinceMs } = billing.sales()
+  return {
+    about: 'sales',
+    code: 'billing_unavailable',
+    text: 'Payments and quotes could not be taken',
+    failing: state === 'open' ? undefined : { sinceMs },
+  }
+}
+
+function refusalOfSignups(deps: AdminDeps): Refusal {
+  const state = deps.signup()
+  const isScreening = state.isOpen && state.warning === undefined
+  return {
+    about: 'sign-ups',
+    code: 'screening_unavailable',
+    text: 'Addresses of sign-ups or buyers could not be screened',
+    failing: isScreening ? undefined : { sinceMs: findNodeFault(deps)?.sinceMs },
+  }
+}
+
+/** How often something was refused in a step; what was refused before has another cause. */
+const countRefused = (
+  { stepMs, problems }: Activity,
+  { code, failing }: Pick<Refusal, 'code' | 'failing'>,
+): number => (stepMs + ACTIVITY_STEP_MS > (failing?.sinceMs ?? 0) ? (problems[code] ?? 0) : 0)
+
+/** Leaves what `findRefused` counts to it. */
+function withoutRefusals(deps: AdminDeps): (step: Activity) => Activity {
+  const refusals = [refusalOfSales(deps), refusalOfSignups(deps)]
+  return (step) => {
+    const problems = { ...step.problems }
+    let { errors } = step
+    for (const refusal of refusals) {
+      const refused = countRefused(step, refusal)
+      errors -= refused
+      problems[refusal.code] = (problems[refusal.code] ?? 0) - refused
+    }
+    return { ...step, errors: Math.max(0, errors), problems }
+  }
+}
+
 /** A fault while it lasts; afterwards a note, for an hour. */
-function* findRefused(
-  lastHour: readonly Activity[],
-  { about, text, code, failing }: Refusal,
-): Generator<Finding> {
-  // What was refused before has another cause.
-  const endMsMin = failing?.sinceMs ?? 0
-  const steps = lastHour.filter(
-    ({ stepMs, problems }) => (problems[code] ?? 0) > 0 && stepMs + ACTIVITY_STEP_MS > endMsMin,
-  )
+function* findRefused(lastHour: readonly Activity[], refusal: Refusal): Generator<Finding> {
+  const { about, text, code, failing } = refusal
+  const steps = lastHour.filter((step) => countRefused(step, refusal) > 0)
   if (steps.length === 0) return
   const times = steps.reduce((sum, { problems }) => sum + (problems[code] ?? 0), 0)
   const lastMs = Math.max(...steps.map(({ stepMs }) => stepMs))
@@ -271,13 +302,17 @@ function* findRefused(
   })
 }
 
+const findNodeFault = ({ billing }: AdminDeps): SalesFault | undefined =>
+  billing.sales().faults.find(({ part }) => part === 'node')
+
 function* findSignups(
-  { ledger, signup, billing, config, operator }: AdminDeps,
+  deps: AdminDeps,
   nowMs: number,
   lastHour: readonly Activity[],
 ): Generator<Finding> {
+  const { ledger, signup, billing, config, operator } = deps
   const state = signup()
-  const node = billing.sales().faults.find(({ part }) => part === 'node')
+  const node = findNodeFault(deps)
   const hasList = operator.jobs
     .list()
     .some(({ name, canRun }) => name === 'sanctions-list' && canRun)
@@ -300,12 +335,7 @@ function* findSignups(
       todo: source === undefined ? null : toCheck('BOOKFEED_RPC_URL'),
       link: hasList ? '/admin?tab=jobs' : null,
     })
-  yield* findRefused(lastHour, {
-    about: 'sign-ups',
-    code: 'screening_unavailable',
-    text: 'Addresses of sign-ups or buyers could not be screened',
-    failing: state.isOpen && state.warning === undefined ? undefined : { sinceMs: node?.sinceMs },
-  })
+  yield* findRefused(lastHour, refusalOfSignups(deps))
   const list = ledger.sanctionsList()
   const staleAfterMs = config.sanctionsDaysMax * DAY_MS
   if (list === undefined || !isStale(list, { nowMs, staleAfterMs })) return
@@ -396,7 +426,7 @@ function* findServer(
   const errors = lastHour.reduce((sum, step) => sum + step.errors, 0)
   if (errors === 0) return
   const codes = countProblems(lastHour)
-    .filter(({ status }) => status >= 500)
+    .filter((problem) => problem.status >= 500 && problem.count > 0)
     .map((problem) => `${problem.code} (${problem.count})`)
   const share = `${((100 * errors) / Math.max(1, requests)).toFixed(1)} % of all`
   yield toFinding({
