@@ -420,6 +420,33 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     expect([...page.faults, ...part.faults]).toEqual([])
   })
 
+  test('behavior: on a phone the axis has times, and dots are as large as in the legend', async () => {
+    const page = await browser.open(`/markets/btc/${traded}`, {
+      width: 390,
+      prepare: async (tab) => {
+        await keepKey(key)(tab)
+        await tab.addInitScript(`(() => {
+          globalThis.written = new Set()
+          globalThis.radii = new Set()
+          const { arc, fillText } = CanvasRenderingContext2D.prototype
+          Object.assign(CanvasRenderingContext2D.prototype, {
+            arc(...args) { radii.add(args[2]); return arc.apply(this, args) },
+            fillText(...args) { written.add(args[0]); return fillText.apply(this, args) },
+          })
+        })()`)
+      },
+    })
+    await until(page, "written.has('00:02:00') && written.has('00:04:00')")
+    const largest = `2 * Math.max(...radii)`
+    await until(page, `Math.abs(${largest} - 22 * 0.65) < 0.01`)
+    const [, dot = 0] = await page.evaluate<number[]>(
+      `[...document.querySelectorAll('.legend .dot-key')].map((dot) => dot.getBoundingClientRect().width)`,
+    )
+    // The largest trade has 800 shares, the dot of the legend 100.
+    expect(dot).toBeCloseTo((22 * 0.65) / Math.sqrt(8), 1)
+    expect(page.faults).toEqual([])
+  })
+
   test('behavior: the area of a dot is as the size of its trade', async () => {
     const page = await open(traded)
     const widths = await page.evaluate<number[]>(

@@ -9,7 +9,15 @@ import { showMoment, showPrice, showTime } from '../lib/format.ts'
 import { colorOf } from '../lib/theme.ts'
 import { rampOf, stepOf, toRgb } from './heat-colors.ts'
 import { binOf, columnsIn, priceOfBin, spanOfHeat } from './heat-columns.ts'
-import { type Marks, marksIn, tradeGroups } from './heat-marks.ts'
+import { dotScale, marksIn, tradeGroups } from './heat-marks.ts'
+import {
+  DIAMOND,
+  type Marks,
+  mergeMarks,
+  type PixelSize,
+  removedMerging,
+  tradeMerging,
+} from './merge-marks.ts'
 import type { Range } from './time-axis.ts'
 
 /** Room for `$104,000.00`. */
@@ -113,9 +121,18 @@ export function drawScene(canvas: HTMLCanvasElement, scene: Scene): void {
         drawBest(draw, layer, range)
       })
     drawMarked(draw)
-    drawTrades(draw)
+    const dots = dotsIn(draw)
+    drawDots(
+      draw,
+      dots.filter(({ radius }) => radius >= SMALL_DOT),
+    )
     // Where liquidity was traded is the dot of a trade too.
     for (const [range, { removed }] of parts) drawRemoved(draw, removed, range)
+    // A cross would hide them.
+    drawDots(
+      draw,
+      dots.filter(({ radius }) => radius < SMALL_DOT),
+    )
     drawCrosshair(draw)
   })
   drawAxes(draw)
@@ -207,27 +224,35 @@ function drawBest({ context, scene, toX, toY }: Drawing, { heat }: Layer, range:
   }
 }
 
+const pixelOf = ({ plot, scene }: Drawing, scale = 1): PixelSize => ({
+  ms: ((scene.view.toMs - scene.view.fromMs) / plot.width) * scale,
+  price: scale / plot.height,
+})
+
 const HALO = 1.5
 
 /** A cross where liquidity was pulled, a diamond where it was traded. */
-function drawRemoved({ context, scene, toX, toY }: Drawing, marks: Marks, range: Range): void {
+function drawRemoved(draw: Drawing, all: Marks, range: Range): void {
+  const { context, scene, plot, toX, toY } = draw
+  const marks = mergeMarks(all, pixelOf(draw), removedMerging)
   const { first, end } = marksIn(marks, range)
   const crosses = new Path2D()
   const diamonds = new Path2D()
   for (let index = first; index < end; index++) {
     const x = toX(marks.times[index] ?? 0)
-    const y = toY(marks.prices[index] ?? 0)
     const radius = marks.radii[index] ?? 0
+    // Whole at the edges too.
+    const y = Math.min(plot.height - radius, Math.max(radius, toY(marks.prices[index] ?? 0)))
     if (marks.groups[index] === 0) {
       crosses.moveTo(x - radius, y - radius)
       crosses.lineTo(x + radius, y + radius)
       crosses.moveTo(x - radius, y + radius)
       crosses.lineTo(x + radius, y - radius)
     } else {
-      diamonds.moveTo(x, y - radius * HALO)
-      diamonds.lineTo(x + radius * HALO, y)
-      diamonds.lineTo(x, y + radius * HALO)
-      diamonds.lineTo(x - radius * HALO, y)
+      diamonds.moveTo(x, y - radius * DIAMOND)
+      diamonds.lineTo(x + radius * DIAMOND, y)
+      diamonds.lineTo(x, y + radius * DIAMOND)
+      diamonds.lineTo(x - radius * DIAMOND, y)
       diamonds.closePath()
     }
   }
@@ -247,30 +272,39 @@ function drawRemoved({ context, scene, toX, toY }: Drawing, marks: Marks, range:
 
 /** Smaller dots have no edge, which would hide them. */
 const EDGED_MIN = 2.5
+/** Smaller dots are above crosses. */
+const SMALL_DOT = 5
 
-function drawTrades({ context, scene, toX, toY }: Drawing): void {
-  const { view, colors, trades } = scene
-  const { first, end } = marksIn(trades, view)
-  for (const [group, color] of tradeGroups.entries()) {
-    const dots = new Path2D()
-    const edged = new Path2D()
-    for (let index = first; index < end; index++) {
-      if (trades.groups[index] !== group) continue
-      const x = toX(trades.times[index] ?? 0)
-      const y = toY(trades.prices[index] ?? 0)
-      const radius = trades.radii[index] ?? 0
-      const path = radius < EDGED_MIN ? dots : edged
-      path.moveTo(x + radius, y)
-      path.arc(x, y, radius, 0, 2 * Math.PI)
-    }
-    context.fillStyle = colors[color]
-    context.fill(dots)
-    context.globalAlpha = 0.8
-    context.fill(edged)
+type Dot = { x: number; y: number; radius: number; color: string }
+
+/** Trades that are seen, the largest first: a smaller one is above it. */
+function dotsIn(draw: Drawing): Dot[] {
+  const { scene, toX, toY } = draw
+  const scale = dotScale()
+  const trades = mergeMarks(scene.trades, pixelOf(draw, scale), tradeMerging)
+  const { first, end } = marksIn(trades, scene.view)
+  const dots: Dot[] = []
+  for (let index = first; index < end; index++)
+    dots.push({
+      x: toX(trades.times[index] ?? 0),
+      y: toY(trades.prices[index] ?? 0),
+      radius: scale * (trades.radii[index] ?? 0),
+      color: scene.colors[tradeGroups[trades.groups[index] ?? 0] ?? 'soft'],
+    })
+  return dots.sort((a, b) => b.radius - a.radius)
+}
+
+function drawDots({ context, scene }: Drawing, dots: readonly Dot[]): void {
+  context.lineWidth = 1
+  context.strokeStyle = scene.colors.ground
+  for (const { x, y, radius, color } of dots) {
+    context.beginPath()
+    context.arc(x, y, radius, 0, 2 * Math.PI)
+    context.fillStyle = color
+    context.globalAlpha = radius < EDGED_MIN ? 1 : 0.8
+    context.fill()
     context.globalAlpha = 1
-    context.lineWidth = 1
-    context.strokeStyle = colors.ground
-    context.stroke(edged)
+    if (radius >= EDGED_MIN) context.stroke()
   }
 }
 
@@ -313,7 +347,7 @@ function drawCrosshair({ context, scene, plot, toX, toY }: Drawing): void {
 
 const TICK_LENGTHS_MS = [
   ...[10, 20, 50, 100, 200, 500],
-  ...[1, 2, 5, 10, 30, 60, 300, 900, 3600, 14_400].map((s) => s * 1000),
+  ...[1, 2, 5, 10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400].map((s) => s * 1000),
 ]
 const TICK_PX = 90
 const LABEL_HALF = 26

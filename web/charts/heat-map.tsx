@@ -14,8 +14,9 @@ import {
 } from './heat-canvas.ts'
 import { binOf, cellAt, finestOf, priceOfBin } from './heat-columns.ts'
 import type { Edge } from './heat-live.ts'
-import { type Marks, markSizes, removedMarks, tradeMarks } from './heat-marks.ts'
+import { markSizes, removedMarks, tradeMarks } from './heat-marks.ts'
 import { type BestPrices, readoutAt } from './heat-readout.ts'
+import type { Marks } from './merge-marks.ts'
 import { pan, pointAt, type TimeAxis, zoom } from './time-axis.ts'
 
 type Props = {

@@ -3,17 +3,10 @@
 import type { HeatColumn, Heatmap, Trade } from '../lib/bodies.ts'
 import { indexAt } from './find-at.ts'
 import { sizeIn } from './heat-columns.ts'
+import { DOT_MAX, type Mark, MARK_MAX, type Marks, removedKinds, toMarks } from './merge-marks.ts'
 import type { Range } from './time-axis.ts'
 
-/** In order of time. A group is drawn in one colour, and a mark in one shape. */
-export type Marks = {
-  times: Float64Array
-  prices: Float64Array
-  radii: Float64Array
-  groups: Uint8Array
-}
 export const tradeGroups = ['bid', 'ask', 'soft'] as const
-export const removedKinds = ['pulled', 'traded'] as const
 
 /** The indexes of the marks of a range; `end` is exclusive. */
 export const marksIn = ({ times }: Marks, { fromMs, toMs }: Range) => ({
@@ -21,17 +14,6 @@ export const marksIn = ({ times }: Marks, { fromMs, toMs }: Range) => ({
   end: indexAt(times, toMs) + 1,
 })
 
-type Mark = { ms: number; price: number; radius: number; group: number }
-
-const toMarks = (marks: readonly Mark[]): Marks => ({
-  times: Float64Array.from(marks, ({ ms }) => ms),
-  prices: Float64Array.from(marks, ({ price }) => price),
-  radii: Float64Array.from(marks, ({ radius }) => radius),
-  groups: Uint8Array.from(marks, ({ group }) => group),
-})
-
-/** The radius of the largest trade; the area of a dot is to that of the largest as their sizes. */
-export const DOT_MAX = 11
 const DOT_MIN = 1
 
 export const largestOf = (trades: readonly Trade[]): number =>
@@ -58,7 +40,6 @@ export function tradeMarks(trades: readonly Trade[], heat: Heatmap): Marks {
 }
 
 const MARK_MIN = 2.5
-const MARK_MAX = 6
 
 /** The sizes from which on what left a cell is marked. */
 export type MarkSizes = Record<(typeof removedKinds)[number], number>
@@ -110,3 +91,6 @@ function addMarks(
     })
   }
 }
+
+/** Dots are smaller on a narrow screen, by this factor, as is `.dot-key`. */
+export const dotScale = (): number => (matchMedia('(max-width: 720px)').matches ? 0.65 : 1)

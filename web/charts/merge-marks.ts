@@ -1,0 +1,140 @@
+/** Marks of a heat map, of which one stands for those that it would cover. */
+
+/** In order of time. A group is drawn in one colour, and a mark in one shape. */
+export type Marks = {
+  times: Float64Array
+  prices: Float64Array
+  radii: Float64Array
+  groups: Uint8Array
+}
+export const removedKinds = ['pulled', 'traded'] as const
+
+export type Mark = { ms: number; price: number; radius: number; group: number }
+
+export const toMarks = (marks: readonly Mark[]): Marks => ({
+  times: Float64Array.from(marks, ({ ms }) => ms),
+  prices: Float64Array.from(marks, ({ price }) => price),
+  radii: Float64Array.from(marks, ({ radius }) => radius),
+  groups: Uint8Array.from(marks, ({ group }) => group),
+})
+
+/** The radius of the largest trade; the area of a dot is to that of the largest as their sizes. */
+export const DOT_MAX = 11
+/** The radius of the largest cross. */
+export const MARK_MAX = 6
+
+/** How marks of one group become one: those within `reach` of a mark, into its place. */
+export type Merging = {
+  reach: (radius: number, group: number) => number
+  /** What is larger has this radius. */
+  radiusMax: number
+  /** Leaves what would be larger beside the mark, so that every area is the sum of its parts. */
+  isExact: boolean
+}
+
+/** A dot takes those whose middle it covers, up to the size of the largest trade. */
+export const tradeMerging: Merging = {
+  reach: (radius) => radius,
+  radiusMax: DOT_MAX,
+  isExact: true,
+}
+
+/** Sides of a diamond are this much longer than those of a cross. */
+export const DIAMOND = 1.5
+
+/** Crosses and diamonds do not touch others of their kind. */
+export const removedMerging: Merging = {
+  reach: (_, group) => 2 * MARK_MAX * (removedKinds[group] === 'traded' ? DIAMOND : 1) + 1,
+  radiusMax: MARK_MAX,
+  isExact: false,
+}
+
+/** What a length of 1 is in a picture, where lengths are those of `Marks`. */
+export type PixelSize = { ms: number; price: number }
+
+type Merged = { msPerPixel: number; price: number; marks: Marks }
+const merged = new WeakMap<Marks, Merged>()
+/** Marks are merged anew when a picture is zoomed by so much: 19 %. */
+const ZOOM_STEP = 2 ** 0.25
+
+/**
+ * Marks that would cover others of their group, as one mark with the area of all; the largest come
+ * first and keep their place. The same marks become one wherever the picture is dragged to.
+ */
+export function mergeMarks(marks: Marks, { ms, price }: PixelSize, merging: Merging): Marks {
+  const msPerPixel = ZOOM_STEP ** Math.round(Math.log(ms) / Math.log(ZOOM_STEP))
+  const before = merged.get(marks)
+  if (before?.msPerPixel === msPerPixel && before.price === price) return before.marks
+  const now = { msPerPixel, price, marks: merge(marks, { ms: msPerPixel, price }, merging) }
+  merged.set(marks, now)
+  return now.marks
+}
+
+const orders = new WeakMap<Marks, Uint32Array>()
+
+/** Indexes of marks, that of the largest one first. */
+function largestFirst(marks: Marks): Uint32Array {
+  const { radii } = marks
+  const order =
+    orders.get(marks) ??
+    Uint32Array.from(radii.keys()).sort((a, b) => (radii[b] ?? 0) - (radii[a] ?? 0) || a - b)
+  orders.set(marks, order)
+  return order
+}
+
+function merge(marks: Marks, pixel: PixelSize, { reach, radiusMax, isExact }: Merging): Marks {
+  const { times, prices, radii, groups } = marks
+  const firstMs = times[0] ?? 0
+  const xs = times.map((ms) => (ms - firstMs) / pixel.ms)
+  const ys = prices.map((price) => price / pixel.price)
+  const areas = radii.map((radius) => radius ** 2)
+  const areaMax = isExact ? radiusMax ** 2 : Infinity
+  const kept: number[] = []
+  /** The last mark that is kept of a square of the picture and a group; `next` is the one before it. */
+  const squares = new Map<number, number>()
+  const next = new Int32Array(times.length)
+  const sides = [0, 1, 2].map((group) => reach(radiusMax, group))
+
+  for (const index of largestFirst(marks)) {
+    const group = groups[index] ?? 0
+    const side = sides[group] ?? 1
+    const area = areas[index] ?? 0
+    const x = xs[index] ?? 0
+    const y = ys[index] ?? 0
+    const column = Math.floor(x / side)
+    const row = Math.floor(y / side)
+    const squareOf = (east: number, north: number) =>
+      (column + east) * ROWS + (row + north) * sides.length + group
+    let taker = -1
+    for (let near = 0; near < 9 && taker < 0; near++) {
+      const square = squareOf(Math.floor(near / 3) - 1, (near % 3) - 1)
+      for (let each = squares.get(square) ?? -1; each >= 0; each = next[each] ?? -1) {
+        const own = areas[each] ?? 0
+        const far = ((xs[each] ?? 0) - x) ** 2 + ((ys[each] ?? 0) - y) ** 2
+        if (own + area > areaMax || far >= reach(Math.sqrt(own), group) ** 2) continue
+        taker = each
+        break
+      }
+    }
+    if (taker >= 0) {
+      areas[taker] = (areas[taker] ?? 0) + area
+      continue
+    }
+    kept.push(index)
+    next[index] = squares.get(squareOf(0, 0)) ?? -1
+    squares.set(squareOf(0, 0), index)
+  }
+  // Indexes are in order of time.
+  kept.sort((a, b) => a - b)
+  return toMarks(
+    kept.map((index) => ({
+      ms: times[index] ?? 0,
+      price: prices[index] ?? 0,
+      radius: Math.min(radiusMax, Math.sqrt(areas[index] ?? 0)),
+      group: groups[index] ?? 0,
+    })),
+  )
+}
+
+/** More than any picture has squares from top to bottom, of all groups. */
+const ROWS = 30_000
