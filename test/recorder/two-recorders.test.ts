@@ -15,7 +15,7 @@ const BEGUN_MS = 3000
 /** Until a recorder replaces a connection that is silent, and has all books again. */
 const SILENT_MS = 14_000
 const ACTS = 12
-const LIMIT_MS = 240_000
+const LIMIT_MS = 600_000
 
 const drop = { kind: 'drop', hasCloseFrame: false } as const
 
