@@ -70,12 +70,17 @@ export type Rpc = ReturnType<typeof createRpc>
 /** Opens nothing: viem is loaded, and the chain checked, when the first question is asked. */
 export function createRpc(options: RpcOptions) {
   const origin = URL.parse(options.url)?.origin ?? 'BOOKFEED_RPC_URL'
-  const ask = createGuard(options, origin, createRequest(options))
+  const { ask, findOtherChain } = createGuard(options, origin, createRequest(options))
 
   return {
     chain: options.chain,
     /** The address of the node, without credentials. */
     origin,
+    /**
+     * Asks anew on which chain the node is: a sentence if it is another one than ours. Undefined also
+     * where it does not answer. Never rejects.
+     */
+    findOtherChain,
     /** Code at an address, `0x` if there is none. */
     getCode: (address: string) =>
       ask({ method: 'eth_getCode', params: [address, 'latest'] }, readHex),
@@ -117,28 +122,48 @@ function createGuard(
     const result = await request({ method: 'eth_chainId', params: [] })
     const chainId = isHex(result) ? Number(result) : Number.NaN
     if (chainId !== chain.chainId) {
-      throw new Fault(`is on chain ${chainId}, not on ${chain.chainId}`, { kind: 'no_answer' })
+      throw new Fault(`is on chain ${chainId}, not on ${chain.chainId}`, { kind: 'other_chain' })
     }
   }
 
-  /** `read` makes sense of the result, or throws. */
-  return async <T>(question: Question, read: (result: unknown) => T): Promise<T> => {
-    try {
-      identity ??= identify()
-      await identity
-      const answer = read(await request(question))
-      if (isFailing) log(`The RPC at ${origin} answers again.`)
-      isFailing = false
-      return answer
-    } catch (error) {
-      if (!isFault(error, 'no_answer')) throw error
-      identity = undefined
-      const reason = error.message || `answers ${question.method} with something odd`
-      const message = `The RPC at ${origin} ${reason}.`
-      if (!isFailing) log(message, 'warn')
-      isFailing = true
-      throw rpcFault(message, { cause: error })
-    }
+  const describe = (reason: string): string => `The RPC at ${origin} ${reason}.`
+
+  /** Whatever was found out about the node, the next question finds out again. */
+  function fail(message: string): void {
+    identity = undefined
+    if (!isFailing) log(message, 'warn')
+    isFailing = true
+  }
+
+  return {
+    /** `read` makes sense of the result, or throws. */
+    async ask<T>(question: Question, read: (result: unknown) => T): Promise<T> {
+      try {
+        identity ??= identify()
+        await identity
+        const answer = read(await request(question))
+        if (isFailing) log(`The RPC at ${origin} answers again.`)
+        isFailing = false
+        return answer
+      } catch (error) {
+        if (!isFault(error, 'no_answer', 'other_chain')) throw error
+        const message = describe(error.message || `answers ${question.method} with something odd`)
+        fail(message)
+        throw rpcFault(message, { cause: error })
+      }
+    },
+
+    async findOtherChain(): Promise<string | undefined> {
+      try {
+        await identify()
+      } catch (error) {
+        if (!isFault(error, 'other_chain')) return undefined
+        const message = describe(error.message)
+        fail(message)
+        return message
+      }
+      return undefined
+    },
   }
 }
 

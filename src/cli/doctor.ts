@@ -18,6 +18,7 @@ import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 import { finder, type Finding } from '../server/finding.ts'
 import { asTyped } from '../server/invocation.ts'
+import { createNodes } from '../server/nodes.ts'
 import { ledgerOf } from '../server/open-data-folder.ts'
 import { readToken } from '../server/operator.ts'
 import { renderJson } from './command-line.ts'
@@ -200,12 +201,18 @@ async function checkPayments(context: CliContext, ledger: Ledger | undefined): P
     if (held === undefined) return []
     const quiet = { ...context, printError: () => {} }
     const screen = () => Promise.reject(new Error('This server screens no addresses.'))
-    const shop = createShop(quiet, held, { screen, origin: () => config.publicUrl })
+    const nodes = createNodes(quiet)
+    const shop = createShop(quiet, held, { screen, origin: () => config.publicUrl }, nodes)
     if (shop.closedReason !== undefined) {
       const isMeant = payTo === '' && facilitator === ''
       const text = `Nothing is sold: ${shop.closedReason}`
-      if (isMeant || wanted.length === 0) return [found('skipped', text)]
-      return [found('wrong', text, 'Set all of these variables, or none: docs/configuration.md.')]
+      // Wallets are screened and sign in by them all the same.
+      await nodes.check()
+      const todo = 'Correct BOOKFEED_RPC_URL.'
+      const wrong = nodes.warnings().map((warning) => found('wrong', warning, todo))
+      if (isMeant || wanted.length === 0) return [found('skipped', text), ...wrong]
+      const rest = 'Set all of these variables, or none: docs/configuration.md.'
+      return [found('wrong', text, rest), ...wrong]
     }
     await shop.billing.refresh()
     const clocks = shop.billing.warnings().map((text) => {

@@ -18,6 +18,7 @@ import {
 import { readAddress } from '#src/operator/values.ts'
 
 import type { CliContext } from '../server/extension.ts'
+import { createNodes } from '../server/nodes.ts'
 import { openExistingLedger, openLedgerFile } from '../server/open-data-folder.ts'
 import { createScreening } from '../server/screening.ts'
 import { asOption, integerIn, parseText, printTable, renderJson } from './command-line.ts'
@@ -108,7 +109,7 @@ async function createKey(context: CliContext, flags: CreateFlags): Promise<void>
 /** As at signup, but where nothing can be asked the operator decides, and is warned. */
 async function screen(context: CliContext, ledger: Ledger, address?: string): Promise<void> {
   if (address === undefined) return
-  const { verdict } = await createScreening(context, ledger).screen(address)
+  const { verdict } = await createScreening(context, ledger, createNodes(context)).screen(address)
   if (verdict === 'hit') throw sanctionedFault(address)
   if (verdict === 'clear') return
   context.printError('warning: the address was not screened; see docs/configuration.md')

@@ -36,6 +36,7 @@ import {
 } from '../server/extension.ts'
 import { checkAddress, listen } from '../server/listen.ts'
 import { startMetrics } from '../server/metrics.ts'
+import { createNodes } from '../server/nodes.ts'
 import { historyOf, ledgerOf, openDataFolder, openLedgerFile } from '../server/open-data-folder.ts'
 import { createOperator } from '../server/operator.ts'
 import { openPendingUsage } from '../server/pending-usage.ts'
@@ -119,12 +120,14 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const timed = { ...context, clock: steady.now }
   const staleSince = staleSinceOf(context, steady.now, ageOf)
   const log = createLogBuffer(context.writeLog)
-  const screening = createScreening(timed, ledger)
+  const nodes = createNodes(timed)
+  const screening = createScreening(timed, ledger, nodes)
   const signup = () => signupStateOf(config, screening.signup())
   let recorder: RecordingJob | undefined
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
-  const shop = createShop(timed, ledger, { screen: screening.screen, origin: () => origin })
+  const ports = { screen: screening.screen, origin: () => origin }
+  const shop = createShop(timed, ledger, ports, nodes)
   const shared = await shareMemory(context, timer, extensions, threads)
   const activity = createActivityLog({
     clock: steady.now,
@@ -149,6 +152,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     config,
     signup,
     billing: shop.billing,
+    nodes,
     origin: () => origin,
     recording: () => recordingState(context, recorder),
     silence: silenceOfOthers(context, () => recorder),
@@ -198,6 +202,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     usageFlush,
     activity.start(ledger, app.timedNames),
     stream,
+    nodes.start(),
     screening.start(report),
     ...(metrics ? [metrics] : []),
     ...(config.hasSample ? [startSample(timed, history)] : []),

@@ -52,6 +52,8 @@ export type FaultKind =
   | 'no_connection'
   /** A node of a chain gave no answer that can be relied upon. */
   | 'rpc'
+  /** A node is on another chain than the one that it is configured for. */
+  | 'other_chain'
   /** The catalogue of the venue answered, and not with what was asked. */
   | 'catalogue'
   /** A sanctions list must not be used. The message is its predicate: "is cut off". */

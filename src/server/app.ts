@@ -58,6 +58,8 @@ export type AppDeps = ReaderDeps & {
   screen: Screen
   wallets: Wallets
   billing: Billing
+  /** Says which nodes of chains are on a wrong one; by default none. */
+  nodes?: { warnings: () => readonly string[] } | undefined
   signup: () => SignupState
   /** Undefined where nothing is recorded. */
   recording: () => RecordingState | undefined
@@ -161,6 +163,7 @@ export function createApp(options: AppDeps) {
         signup,
         recording,
         billing,
+        nodeWarnings: options.nodes?.warnings ?? (() => []),
         version,
         say,
       },

@@ -1,7 +1,6 @@
 import type { Billing, ChainStatus } from '#src/billing/billing.ts'
 import { closedBilling, createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
-import { createRpc } from '#src/chain/rpc.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Facilitator } from '#src/domain/selling/facilitator.ts'
 import { homeChain, type PaymentChain, paymentChains } from '#src/domain/selling/payment-chain.ts'
@@ -17,6 +16,7 @@ import type { Log } from '#src/platform/log.ts'
 
 import { commandError } from './command-end.ts'
 import type { CliContext } from './extension.ts'
+import type { Nodes } from './nodes.ts'
 import { jobLockFor } from './open-data-folder.ts'
 import { atMost, startBillingJobs, startTimer } from './server-jobs.ts'
 
@@ -34,6 +34,7 @@ export function createShop(
   context: CliContext,
   ledger: Ledger,
   ports: { screen: Screen; origin: () => string },
+  nodes: Nodes,
 ) {
   const config = context.config()
   assertPayee(config)
@@ -49,12 +50,10 @@ export function createShop(
   }
   const log: Log = (line, ...more) => context.printError(`bookfeed: ${line}`, ...more)
   const { clock, createId } = context
-  const { rpcUrls, payTo, confirmations } = config
+  const { payTo, confirmations } = config
   const createView = (chain: PaymentChain) => {
-    const url = rpcUrls[chain.network]
-    if (url === undefined) return undefined
-    const rpc = createRpc({ chain, url, log })
-    return createChainView(rpc, { payTo: payTo || undefined, confirmations, clock, log })
+    const rpc = nodes.list.find((node) => node.chain === chain)
+    return rpc && createChainView(rpc, { payTo: payTo || undefined, confirmations, clock, log })
   }
   const relay =
     closedReason === undefined ? createRelay(config, { clock, createId }) : () => undefined

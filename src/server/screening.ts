@@ -1,9 +1,7 @@
-import { createRpc } from '#src/chain/rpc.ts'
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import type { Config } from '#src/config/config.ts'
 import { sha256 } from '#src/domain/manifest.ts'
-import { paymentChains } from '#src/domain/selling/payment-chain.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -13,19 +11,19 @@ import { startScreening } from '#src/screening/schedule.ts'
 import { createScreener } from '#src/screening/screener.ts'
 
 import type { CliContext } from './extension.ts'
+import type { Nodes } from './nodes.ts'
 import { jobLockFor } from './open-data-folder.ts'
 import { every, startTimer } from './server-jobs.ts'
 
 const CHECK_MS = 60_000
 
 /** What a server needs to take in wallets; nothing is asked or loaded before it is needed. */
-export function createScreening(context: CliContext, ledger: Ledger) {
+export function createScreening(context: CliContext, ledger: Ledger, nodes: Nodes) {
   const { clock } = context
   const { rpcUrls, sanctionsList, sanctionsDaysMax } = context.config()
   const log: Log = (line, level) => context.printError(`bookfeed: ${line}`, level)
-  const chain = paymentChains.find(({ network }) => rpcUrls[network] !== undefined)
-  const url = chain === undefined ? '' : (rpcUrls[chain.network] ?? '')
-  const rpc = chain && createRpc({ chain, url, log })
+  const [rpc] = nodes.list
+  const url = rpc === undefined ? '' : (rpcUrls[rpc.chain.network] ?? '')
   const staleAfterMs = sanctionsDaysMax * DAY_MS
   const { screen, signup, check } = createScreener({
     ledger,

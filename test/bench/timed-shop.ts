@@ -104,6 +104,7 @@ function watchRpc(rpc: Rpc, { node, others }: Watches): Rpc {
   return {
     chain: rpc.chain,
     origin: rpc.origin,
+    findOtherChain: watch(rpc.findOtherChain),
     getCode: watch(rpc.getCode),
     call: watch(rpc.call),
     getBlock: watch(rpc.getBlock),

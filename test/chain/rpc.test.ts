@@ -56,6 +56,23 @@ describe('createRpc', () => {
     expect(new Set(methods)).toEqual(new Set(['eth_chainId']))
   })
 
+  test('behavior: a node that is led to another chain while it is used is found, and not asked', async () => {
+    let chainId = '0x89'
+    const { rpc, lines, origin } = startNode((method) => ({
+      result: method === 'eth_chainId' ? chainId : '0xfe',
+    }))
+    expect(await rpc.getCode(contract)).toBe('0xfe')
+    expect(await rpc.findOtherChain()).toBeUndefined()
+    chainId = '0x1'
+    const wrong = `The RPC at ${origin} is on chain 1, not on 137.`
+    expect(await rpc.findOtherChain()).toBe(wrong)
+    expect(await faultOf(rpc.getCode(contract))).toBe(`Fault: ${wrong}`)
+    chainId = '0x89'
+    expect(await rpc.findOtherChain()).toBeUndefined()
+    expect(await rpc.getCode(contract)).toBe('0xfe')
+    expect(lines).toEqual([wrong, `The RPC at ${origin} answers again.`])
+  })
+
   test('behavior: checks the chain again after a failure, and tells the log of both changes', async () => {
     const { rpc, methods, lines, origin } = startNode((method, index) =>
       index === 1 || index === 3

@@ -204,6 +204,16 @@ describe('bookfeed doctor', () => {
     })
   })
 
+  test('error: a node on another chain, also where nothing is sold', async () => {
+    const url = startServer(NOW_MS, '0x1')
+    using cli = createPatient({ BOOKFEED_RPC_URL: url })
+    const text = `The RPC at ${new URL(url).origin} is on chain 1, not on 137.`
+    const found = await cli.find('payments')
+    expect(found).toContainEqual(expect.objectContaining({ state: 'wrong', text }))
+    using sound = createPatient({ BOOKFEED_RPC_URL: startServer(NOW_MS, '0x89') })
+    expect((await sound.find('payments')).map(({ state }) => state)).toEqual(['skipped'])
+  })
+
   test('error: a sanctions list that is stale, and money that nobody explains', async () => {
     using cli = createPatient({ BOOKFEED_SANCTIONS_LIST: '/srv/SDN.XML', BOOKFEED_PAY_TO: PAYEE })
     const by = { actor: 'operator', nowMs: NOW_MS } as const

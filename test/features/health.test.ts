@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 
 import type { SalesState } from '#src/billing/billing.ts'
 import { storageError } from '#src/database/database.ts'
@@ -6,10 +6,26 @@ import type { SignupState } from '#src/domain/selling/screening.ts'
 import type { RecordingState } from '#src/features/health/routes.ts'
 import type { Readiness } from '#src/features/health/schema.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import { createNodes } from '#src/server/nodes.ts'
 
+import { createCliContext } from '../support/cli-context.ts'
 import { fakeBilling } from '../support/fake-billing.ts'
 import { fakeHistory } from '../support/fake-history.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
+
+const servers = new DisposableStack()
+afterAll(() => servers.dispose())
+
+/** A node that is on a chain, with a secret in its address. */
+function startNode(result: string): string {
+  const fetch = async (request: Request) => {
+    const { id } = (await request.json()) as { id: number }
+    return Response.json({ jsonrpc: '2.0', id, result })
+  }
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch })
+  servers.defer(() => void server.stop(true))
+  return `http://user:secret@${server.hostname}:${server.port}/secret`
+}
 
 describe('GET /healthz', () => {
   test('default: answers while the process lives, whatever the store does', async () => {
@@ -76,6 +92,22 @@ describe('GET /readyz', () => {
     expect((await read()).warning).toBe(
       `Purchases are paused since ${new Date(NOW_MS).toISOString()}, because payments cannot be settled.`,
     )
+  })
+
+  test('behavior: a node on another chain is a warning with its address and both chains', async () => {
+    const { context } = createCliContext({
+      BOOKFEED_RPC_URL: startNode('0x1'),
+    })
+    const nodes = createNodes(context)
+    const { send } = createHarness({ nodes })
+    const read = async () => (await (await send('/readyz')).json()) as Readiness
+    expect(await read()).not.toHaveProperty('warning')
+    await nodes.check()
+    const { origin } = new URL(nodes.list[0]?.origin ?? '')
+    expect(await read()).toMatchObject({
+      ready: true,
+      warning: `The RPC at ${origin} is on chain 1, not on 137.`,
+    })
   })
 
   test('error: is not ready while it cannot store what it hears', async () => {

@@ -5,6 +5,7 @@ import type { SalesState } from '#src/billing/billing.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 import { createShop, describeBilling } from '#src/server/billing.ts'
+import { createNodes } from '#src/server/nodes.ts'
 import { startBillingJobs } from '#src/server/server-jobs.ts'
 
 import { by } from '../ledger/ledger-records.ts'
@@ -25,7 +26,12 @@ function createSale(env: Record<string, string>) {
   const { context } = createCliContext(env)
   const ledger = openLedger(':memory:', { nowMs: NOW_MS })
   const screen = async (address: string) => clearOf(address, NOW_MS)
-  return createShop(context, ledger, { screen, origin: () => 'http://127.0.0.1:3000' })
+  return createShop(
+    context,
+    ledger,
+    { screen, origin: () => 'http://127.0.0.1:3000' },
+    createNodes(context),
+  )
 }
 
 describe('createShop', () => {
@@ -66,7 +72,12 @@ describe('createShop', () => {
     const ledger = openLedger(':memory:', { nowMs: NOW_MS })
     ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
     const screen = async (address: string) => clearOf(address, NOW_MS)
-    const jobs = createShop(context, ledger, { screen, origin: () => '' }).start()
+    const jobs = createShop(
+      context,
+      ledger,
+      { screen, origin: () => '' },
+      createNodes(context),
+    ).start()
     expect(errors.join()).toContain('1 transfer to BOOKFEED_PAY_TO belongs to no payment')
     await jobs?.dispose()
   })
@@ -77,7 +88,7 @@ describe('createShop', () => {
     const ledger = openLedger(':memory:', { nowMs: NOW_MS })
     claimUpTo(ledger, 1, { state: 'pending' })
     const screen = async (address: string) => clearOf(address, NOW_MS)
-    const sale = createShop(context, ledger, { screen, origin: () => '' })
+    const sale = createShop(context, ledger, { screen, origin: () => '' }, createNodes(context))
     expect(describeBilling(sale)).toBe('Nothing is sold: BOOKFEED_FACILITATOR is not set.')
     const jobs = sale.start()
     expect(jobs).toBeDefined()

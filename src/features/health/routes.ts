@@ -28,6 +28,8 @@ type Deps = {
   signup: () => SignupState
   recording: () => RecordingState | undefined
   billing: Pick<Billing, 'sales' | 'warnings'>
+  /** Sentences on nodes of chains that are on another chain, with their addresses. */
+  nodeWarnings: () => readonly string[]
   version: string
   /** Takes a line when the history or the ledger begins to refuse, and one when it ends. */
   say: Log
@@ -48,7 +50,18 @@ const RETRY_AFTER_SECONDS = 5
 const PROBE_EVERY_MS = 1_000
 
 export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
-  const { history, ledger, timer, staleSince, signup, recording, billing, version, say } = deps
+  const {
+    history,
+    ledger,
+    timer,
+    staleSince,
+    signup,
+    recording,
+    billing,
+    nodeWarnings,
+    version,
+    say,
+  } = deps
   /** What was said of a store that fails. */
   const said = { history: new Set<string>(), ledger: new Set<string>() }
   function sayOnce(name: 'history' | 'ledger', { holds, reason = 'It fails.' }: Check): void {
@@ -118,7 +131,7 @@ export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
         const states = {
           signup: signup(),
           recorder,
-          selling: [...describePause(billing.sales()), ...billing.warnings()],
+          selling: [...describePause(billing.sales()), ...nodeWarnings(), ...billing.warnings()],
         }
         return after(checkStores(), (stores) => toReadiness(checkAll(stores, recorder), states))
       },
@@ -133,7 +146,7 @@ export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
           operationId: 'getReadiness',
           summary: 'Whether requests should be sent here',
           description:
-            'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So are purchases that are paused because payments cannot be settled, and a clock that differs much from that of a chain that is sold on.',
+            'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So are purchases that are paused because payments cannot be settled, a node of BOOKFEED_RPC_URL that is on another chain, and a clock that differs much from that of a chain that is sold on.',
           tags: ['health'],
         },
       },
@@ -180,7 +193,7 @@ const isImplied = (reason: string, reasons: readonly string[]): boolean =>
       (other.includes(reason) || (reason === NO_ROOM && other.startsWith('No room is left'))),
   )
 
-/** Without addresses: the operator's page and `bookfeed doctor` name them. */
+/** Without addresses, as what fails may work again soon: the operator's page and `bookfeed doctor` name them. */
 function describePause({ state, sinceMs }: SalesState): string[] {
   if (state !== 'paused' || sinceMs === undefined) return []
   return [`Purchases are paused since ${toIso(sinceMs)}, because payments cannot be settled.`]
