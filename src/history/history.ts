@@ -226,6 +226,8 @@ export type MarketHistory = HistoryWriter &
      * all is here. Rejects with `storage_unavailable`.
      */
     fetch(ranges: readonly RowRange[]): Promise<void> | undefined
+    /** Set by `withDowntime`: those of `gaps` that are not stored, and change without a revision. */
+    readonly derivedGaps?: (market: Market) => readonly Gap[]
     /** Set by `withRows`: rows were left out, and `withSteps` finds pages with a step. */
     readonly leavesOutRows?: true
     /** Whether nothing has to be fetched, as of a file of which no book went to a bucket. */

@@ -97,6 +97,8 @@ type HistoryListOptions<Query, Filters extends HistoryFilters> = {
   joinedQuery?: (request: HistoryRequest<Filters>) => RowQuery | undefined
   /** Whether rows depend on more than books, such as trades, or steps, which gaps decide. */
   needsEvents: (filters: Filters) => boolean
+  /** Whether gaps decide rows, such as steps and bars. */
+  readsGaps?: (filters: Filters) => boolean
   /** Whether rows say when they were received. */
   needsReceived: (filters: Filters) => boolean
   /** Whether rows are made of the books of both outcomes, whichever is asked for. */
@@ -193,7 +195,14 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
     const { market } = call
     const isGzip = acceptsGzip(call.request.headers.get('accept-encoding'))
     const tagAt = tagger(market, asked, isGzip)
-    const tag = tagAt(market.revision)
+    /** The revision, and what decides rows without it. */
+    function versionOf(now: Market): number | string {
+      const derived = options.readsGaps?.(asked.filters) ? view.history.derivedGaps?.(now) : []
+      if (derived === undefined || derived.length === 0) return now.revision
+      return `${now.revision}.${tagOf(JSON.stringify(derived))}`
+    }
+    const version = versionOf(market)
+    const tag = tagAt(version)
 
     const { range, filters, walk } = asked
     const joinedOf = (): RowQuery | undefined =>
@@ -231,8 +240,8 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
       },
       *make(): Steps<MadePage> {
         const { body, resumeCursor } = yield* make(view, asked)
-        const { conditionId, revision } = market
-        const isUnchanged = history.findMarket(conditionId)?.revision === revision
+        const now = history.findMarket(market.conditionId)
+        const isUnchanged = now !== undefined && versionOf(now) === version
         // What another process wrote meanwhile may be in it or not.
         return { body, tag: isUnchanged ? tag : tagAt(tagOf(body)), resumeCursor }
       },

@@ -35,6 +35,7 @@ import { createSpotService } from '#src/features/spot/service.ts'
 import { streamDocumentRoutes } from '#src/features/stream/routes.ts'
 import { tradeRoutes } from '#src/features/trades/routes.ts'
 import { usageRoutes } from '#src/features/usage/routes.ts'
+import { withDowntime } from '#src/history/reads/with-downtime.ts'
 import { declaredRoutes, knownRoutes } from '#src/http/api.ts'
 import type { AssertOperator } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
@@ -42,7 +43,6 @@ import { MissingRoute } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { visitOf } from '#src/http/visit.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { createGapView } from '#src/live/gaps.ts'
 import type { Log } from '#src/platform/log.ts'
 
 import { createCore, type ReaderDeps } from './core.ts'
@@ -78,8 +78,8 @@ export type Reader = ReturnType<typeof createReader>
 
 /** Answers requests for data; the first thread answers all others. */
 export function createReader(options: ReaderDeps) {
-  const { history, config, timer, createId, log } = options
-  const { app, clock, core, streams } = createDataApp(options)
+  const { config, timer, createId, log } = options
+  const { app, clock, core, streams, history } = createDataApp(options)
   return createServer({
     app,
     routes: createRouteTable(knownRoutes(app), core.targets),
@@ -99,11 +99,11 @@ export function createReader(options: ReaderDeps) {
 
 /** Answers every request. */
 export function createApp(options: AppDeps) {
-  const { history, ledger, config, timer, createId, randomBytes, log, version } = options
+  const { ledger, config, timer, createId, randomBytes, log, version } = options
   const { billing, screen, signup, wallets, origin, recording, operator, extensions } = options
   const { say = () => undefined } = options
   const data = createDataApp(options, operator?.access)
-  const { clock, core, streams } = data
+  const { clock, core, streams, history } = data
   const { api, gate, sample, meter, cursors, listTiers, assertOperator, sellsWithoutKey } = core
   const { keysPerAccountMax, hasTestMode } = config
   const { windowsOf, charge, chargeWindow } = gate
@@ -243,10 +243,12 @@ export function createApp(options: AppDeps) {
 
 /** The routes that every serving thread answers, and what is behind them. */
 function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
-  const { history, timer, createId, randomBytes, config, extensions, followed, silence } = options
+  const { timer, createId, randomBytes, config, extensions, followed, silence } = options
   const { clock: now, staleSince = alwaysCurrent } = options
   const served = createServedMoment(staleSince, now)
   const clock = (): number => served().nowMs
+  // All routes and streams read gaps from here, so that they report the same.
+  const history = withDowntime(options.history, { clock, silence })
   const core = createCore(options, now, operator)
   const { api, gate, limits, meter, work, pages, unread, findMarket, cursors, listTiers } = core
   const { authenticate } = core
@@ -254,8 +256,10 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
     history,
     clock: now,
     staleSince,
-    followed,
-    silence,
+    followed: followed && {
+      ...followed,
+      history: withDowntime(followed.history, { clock: followed.clock, silence }),
+    },
     timer,
     randomBytes,
     cursors,
@@ -271,7 +275,7 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
   const lists = { history, cursors, served, pages }
   const app = compose([
     marketRoutes(api, { history, cursors, clock }),
-    coverageRoutes(api, { history, gaps: createGapView({ history, clock, silence }), served }),
+    coverageRoutes(api, { history, served }),
     snapshotRoutes(api, lists),
     asOfRoutes(api, { history, served, findMarket }),
     fillRoutes(api, { history, served }),
@@ -296,7 +300,7 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
       ({ dataRoutes }) => dataRoutes?.(api, { history, cursors, clock, config, listTiers }) ?? [],
     ),
   ])
-  return { app, clock: now, core, streams }
+  return { app, clock: now, core, streams, history }
 }
 
 /** Pages for people, which are loaded when one is first asked for: a start takes a third longer with them. */

@@ -26,7 +26,6 @@ import { assertEntitled } from '#src/http/gate.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
 import type { Unread } from '#src/http/unread.ts'
 import type { Work } from '#src/http/work.ts'
-import { createGapView } from '#src/live/gaps.ts'
 import { createMarketWatch } from '#src/live/market-watch.ts'
 import { createRowReader } from '#src/live/rows.ts'
 import { createRunner } from '#src/live/runner.ts'
@@ -57,7 +56,6 @@ export function createStreams({
   history: stored,
   clock: storedClock,
   followed,
-  silence,
   timer,
   randomBytes,
   cursors,
@@ -73,8 +71,6 @@ export function createStreams({
 }: Source & {
   staleSince: StaleSince
   followed: Source | undefined
-  /** When a recorder that fell silent last sent something; undefined while none is silent. */
-  silence: (() => number | undefined) | undefined
   timer: Clock
   randomBytes: (length: number) => Uint8Array
   cursors: CursorCodec
@@ -96,14 +92,12 @@ export function createStreams({
   const isUnconfirmed = () => unconfirmedSince(staleSince, storedClock()) !== undefined
   const rows = followed === undefined ? recorded.rows : rowsOf(history)
   const markets = createMarketWatch(history, clock)
-  const gaps = createGapView({ history, clock, silence })
   const describeMarket = (market: Market | MarketAsOf, nowMs = clock()) =>
     createMarketText(history, nowMs)(market)
   const stream = createStreamService({
     history,
     markets,
     rows,
-    gaps,
     cursors,
     findMarket: followed === undefined ? findMarket : createMarketFinder(history),
     clock: followed?.clock ?? storedClock,
@@ -126,7 +120,6 @@ export function createStreams({
   const live = createLiveService({
     history,
     rows,
-    gaps,
     cursors,
     markets,
     clock,
@@ -138,7 +131,6 @@ export function createStreams({
   })
   const board = createBoard({
     history,
-    gaps,
     served: () => ({ nowMs: clock(), isStale: staleSince('history') !== undefined }),
     timer,
   })

@@ -86,7 +86,6 @@ function createService(history: MarketHistory) {
     cursors,
     timer,
     rows: read,
-    gaps: history.gaps,
     clock: () => START_MS,
     markets: createMarketWatch(history, () => START_MS),
     describeMarket: () => '{}',

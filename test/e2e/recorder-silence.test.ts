@@ -1,6 +1,6 @@
 /**
- * kill -9 of `bookfeed record`, which another process serves: whoever follows live is told at once
- * that nothing is recorded, and when it is again.
+ * kill -9 of `bookfeed record`, which another process serves: live streams and all routes report at
+ * once that nothing is recorded, and when it is again.
  */
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -28,11 +28,22 @@ const tier: Tier = {
   isForSale: false,
   requestsPerMinute: 1000,
   coins: ['btc'],
-  routes: ['markets', 'snapshots'],
+  routes: ['markets', 'prices', 'snapshots', 'quotes'],
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-silence-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Routes of a market, with what they need besides `from` and `to`. */
+const routes = [
+  'coverage?',
+  'snapshots?',
+  'snapshots?interval=1s&',
+  'quotes?',
+  'prices?interval=1s&',
+  'trades?',
+  'export?format=csv&',
+]
 
 type ToldGap = { outcome: string; reason: string; from: string; to: string | null }
 
@@ -113,6 +124,27 @@ describe('kill -9 of a recorder of its own', () => {
             const told = list().slice(-2).toSorted(byOutcome)
             expect(told).toMatchObject(open)
           }
+          const { data: row } = socket.messages.find(({ type }) => type === 'row') ?? {}
+          const market = `${server.origin}/v1/btc/markets/${row?.conditionId}`
+          const lastMs = lastOf('up')
+          const range = `from=${lastMs - 60 * SECOND_MS}&to=${lastMs + SECOND_MS}`
+          /** Asks until all routes say the same of a time up to the gap. */
+          const untilSame = async (): Promise<string> => {
+            for (;;) {
+              const said = await Promise.all(
+                routes.map(async (route) => {
+                  const response = await fetch(`${market}/${route}${range}`, { headers })
+                  await response.arrayBuffer()
+                  return response.headers.get('x-coverage')
+                }),
+              )
+              const [first] = said
+              if (said.every((each) => each === first)) return String(first)
+              await Bun.sleep(100)
+            }
+          }
+          const whileDown = await untilSame()
+          expect(whileDown).toContain('recorder_down')
           const counts = lists.map((list) => list().length)
           recorder = record()
           await Promise.all(
@@ -130,6 +162,7 @@ describe('kill -9 of a recorder of its own', () => {
             expect(told).toHaveLength(2)
             for (const { from, to } of told) expect(to && to > from).toBe(true)
           }
+          expect(await untilSame()).toBe(whileDown)
           await events.leave()
           socket.socket.close()
         } finally {

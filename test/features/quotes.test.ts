@@ -38,7 +38,8 @@ function createFilled(seed: string, count: number, isClosed = true) {
   const history = openHistory(':memory:')
   const filled = fill(history, { books: randomBooks(createRandom(seed), count) })
   if (isClosed) history.close(conditionIdOf(1))
-  const { send } = createHarness({ history })
+  // A test may replace the verb of `history`.
+  const { send } = createHarness({ history: { ...history, tops: (query) => history.tops(query) } })
   return { history, send, ...filled, path: `${filled.base}/quotes` }
 }
 

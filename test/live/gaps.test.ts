@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { ENDLESS_MS, type Gap } from '#src/domain/coverage.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
+import { withDowntime } from '#src/history/reads/with-downtime.ts'
 import { MarketCursor } from '#src/live/feed.ts'
-import { createGapView } from '#src/live/gaps.ts'
 import { START } from '#src/live/rows.ts'
 
 import { aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
@@ -47,12 +47,8 @@ beforeEach(() => {
     windowEndMs: END_MS,
   })
   record(LAST_MS)
-  const view = createGapView({
-    history,
-    clock: () => time.nowMs,
-    silence: () => time.silentMs,
-  })
-  cursor = new MarketCursor({ findMarket: history.findMarket, gaps: view }, market(), START)
+  const view = withDowntime(history, { clock: () => time.nowMs, silence: () => time.silentMs })
+  cursor = new MarketCursor(view, market(), START)
 })
 afterEach(() => history.dispose())
 
@@ -100,7 +96,7 @@ describe('gaps of streams', () => {
       { ...ofDown, toMs: END_MS },
       { ...afterLast, toMs: END_MS },
     ])
-    const later = createGapView({ history, clock: () => END_MS + 1, silence: () => END_MS })
-    expect(later(market())).toEqual([])
+    const later = withDowntime(history, { clock: () => END_MS + 1, silence: () => END_MS })
+    expect(later.gaps(market())).toEqual([])
   })
 })

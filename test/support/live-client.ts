@@ -2,7 +2,7 @@
 
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { StreamData } from '#src/features/stream/sockets.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import type { MarketHistory, RowQuery } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { AppDeps } from '#src/server/app.ts'
 
@@ -33,7 +33,9 @@ export function closeAll(): void {
 /** Starts a server that is ticked every millisecond; its wall clock is moved by the test. */
 export function startLiveServer(options: Partial<AppDeps> = {}) {
   const history = openHistory(':memory:', { chunkCacheBytes: 1 << 24, lagMs: 0 })
-  const harness = createHarness({ history, timer: () => performance.now(), ...options })
+  // A test may replace the verb of `history`.
+  const read = { ...history, page: (query: RowQuery) => history.page(query) }
+  const harness = createHarness({ history: read, timer: () => performance.now(), ...options })
   const { app } = harness
   harness.time.nowMs = START_MS + 60_000
   const server = Bun.serve<StreamData>({

@@ -98,13 +98,10 @@ export type Board = ReturnType<typeof createBoard>
 
 export function createBoard({
   history,
-  gaps,
   served,
   timer,
 }: {
   history: MarketHistory
-  /** Gaps of a market as streams report them. */
-  gaps: (market: Market) => readonly Gap[]
   served: () => ServedMoment
   /** Monotonic milliseconds. */
   timer: Clock
@@ -215,9 +212,12 @@ export function createBoard({
       window.readRevision = market.revision
       window.readMs = nowMs
     }
-    const question = { market, gaps: gaps(market), nowMs, isStale }
+    const question = { market, gaps: history.gaps(market), nowMs, isStale }
     const [coverage] = coverageOf({ ...question, outcome: window.book?.of ?? 'up' })
+    const before = tallyText([window.tally])
     window.tally = tallyCoverage({ ...question, fromMs: market.windowStartMs })
+    // A body that stays the same may have another coverage, as of the other outcome.
+    if (tallyText([window.tally]) !== before) printed.clear()
     yield* addPoints(history, window, coverage?.intervals ?? [], nowMs)
     const lastGap = coverage?.gaps.at(-1)
     const isInGap = lastGap !== undefined && lastGap.toMs > (coverage?.intervals.at(-1)?.toMs ?? 0)

@@ -27,8 +27,7 @@ import type { Steps } from '#src/platform/scheduler.ts'
 import { type CoinCoverageQuery, DAYS_DEFAULT, DAYS_MAX } from './schema.ts'
 
 type CoverageDeps = {
-  history: Pick<MarketHistory, 'listMarkets' | 'sourcesOf'>
-  gaps: (market: Market) => readonly Gap[]
+  history: Pick<MarketHistory, 'listMarkets' | 'sourcesOf' | 'gaps'>
   clock: Clock
 }
 type DayPlace = {
@@ -50,7 +49,7 @@ const PENDING_KEPT_MS = 1_000
 const DAYS_KEPT_MAX = 3_660
 
 /** Makes what lists the days of a coin as JSON; it throws `invalid_parameter`. */
-export function createDayList({ history, gaps, clock }: CoverageDeps) {
+export function createDayList({ history, clock }: CoverageDeps) {
   const days = createCache<string, KeptDay>(DAYS_KEPT_MAX)
 
   function* makeDay({ coin, timeframe, source, startMs }: DayPlace, nowMs: number): Steps<string> {
@@ -61,7 +60,7 @@ export function createDayList({ history, gaps, clock }: CoverageDeps) {
     const query = { coin, timeframe, source, ...span, order: 'asc', limit: BLOCK } as const
     for (const page of marketPages(history, query)) {
       for (const market of page) {
-        entries.push({ market, tally: tallyOf(gaps(market), market, nowMs) })
+        entries.push({ market, tally: tallyOf(history.gaps(market), market, nowMs) })
         yield
       }
     }

@@ -4,7 +4,6 @@ import {
   coverageOf,
   type CoverageQuestion,
   coverageText,
-  type Gap,
   isBounded,
   marketSpanOf,
   printedShare,
@@ -28,25 +27,16 @@ import {
 
 export function coverageRoutes(
   api: Api,
-  {
-    history,
-    gaps,
-    served,
-  }: {
-    history: MarketHistory
-    /** Gaps of a market as streams report them. */
-    gaps: (market: Market) => readonly Gap[]
-    served: () => ServedMoment
-  },
+  { history, served }: { history: MarketHistory; served: () => ServedMoment },
 ) {
-  const listDays = createDayList({ history, gaps, clock: () => served().nowMs })
+  const listDays = createDayList({ history, clock: () => served().nowMs })
   return new Elysia({ name: 'coverage' })
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/coverage',
       ({ reply, request, market, query }) => {
         const span = readRange(query)
-        const question = { market, gaps: gaps(market), ...span, ...served() }
+        const question = { market, gaps: history.gaps(market), ...span, ...served() }
         return reply.data(request, {
           body: marketCoverageText(question),
           coverage: coverageText(question),

@@ -1,6 +1,5 @@
 /** Streams of events (SSE): what is followed, and by whom. */
 
-import type { Gap } from '#src/domain/coverage.ts'
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { Market } from '#src/domain/market.ts'
@@ -38,8 +37,6 @@ const RETRY_AFTER_SECONDS = 5
 type LiveServiceOptions = {
   history: MarketHistory
   rows: RowReader
-  /** As streams tell them; the same list as long as it is true. */
-  gaps: (market: Market) => readonly Gap[]
   cursors: CursorCodec
   markets: MarketWatch
   clock: Clock
@@ -69,7 +66,6 @@ type LiveStart = {
 export function createLiveService({
   history,
   rows,
-  gaps,
   cursors,
   markets,
   clock,
@@ -80,7 +76,7 @@ export function createLiveService({
   isUnconfirmed,
 }: LiveServiceOptions) {
   const feed: EventFeed = {
-    sources: { findMarket: (conditionId) => history.findMarket(conditionId), gaps },
+    sources: history,
     rows,
     rowCursors: createRowCursors(cursors),
     coinCursors: createCoinCursors(history, cursors),

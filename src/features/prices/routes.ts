@@ -47,6 +47,7 @@ function historyRoute(api: Api, deps: HistoryListDeps) {
       },
       // With the last trade.
       needsEvents: () => true,
+      readsGaps: ({ interval }) => interval !== undefined,
       needsReceived: () => false,
     },
     deps,

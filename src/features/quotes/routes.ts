@@ -53,6 +53,7 @@ export function quoteRoutes(api: Api, deps: HistoryListDeps) {
         )
       },
       needsEvents: ({ interval }) => interval !== undefined,
+      readsGaps: ({ interval }) => interval !== undefined,
       needsReceived: ({ fields }) => isReceived(fields),
     },
     deps,

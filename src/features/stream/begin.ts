@@ -29,8 +29,6 @@ export type BeginOptions = {
   history: MarketHistory
   markets: MarketWatch
   rows: RowReader
-  /** As streams tell them; the same list as long as it is true. */
-  gaps: (market: Market) => readonly Gap[]
   cursors: CursorCodec
   findMarket: FindMarket
   clock: Clock
@@ -60,7 +58,7 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
   const sources: FeedSources = {
     // What cannot be read now is looked at again at the next tick.
     findMarket: (conditionId) => ifReadable(() => history.findMarket(conditionId)),
-    gaps: (market) => ifSound(() => options.gaps(market)) ?? noGaps,
+    gaps: (market) => ifSound(() => history.gaps(market)) ?? noGaps,
   }
 
   function findNamed({ conditionId: name, coin, timeframe }: Begun): Market | undefined {

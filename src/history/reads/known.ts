@@ -130,6 +130,7 @@ export function* openKnown(
     history: {
       ...rows,
       gaps: () => gaps,
+      derivedGaps: () => [],
       trades: (query) =>
         history.trades({
           ...query,
