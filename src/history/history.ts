@@ -123,6 +123,15 @@ export type HistoryReader = {
   /** Markets of one coin by `orderMs`, then by conditionId. */
   listMarkets(query: MarketQuery): MaybePromise<Market[]>
 
+  /**
+   * The place to which a list looks at `count` markets, whether they match or not; undefined where
+   * there are no more than that.
+   */
+  skipMarkets(
+    query: Omit<MarketQuery, 'limit' | 'upTo'>,
+    count: number,
+  ): MaybePromise<MarketPlace | undefined>
+
   /** Condition ids, of damaged markets too. */
   listUnclosed(): MaybePromise<string[]>
 
@@ -327,8 +336,12 @@ export type MarketQuery = TimeRange & {
   winner?: Outcome | undefined
   source?: Source | undefined
   /** Exclusive: continues after this market. */
-  after?: { orderMs: number; conditionId: string } | undefined
+  after?: MarketPlace | undefined
+  /** Inclusive, and no further than `fromMs` and `toMs`: the list ends with this market. */
+  upTo?: MarketPlace | undefined
 }
+
+export type MarketPlace = { orderMs: number; conditionId: string }
 
 export type CoinTotals = {
   coin: Market['coin']

@@ -298,7 +298,7 @@ function createReaders(tables: Tables, views: Views, fetch: MarketHistory['fetch
     findMarketBySlug: (slug) => naming(`Market ${slug}`, () => markets.findBySlug(slug)),
     findMarketByAsset: (assetId) =>
       naming(`The market of asset ${assetId}`, () => markets.findByAsset(assetId)),
-    listMarkets: createMarketList(db),
+    ...createMarketList(db),
     listUnclosed: markets.listUnclosed,
     trades: createTradeRead(tables, read),
     spot: (query) => naming(`The price of ${query.coin}`, () => tables.spot.list(query)),

@@ -3,7 +3,7 @@
 import { type Coin, factsFingerprint, type Market, statusOf } from '#src/domain/market.ts'
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
-import { marketPages } from '#src/history/reads/market-pages.ts'
+import { type MarketLists, marketPages } from '#src/history/reads/market-pages.ts'
 
 /** How often the markets of a coin are looked at. */
 const LOOK_MS = 500
@@ -27,7 +27,7 @@ type CoinState = {
 
 /** `tick` is to be called every few milliseconds. */
 export function createMarketWatch(
-  history: Pick<MarketHistory, 'findMarket' | 'listMarkets'>,
+  history: MarketLists & Pick<MarketHistory, 'findMarket'>,
   clock: Clock,
 ) {
   const states = new Map<Coin, CoinState>()

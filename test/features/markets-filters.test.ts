@@ -306,3 +306,40 @@ describe('a market', () => {
     expect([again.status, await again.text()]).toEqual([304, ''])
   })
 })
+
+test('behavior: where few markets match, no read looks at more than 500 of them', async () => {
+  const many = openHistory(':memory:')
+  const count = 1_100
+  for (let index = 1; index <= count; index++) {
+    const windowStartMs = NOW_MS - 300_000 * (count - index + 2)
+    many.putMarket({
+      conditionId: idOf(index),
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'recorded',
+      windowStartMs,
+      windowEndMs: windowStartMs + 300_000,
+      winner: index === 1 ? 'down' : 'up',
+      winnerSource: 'venue',
+    })
+  }
+  const lookedAt: number[] = []
+  const { send } = createHarness({
+    history: {
+      ...many,
+      listMarkets(query) {
+        const { coin, order, after, upTo, fromMs, toMs } = query
+        const range = { coin, order, after, upTo, fromMs, toMs }
+        const listed = many.listMarkets(query)
+        const end = listed.length === query.limit ? listed.at(-1) : upTo
+        lookedAt.push(many.listMarkets({ ...range, upTo: end, limit: count }).length)
+        return listed
+      },
+    },
+  })
+  const list = (await (await send(`${PATH}?outcome=down`)).json()) as MarketList
+  expect(list.data.map(({ conditionId }) => conditionId)).toEqual([idOf(1)])
+  expect(list.nextCursor).toBeNull()
+  expect(Math.max(...lookedAt)).toBeLessThanOrEqual(500)
+  many.dispose()
+})

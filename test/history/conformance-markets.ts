@@ -9,6 +9,7 @@ import {
   type Timeframe,
 } from '#src/domain/market.ts'
 import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
+import { marketPages } from '#src/history/reads/market-pages.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
 
 import { appendAll, aSnapshot, conditionIdOf, getMarket, someSnapshots, START_MS } from './books.ts'
@@ -237,6 +238,19 @@ function conformFilters(use: Use): void {
   }
 
   test(
+    'behavior: pages that look at few markets each list what a plain filter does',
+    use((history) => {
+      const random = createRandom('few')
+      const markets = someMarkets(history, random)
+      for (let probe = 0; probe < 12; probe++) {
+        const query = { ...randomFilters(random), limit: 40 }
+        const listed = walkPages(history, query, random.pick([7, 20]))
+        expect({ query, listed }).toEqual({ query, listed: listPlainly(markets, query) })
+      }
+    }),
+  )
+
+  test(
     'error: a status is asked for at a time, without which nothing is listed',
     use((history) => {
       const list = () => history.listMarkets({ coin: 'btc', limit: 1, status: 'open' })
@@ -253,6 +267,22 @@ function walkMarkets(history: MarketHistory, query: MarketQuery): string[] {
     after = page.at(-1)
     if (page.length < query.limit) return walked
   }
+}
+
+/** Each page but the last ends at the market that is looked at last. */
+function walkPages(history: MarketHistory, query: MarketQuery, lookedAtMax: number): string[] {
+  const isFiltered = (query.status ?? query.winner) !== undefined
+  const lists: Pick<MarketHistory, 'listMarkets' | 'skipMarkets'> = {
+    skipMarkets: history.skipMarkets,
+    listMarkets(part) {
+      const { after, upTo, order, coin, fromMs, toMs } = part
+      const behind = { coin, order, after, fromMs, toMs, limit: 100 }
+      const looked = history.listMarkets({ ...behind, upTo })
+      if (isFiltered && upTo !== undefined) expect(looked.at(-1)).toMatchObject(upTo)
+      return history.listMarkets(part)
+    },
+  }
+  return [...marketPages(lists, query, lookedAtMax)].flat().map(({ conditionId }) => conditionId)
 }
 
 type After = { orderMs: number; conditionId: string } | undefined

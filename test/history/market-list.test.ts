@@ -5,11 +5,17 @@ import type { MarketQuery } from '#src/history/history.ts'
 import { createMarketList } from '#src/history/tables/market-list.ts'
 
 /** How SQLite would find the rows of a query. */
-function planOf(query: Omit<MarketQuery, 'coin' | 'limit'>): string {
+function planOf(
+  query: Omit<MarketQuery, 'coin' | 'limit'>,
+  verb: 'list' | 'skip' = 'list',
+): string {
   const db = openDatabase(':memory:')
   try {
     const prepare = spyOn(db, 'query')
-    createMarketList(db)({ coin: 'btc', limit: 10, nowMs: 5, ...query })
+    const { listMarkets, skipMarkets } = createMarketList(db)
+    const asked = { coin: 'btc', nowMs: 5, ...query } as const
+    if (verb === 'list') listMarkets({ ...asked, limit: 10 })
+    else skipMarkets(asked, 10)
     const sql = String(prepare.mock.calls[0]?.[0])
     const steps = db.prepare<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all()
     return steps.map(({ detail }) => detail).join('; ')
@@ -41,6 +47,13 @@ describe('createMarketList', () => {
           )
           expect(plan).not.toContain('B-TREE')
         }
+      })
+      test(`default: ${name}, ${order}: what a page looks at is found in the index, and bounds it`, () => {
+        const skip = planOf({ ...query, order, after }, 'skip')
+        expect(skip).toMatch(new RegExp(`SEARCH market USING (COVERING )?INDEX ${index} `))
+        expect(skip).not.toContain('B-TREE')
+        const plan = planOf({ ...query, order, after, upTo: { orderMs: 3, conditionId: '0x1' } })
+        expect(plan).toMatch(/\(order_ms,condition_id\)>.*\(order_ms,condition_id\)</)
       })
     }
   }

@@ -41,6 +41,7 @@ function openForgetful(): MarketHistory {
     putOutcomes: (rows) => again().putOutcomes(rows),
     findMarket: (conditionId) => again().findMarket(conditionId),
     listMarkets: (query) => again().listMarkets(query),
+    skipMarkets: (query, count) => again().skipMarkets(query, count),
     listUnclosed: () => again().listUnclosed(),
     findMarketBySlug: (slug) => again().findMarketBySlug(slug),
     findMarketByAsset: (assetId) => again().findMarketByAsset(assetId),

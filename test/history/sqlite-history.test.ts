@@ -29,6 +29,7 @@ test('default: the embedded engine is a reader that never returns a promise', ()
     findMarketBySlug: engine.findMarketBySlug('a'),
     findMarketByAsset: engine.findMarketByAsset('7'),
     listMarkets: engine.listMarkets({ coin, limit: 1 }),
+    skipMarkets: engine.skipMarkets({ coin }, 1),
     listUnclosed: engine.listUnclosed(),
     coinTotals: engine.coinTotals(0),
     sourcesOf: engine.sourcesOf('btc'),

@@ -15,6 +15,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     findMarketBySlug: () => undefined,
     findMarketByAsset: () => undefined,
     listMarkets: () => [],
+    skipMarkets: () => undefined,
     listUnclosed: () => [],
     putTrades: refuse,
     trades: () => [],

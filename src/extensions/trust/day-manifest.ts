@@ -13,7 +13,7 @@ import { DAY_MS, toIsoDay } from '#src/domain/time.ts'
 import { toDigested, tradeText } from '#src/domain/trade.ts'
 import { type MarketHistory, PIECE_ROWS } from '#src/history/history.ts'
 import { fetched } from '#src/history/reads/fetched.ts'
-import { marketPages } from '#src/history/reads/market-pages.ts'
+import { type MarketLists, marketPages } from '#src/history/reads/market-pages.ts'
 import type { StoredManifest } from '#src/history/revisions.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 import type { ListFiles } from '#src/server/extension.ts'
@@ -158,7 +158,7 @@ export function* isAsDigested(
   return true
 }
 
-type DigestReads = Pick<MarketHistory, 'fetch' | 'listMarkets' | 'lines' | 'trades'>
+type DigestReads = MarketLists & Pick<MarketHistory, 'fetch' | 'lines' | 'trades'>
 
 const byConditionId = (a: MarketDigest, b: MarketDigest): number =>
   Number(a.conditionId > b.conditionId) - Number(a.conditionId < b.conditionId)

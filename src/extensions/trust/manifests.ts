@@ -31,7 +31,10 @@ import {
   WellKnownBody,
 } from './schema.ts'
 
-type History = Pick<MarketHistory, 'manifests' | 'fetch' | 'listMarkets' | 'lines' | 'trades'>
+type History = Pick<
+  MarketHistory,
+  'manifests' | 'fetch' | 'listMarkets' | 'skipMarkets' | 'lines' | 'trades'
+>
 type Deps = { history: History; cursors: CursorCodec }
 type Manifests = Deps['history']['manifests']
 

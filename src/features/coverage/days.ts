@@ -20,14 +20,14 @@ import {
 import { type Clock, DAY_MS, MOMENT_MS_MAX, readRange, toIso } from '#src/domain/time.ts'
 import { tallyMissing, tallyOfUnknown } from '#src/domain/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
+import { type MarketLists, marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { createCache } from '#src/platform/cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { type CoinCoverageQuery, DAYS_DEFAULT, DAYS_MAX } from './schema.ts'
 
 type CoverageDeps = {
-  history: Pick<MarketHistory, 'listMarkets' | 'sourcesOf' | 'gaps'>
+  history: MarketLists & Pick<MarketHistory, 'sourcesOf' | 'gaps'>
   clock: Clock
 }
 type DayPlace = {
@@ -63,6 +63,7 @@ export function createDayList({ history, clock }: CoverageDeps) {
         entries.push({ market, tally: tallyOf(history.gaps(market), market, nowMs) })
         yield
       }
+      if (page.length === 0) yield
     }
     return dayText(startMs, entries, nowMs)
   }

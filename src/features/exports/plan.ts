@@ -78,7 +78,7 @@ export function* planDay(
   const span = { fromMs: startMs, toMs: endMs, limit: MARKETS_A_STEP, order: 'asc' } as const
   const listed: Market[] = []
   for (const page of marketPages(history, { coin, timeframe, source, ...span })) {
-    if (listed.length > 0) yield
+    if (listed.length > 0 || page.length === 0) yield
     listed.push(...page)
   }
   let markets = listed

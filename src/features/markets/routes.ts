@@ -29,7 +29,7 @@ import {
 import { type Caller, readsPrices } from '#src/domain/selling/caller.ts'
 import { type Clock, readRange, toIsoOrNull } from '#src/domain/time.ts'
 import type { CoinTotals, MarketHistory, MarketQuery } from '#src/history/history.ts'
-import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
+import { type MarketLists, marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
@@ -39,10 +39,8 @@ import type { Steps } from '#src/platform/scheduler.ts'
 
 import { type CoinBody, CoinList, ListQuery, MarketBody, MarketList } from './schema.ts'
 
-type History = Pick<
-  MarketHistory,
-  'listMarkets' | 'findMarketBySlug' | 'gaps' | 'coinTotals' | 'sourcesOf' | 'spot'
->
+type History = MarketLists &
+  Pick<MarketHistory, 'findMarketBySlug' | 'gaps' | 'coinTotals' | 'sourcesOf' | 'spot'>
 type Deps = { history: History; cursors: CursorCodec; clock: Clock }
 
 /** Markets that are read at once: two times are the usual page, and whether there is another. */
@@ -178,7 +176,7 @@ function* listPage(
   })
 }
 
-/** The markets of a query one by one, with a pause after each: to describe one takes long. */
+/** The markets of a query one by one, with a pause after each and after an empty page: to describe one takes long. */
 function* eachMarket(
   history: History,
   query: MarketQuery,
@@ -189,6 +187,7 @@ function* eachMarket(
       if (!withBooks || market.firstSnapshotMs !== undefined) yield market
       yield undefined
     }
+    if (page.length === 0) yield undefined
   }
 }
 

@@ -30,7 +30,7 @@ import { quoteText } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, RowRange } from '#src/history/history.ts'
 import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
 import { type Moment, openKnown, toMoment, withFacts } from '#src/history/reads/known.ts'
-import { readSource } from '#src/history/reads/market-pages.ts'
+import { type MarketLists, readSource } from '#src/history/reads/market-pages.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
@@ -214,10 +214,8 @@ function createPageMaker({ history, cursors, clock }: Deps) {
 const windowOf = ({ windowStartMs, windowEndMs }: ClosedMarket) => ({ windowStartMs, windowEndMs })
 
 /** Lists of markets with their facts of a moment; one that was not known then has no window. */
-const knownLists = (
-  history: MarketHistory,
-  moment: Moment,
-): Pick<MarketHistory, 'listMarkets'> => ({
+const knownLists = (history: MarketHistory, moment: Moment): MarketLists => ({
+  skipMarkets: history.skipMarkets,
   listMarkets: (query) =>
     history
       .listMarkets(query)

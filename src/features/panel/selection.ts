@@ -8,8 +8,7 @@ import {
   timeframeMs,
 } from '#src/domain/market.ts'
 import { missingWindows } from '#src/domain/windows.ts'
-import type { MarketHistory } from '#src/history/history.ts'
-import { marketPages } from '#src/history/reads/market-pages.ts'
+import { type MarketLists, marketPages } from '#src/history/reads/market-pages.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 export type ClosedMarket = Market & { windowStartMs: number; windowEndMs: number }
@@ -39,7 +38,7 @@ const BLOCK = 50
 
 /** Reads markets, windows ascending, until the page is full; those not over are passed over. */
 export function* selectMarkets(
-  history: Pick<MarketHistory, 'listMarkets'>,
+  history: MarketLists,
   { limit, ...range }: MarketRange,
   nowMs: number,
 ): Steps<Selection> {

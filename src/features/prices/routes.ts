@@ -122,6 +122,7 @@ function* pricesNow(history: MarketHistory, question: Question): Steps<{ body: s
       data.push(toBody(history, market, question.nowMs))
       yield
     }
+    if (page.length === 0) yield
   }
   const spot = describeSpot(history, { coin: question.coin, atMs: question.nowMs })
   return { body: JSON.stringify({ data, nextCursor: null, spot }) }

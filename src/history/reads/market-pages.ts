@@ -14,16 +14,31 @@ import { DAY_MS } from '#src/domain/time.ts'
 
 import type { CoinTotals, MarketHistory, MarketQuery } from '../history.ts'
 
-/** All markets of a query in pages of its `limit`, none empty; each is read when asked for. */
+/** Verbs by which lists of markets are walked through. */
+export type MarketLists = Pick<MarketHistory, 'listMarkets' | 'skipMarkets'>
+
+/** Markets that a page looks at, whether they match or not: a millisecond of work. */
+const LOOKED_AT_MAX = 500
+
+/**
+ * All markets of a query in pages of its `limit` at most; each is read when asked for. A page may be
+ * empty, where few markets match: work in steps pauses there.
+ */
 export function* marketPages(
-  history: Pick<MarketHistory, 'listMarkets'>,
+  history: MarketLists,
   query: MarketQuery,
+  lookedAtMax = LOOKED_AT_MAX,
 ): Generator<Market[]> {
-  let page = history.listMarkets(query)
-  while (page.length > 0) {
-    yield page
-    if (page.length < query.limit) return
-    page = history.listMarkets({ ...query, after: page.at(-1) })
+  const { status, winner, source } = query
+  const isFiltered = (status ?? winner ?? source) !== undefined
+  let { after } = query
+  for (;;) {
+    const upTo = isFiltered ? history.skipMarkets({ ...query, after }, lookedAtMax) : undefined
+    const page = history.listMarkets({ ...query, after, upTo })
+    const isFull = page.length === query.limit
+    if (page.length > 0 || upTo !== undefined) yield page
+    if (!isFull && upTo === undefined) return
+    after = isFull ? page.at(-1) : upTo
   }
 }
 
@@ -50,7 +65,7 @@ const APART_MS = 30 * DAY_MS
 /** The share of a market that must be covered if there is another to show. */
 const COVERED_MIN = 0.5
 
-type Reads = Pick<MarketHistory, 'listMarkets' | 'coinTotals' | 'gaps' | 'trades' | 'spot'>
+type Reads = MarketLists & Pick<MarketHistory, 'coinTotals' | 'gaps' | 'trades' | 'spot'>
 
 /**
  * The finished market that shows most, if at least `COVERED_MIN` of it is covered: recorded before

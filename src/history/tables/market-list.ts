@@ -12,11 +12,10 @@ import {
 } from '#src/domain/market.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 
-import type { CoinTotals, MarketQuery } from '../history.ts'
+import type { CoinTotals, MarketPlace, MarketQuery } from '../history.ts'
 import { marketName, naming } from '../reads/market-read.ts'
 import { type MarketRow, toMarket } from './market-table.ts'
 
-type Place = { orderMs: number; conditionId: string }
 type Values = Record<string, string | number | null>
 
 /**
@@ -42,7 +41,7 @@ export function createMarketList(db: Database) {
   )
 
   /** Most markets of a coin may be of the other source: a list of few looks where these are. */
-  function narrow(query: MarketQuery): MarketQuery | undefined {
+  function narrow<Query extends Omit<MarketQuery, 'limit'>>(query: Query): Query | undefined {
     const { coin, source, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = query
     const found = source === undefined ? undefined : held.get({ coin, source })
     if (found === undefined || found === null) return query
@@ -55,32 +54,62 @@ export function createMarketList(db: Database) {
     }
   }
 
-  return (asked: MarketQuery): Market[] => {
-    const query = narrow(asked)
-    if (query === undefined) return []
-    const { coin, limit, timeframe, status, winner, source } = query
+  /** Conditions by which an index of its own is chosen, and of those that each row is looked at for. */
+  function conditionsOf(query: Omit<MarketQuery, 'limit'>) {
+    const { coin, timeframe, status, winner, source } = query
     const range = rangeOf(query)
+    const indexed = ['coin = $coin', range.condition]
+    const others: string[] = []
+    if (timeframe !== undefined) indexed.push('timeframe = $timeframe')
+    if (status !== undefined && status !== 'resolved') indexed.push('winner IS NULL')
+    if (isLive(query)) indexed.push('is_closed = 0')
+    if (status !== undefined) others.push(statusConditions[status])
+    if (winner !== undefined) others.push('winner = $winner')
+    if (source !== undefined) others.push('source = $source')
     const now = status === undefined || status === 'resolved' ? null : nowOf(query)
     const filters = { timeframe: timeframe ?? null, winner: winner ?? null, source: source ?? null }
-    const values = { ...range.values, ...filters, coin, limit, now }
-    const conditions = ['coin = $coin', range.condition]
-    if (timeframe !== undefined) conditions.push('timeframe = $timeframe')
-    if (status !== undefined) conditions.push(statusConditions[status])
-    if (winner !== undefined) conditions.push('winner = $winner')
-    if (source !== undefined) conditions.push('source = $source')
-    const direction = query.order === 'asc' ? 'ASC' : 'DESC'
-    // Few texts, so that `query` keeps them all prepared.
-    const statement = db.query<MarketRow, [Values]>(
-      `SELECT ${columns} FROM market ${indexOf(db, query)} WHERE ${conditions.join(' AND ')}
-       ORDER BY order_ms ${direction}, condition_id ${direction} LIMIT $limit`,
-    )
-    return naming(`The list of ${coin} markets`, () => {
-      const rows = statement.all(values)
-      // By filters most of the range may be no match: there it would cost more than the list.
-      if (status === undefined && winner === undefined && source === undefined)
-        assertListed(db, query, rows)
-      return rows.map((row) => naming(marketName(row.conditionId), () => toMarket(row)))
-    })
+    return { indexed, others, values: { ...range.values, ...filters, coin, now } }
+  }
+
+  const orderOf = ({ order }: Pick<MarketQuery, 'order'>): string => {
+    const direction = order === 'asc' ? 'ASC' : 'DESC'
+    return `ORDER BY order_ms ${direction}, condition_id ${direction}`
+  }
+
+  return {
+    listMarkets(asked: MarketQuery): Market[] {
+      const query = narrow(asked)
+      if (query === undefined) return []
+      const { coin, limit, status, winner, source } = query
+      const { indexed, others, values } = conditionsOf(query)
+      // Few texts, so that `query` keeps them all prepared.
+      const statement = db.query<MarketRow, [Values]>(
+        `SELECT ${columns} FROM market ${indexOf(db, query)} WHERE ${[...indexed, ...others].join(' AND ')}
+         ${orderOf(query)} LIMIT $limit`,
+      )
+      return naming(`The list of ${coin} markets`, () => {
+        const rows = statement.all({ ...values, limit })
+        // By filters most of the range may be no match: there it would cost more than the list.
+        if (status === undefined && winner === undefined && source === undefined)
+          assertListed(db, query, rows)
+        return rows.map((row) => naming(marketName(row.conditionId), () => toMarket(row)))
+      })
+    },
+
+    skipMarkets(asked: Omit<MarketQuery, 'limit'>, count: number): MarketPlace | undefined {
+      const query = narrow(asked)
+      if (query === undefined) return undefined
+      const { indexed, values } = conditionsOf(query)
+      const statement = db.query<MarketPlace, [Values]>(
+        `SELECT order_ms AS "orderMs", condition_id AS "conditionId" FROM market ${indexOf(db, query)}
+         WHERE ${indexed.join(' AND ')} ${orderOf(query)} LIMIT 1 OFFSET $skipped`,
+      )
+      const { coin } = query
+      return naming(
+        `The list of ${coin} markets`,
+        () => statement.get({ ...values, skipped: count - 1 }) ?? undefined,
+      )
+    },
   }
 }
 
@@ -119,32 +148,42 @@ const TIMEFRAMES = Object.keys(timeframeMs)
   .join(', ')
 
 /** Without statistics SQLite takes any index that fits; here the partial one is smaller by far. */
-const indexOf = (db: Database, { status }: MarketQuery): string =>
-  status === 'open' || status === 'upcoming' ? db.engine.indexedBy('market_live_order') : ''
+const indexOf = (db: Database, query: Pick<MarketQuery, 'status'>): string =>
+  isLive(query) ? db.engine.indexedBy('market_live_order') : ''
 
-function nowOf({ status, nowMs }: MarketQuery): number {
+const isLive = ({ status }: Pick<MarketQuery, 'status'>): boolean =>
+  status === 'open' || status === 'upcoming'
+
+function nowOf({ status, nowMs }: Pick<MarketQuery, 'status' | 'nowMs'>): number {
   if (nowMs === undefined) throw new Error(`Markets that are ${status} are so at a time: nowMs.`)
   return nowMs
 }
 
 /** One bound at each end: a page enters the index at the later of cursor and range. */
-function rangeOf({ order, fromMs, toMs, after }: MarketQuery) {
+function rangeOf({ order, fromMs, toMs, after, upTo }: Omit<MarketQuery, 'limit'>) {
   const isAscending = order === 'asc'
   const [nearMs, farMs] = isAscending ? [fromMs, toMs] : [toMs, fromMs]
   const near = nearMs === undefined ? undefined : { orderMs: nearMs, conditionId: '' }
-  let start: Place = { orderMs: isAscending ? -1 : Number.MAX_SAFE_INTEGER, conditionId: '' }
+  let start: MarketPlace = { orderMs: isAscending ? -1 : Number.MAX_SAFE_INTEGER, conditionId: '' }
   for (const place of [after, near])
     if (place !== undefined && isBefore(start, place) === isAscending) start = place
   const { orderMs, conditionId } = start
   const keyset = `(order_ms, condition_id) ${isAscending ? '>' : '<'} ($orderMs, $conditionId)`
-  const far = ` AND order_ms ${isAscending ? '<' : '>='} $farMs`
+  const far = farMs === undefined ? '' : ` AND order_ms ${isAscending ? '<' : '>='} $farMs`
+  const end = ` AND (order_ms, condition_id) ${isAscending ? '<=' : '>='} ($upToMs, $upToId)`
   return {
-    condition: farMs === undefined ? keyset : keyset + far,
-    values: { orderMs, conditionId, farMs: farMs ?? null },
+    condition: keyset + (upTo === undefined ? far : end),
+    values: {
+      orderMs,
+      conditionId,
+      farMs: farMs ?? null,
+      upToMs: upTo?.orderMs ?? null,
+      upToId: upTo?.conditionId ?? null,
+    },
   }
 }
 
-const isBefore = (a: Place, b: Place): boolean =>
+const isBefore = (a: MarketPlace, b: MarketPlace): boolean =>
   a.orderMs < b.orderMs || (a.orderMs === b.orderMs && a.conditionId < b.conditionId)
 
 type Identity = Pick<Market, 'coin' | 'timeframe' | 'source'>
