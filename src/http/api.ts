@@ -23,13 +23,12 @@ import type { Steps } from '#src/platform/scheduler.ts'
 import type { DataAnswer, PageAnswer } from './answer.ts'
 import { readBody } from './body.ts'
 import { readCoin, readMarket } from './data-query.ts'
-import { answerData } from './data-response.ts'
+import { answerData, type KeptAnswers } from './data-response.ts'
 import { type AccessPorts, admit, type ChargeSignup } from './gate.ts'
 import { jsonResponse } from './json.ts'
-import type { KeptAnswers } from './kept-answers.ts'
 import type { OpenApiParameter, ResponseText } from './response-text.ts'
 import { noQuery, parseQuery } from './schema-reader.ts'
-import { searchOf } from './url.ts'
+import { searchOf } from './target.ts'
 import { type Access, type Visit, visitOf } from './visit.ts'
 import type { Work } from './work.ts'
 
@@ -44,7 +43,7 @@ export type Caching =
 type OpenAccess = Extract<Access, 'none' | 'open' | 'signup' | 'operator'>
 
 /** The options of a route beside its path and schemas; Elysia keeps them in `detail`. */
-export type RouteOptions = {
+type RouteOptions = {
   access: Access
   /** The access that one request needs, if it depends on the query. */
   accessAt?: (search: URLSearchParams) => Exclude<Access, 'none'>
@@ -139,7 +138,7 @@ export function answerAtOnce(app: AnyElysia): void {
   }
 }
 
-export type ApiPorts = AccessPorts & {
+type ApiPorts = AccessPorts & {
   findMarket: FindMarket
   chargeSignup: ChargeSignup
   work: Work
@@ -148,7 +147,7 @@ export type ApiPorts = AccessPorts & {
 }
 
 /** What a handler passes to `reply`: a value, a promise of it, or work in steps that ends with it. */
-export type HandlerResult<T> = T | Response | Promise<T | Response | Steps<T>> | Steps<T>
+type HandlerResult<T> = T | Response | Promise<T | Response | Steps<T>> | Steps<T>
 
 /** A request and the route that matched it. */
 type MatchedRequest = {

@@ -1,9 +1,11 @@
 /** How data is answered: validators, caching and compression, the same on every route. */
+
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
-import { staleCoverage } from '#src/domain/coverage.ts'
+import { isOver, staleCoverage } from '#src/domain/coverage.ts'
+import type { FindMarket } from '#src/domain/market-name.ts'
 import { callerLevels, levelOf } from '#src/domain/selling/caller.ts'
 import type { StaleSince } from '#src/domain/staleness.ts'
 import { tagOf } from '#src/domain/tag.ts'
@@ -12,9 +14,11 @@ import type { Page, PageCache } from '#src/platform/page-cache.ts'
 import { mediaTypes } from '#src/tables/column.ts'
 
 import type { Bytes, DataAnswer, Notes, PageAnswer } from './answer.ts'
+import { type AccessPorts, admit } from './gate.ts'
 import { acceptsGzip, matchesEtag } from './negotiation.ts'
 import type { HeaderTexts } from './response-text.ts'
-import { visitOf } from './visit.ts'
+import type { TargetCache } from './route-table.ts'
+import { type Arrived, visitOf } from './visit.ts'
 import type { Work } from './work.ts'
 
 /** Closed history may be used unasked for a minute; a backfill shows after that at the latest. */
@@ -94,10 +98,17 @@ export function answerData(
   return after(isGzip ? compressWhere(bytes, request) : bytes, (packed) => respond(packed, facts))
 }
 
-export type PagePorts = { pages: PageCache; work: Work; staleSince: StaleSince }
+type PagePorts = AccessPorts & {
+  findMarket: FindMarket
+  pages: PageCache
+  work: Work
+  /** Where the front door finds a target again by its URL. */
+  targets: Pick<TargetCache, 'set'>
+  staleSince: StaleSince
+}
 
 /** The same for what is known by a tag, so that a 304 costs nothing. */
-export function answerPage(
+function answerPage(
   request: Request,
   answer: PageAnswer,
   { pages, work, staleSince }: PagePorts,
@@ -125,6 +136,58 @@ export function answerPage(
       sendPage(pages.put({ ...page, body })),
     ),
   )
+}
+
+export type KeptAnswers = ReturnType<typeof createKeptAnswers>
+
+const codingOf = ({ headers }: Request) =>
+  acceptsGzip(headers.get('accept-encoding')) ? 'gzip' : 'plain'
+
+/** Whether an answer by address alone would be the wrong one: most clients send no such header. */
+const choosesFormat = ({ headers }: Request): boolean => {
+  const accept = headers.get('accept')
+  return accept !== null && accept !== '*/*' && accept !== 'application/json'
+}
+
+/**
+ * Pages that are asked for again are answered by their address, before any route is looked for: of
+ * a market that is over, all of an answer follows from the address.
+ */
+export function createKeptAnswers(ports: PagePorts) {
+  const { findMarket, pages, targets } = ports
+  return {
+    /**
+     * Answers a request for a page that was asked for before; undefined where there is none. Throws
+     * what `admit` throws.
+     */
+    answer({ request, target, visit }: Arrived): Response | Promise<Response> | undefined {
+      if (target.answers === undefined || request.method !== 'GET') return undefined
+      const known = target.answers[codingOf(request)]
+      if (known === undefined || choosesFormat(request)) return undefined
+      const { market, answer, admission, timedAs } = known
+      visit.timedAs = timedAs
+      admit(request, admission, ports)
+      // A market is another object at its next revision.
+      if (findMarket(market.conditionId) !== market) return undefined
+      return visit.rehearsedFor === undefined
+        ? answerPage(request, answer, ports)
+        : new Response(null, { status: 204 })
+    },
+
+    /** Sends a page, and keeps its answer if the page itself is kept, because it was asked for again. */
+    send(request: Request, answer: PageAnswer): Response | Promise<Response> {
+      const { market, admission, timedAs, target } = visitOf(request)
+      if (market !== undefined && admission !== undefined && target !== undefined) {
+        if (isOver(market) && pages.find(answer.tag) !== undefined) {
+          const again = { ...answer, sent: { page: undefined, init: {} } }
+          const known = { market, answer: again, admission, timedAs }
+          target.answers = { ...target.answers, [codingOf(request)]: known }
+          targets.set(target.url, target, { size: 1 })
+        }
+      }
+      return answerPage(request, answer, ports)
+    },
+  }
 }
 
 /** Copied into each response, because to write all of its headers takes 0.5 µs longer. */

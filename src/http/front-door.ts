@@ -22,9 +22,9 @@ import { trackDelivery } from './delivery.ts'
 import type { Gate } from './gate.ts'
 import { type Meters, OTHER } from './meters.ts'
 import { codeOf, describeFault, MissingRoute, problemResponse } from './problem.ts'
-import { hasManyHosts, isRewritten } from './raw-target.ts'
 import type { RouteTable } from './route-table.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
+import { hasManyHosts, isRewritten } from './target.ts'
 import type { Unread } from './unread.ts'
 import {
   type Arrived,

@@ -11,7 +11,7 @@ import type { Clock } from '#src/domain/time.ts'
 import { assert } from '#src/platform/assert.ts'
 
 import { jsonTextResponse } from './json.ts'
-import { targetOf } from './url.ts'
+import { targetOf } from './target.ts'
 
 export const REPLAYED_HEADER = 'Idempotent-Replayed'
 

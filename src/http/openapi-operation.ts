@@ -302,7 +302,7 @@ function codesOf(spec: DeclaredRoute): Set<ErrorCode> {
 }
 
 /** The operation of the OpenAPI document. */
-export function toOperation(spec: DeclaredRoute, components: Components) {
+function toOperation(spec: DeclaredRoute, components: Components) {
   const { path, access, query, body, caching, response, detail } = spec
   const { operationId } = detail
   const parts = { ...pathParameters, ...(spec.id === undefined ? {} : { id: spec.id }) }

@@ -2,7 +2,7 @@
 import { assert } from '#src/platform/assert.ts'
 import { createCache } from '#src/platform/cache.ts'
 
-import { decodePart, isAbsolute, pathOf, targetOf } from './url.ts'
+import { decodePart, isAbsolute, pathOf, targetOf } from './target.ts'
 import type { Allowance, RequestTarget } from './visit.ts'
 
 type KnownRoute = {

@@ -18,7 +18,7 @@ import { DAY_MS, MOMENT_MS_MAX, parseMoment } from '#src/domain/time.ts'
 import { count } from '#src/platform/count.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import { decodePart } from './url.ts'
+import { decodePart } from './target.ts'
 
 /** Schema of a string that is one of `texts`. */
 export const literals = <const T extends string>(texts: readonly T[], options: SchemaOptions) =>

@@ -59,7 +59,7 @@ type Answer = DataAnswer | PageAnswer
 type Result = Answer | Steps<Answer>
 
 /** Names of the members that the rows of a request have, where they have not all. */
-export type MembersOf = (query: TableQuery, caller?: Caller) => readonly string[]
+type MembersOf = (query: TableQuery, caller?: Caller) => readonly string[]
 
 /** The parameters of a list that can be had as CSV and Parquet, too. */
 export const tableQuery = <Q extends TProperties>(query: TObject<Q>) =>

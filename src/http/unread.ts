@@ -19,7 +19,7 @@ const UNCOUNTED_BYTES_MAX = 32_000_000
 /** The smallest answers fit into what the system keeps for a connection. */
 const SMALL_BYTES = 16_384
 /** A caller's answers, by level: paying, free, guests. A caller without any gets one of any size. */
-export const UNREAD_BYTES_MAX = [64_000_000, 16_000_000, 8_000_000] as const
+const UNREAD_BYTES_MAX = [64_000_000, 16_000_000, 8_000_000] as const
 const LOOK_MS = 5
 /** Answers that are asked about in one look. */
 const LOOKS_MAX = 200
@@ -28,7 +28,7 @@ const IDLE_SECONDS = 10
 const RETRY_SECONDS = 1
 
 /** Under whom bytes are counted. */
-export type Holder = { owner: string; level: number; group?: string | undefined }
+type Holder = { owner: string; level: number; group?: string | undefined }
 /** An answer of a caller, who is `holder` or else of the visit. */
 type Sent = {
   request: Request

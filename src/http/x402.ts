@@ -14,7 +14,7 @@ export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'
 /** A signed payment, on a request. */
 export const PAYMENT_SIGNATURE_HEADER = 'PAYMENT-SIGNATURE'
 /** A wallet's signed message in place of a payment, on a request. */
-export const SIGN_IN_HEADER = 'SIGN-IN-WITH-X'
+const SIGN_IN_HEADER = 'SIGN-IN-WITH-X'
 /** What became of it: with a 200, and with a 402. */
 export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
 

@@ -1,7 +1,7 @@
 import type { Config } from '#src/config/config.ts'
 import type { createStreamService } from '#src/features/stream/service.ts'
 import type { StreamData } from '#src/features/stream/sockets.ts'
-import { markRewritten } from '#src/http/raw-target.ts'
+import { markRewritten } from '#src/http/target.ts'
 import type { PeerSource } from '#src/http/visit.ts'
 import { codeOf } from '#src/platform/message.ts'
 import { commandError } from '#src/server/command-end.ts'

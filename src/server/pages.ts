@@ -7,7 +7,7 @@ import { declaredRoutes } from '#src/http/api.ts'
 import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createComponents } from '#src/http/openapi-operation.ts'
 import { type HeldExamples, openapi, swaggerAssets, swaggerHead } from '#src/http/swagger.ts'
-import { pathOf, targetOf } from '#src/http/url.ts'
+import { pathOf, targetOf } from '#src/http/target.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { OPENAPI_PATH } from './page-routes.ts'
