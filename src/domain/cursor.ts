@@ -17,7 +17,7 @@ const SEAL_BYTES = 16
 const CURSOR_LENGTH_MAX = 4000
 
 /** Writes a position into a cursor, and reads it back. */
-export type PositionFormat<P> = {
+type PositionFormat<P> = {
   encode: (position: P) => Uint8Array
   decode: (payload: Uint8Array) => P
 }
@@ -47,7 +47,7 @@ export type PageEnd<P> = {
   resume?: P | undefined
 }
 
-export type PageCursors = { nextCursor: string | null; resumeCursor: string | undefined }
+type PageCursors = { nextCursor: string | null; resumeCursor: string | undefined }
 
 /** A page that is about to be read. */
 export type Walk<P> = {

@@ -60,7 +60,7 @@ const historyList = <Filters extends HistoryFilters>(
   start: startOf,
 })
 
-export type SnapshotView = 'own' | 'consolidated'
+type SnapshotView = 'own' | 'consolidated'
 export type SnapshotFilters = HistoryFilters & {
   interval?: Interval | undefined
   view: SnapshotView

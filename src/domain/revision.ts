@@ -11,7 +11,7 @@ export const revisionCauses = [
   'gap_closed',
   'deleted',
 ] as const
-export type RevisionCause = (typeof revisionCauses)[number]
+type RevisionCause = (typeof revisionCauses)[number]
 
 /** Facts that may become known, or be corrected, after a market was first served. */
 export const revisedFacts = [

@@ -2,7 +2,7 @@
 import type { Static, TObject } from '@sinclair/typebox'
 
 import { AppError, type ErrorCode, parameterError } from '#src/domain/errors.ts'
-import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { excerpt } from '#src/domain/selling/api-key.ts'
 import { isRecord } from '#src/platform/record.ts'
 
 import { measureJson, NAMES_MAX, NESTING_MAX, repeatedName, VALUES_MAX } from './json.ts'

@@ -3,17 +3,19 @@
 import { Type } from '@sinclair/typebox'
 
 import { AppError, parameterError } from '#src/domain/errors.ts'
-import { type FindMarket, isMarketName, marketNameText } from '#src/domain/market-name.ts'
 import {
   type Coin,
   coins,
+  type FindMarket,
   isCoin,
+  isMarketName,
   type Market,
+  marketNameText,
   outcomes,
   sourceChoices,
   timeframes,
 } from '#src/domain/market.ts'
-import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { excerpt } from '#src/domain/selling/api-key.ts'
 import { intervals } from '#src/domain/series.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/domain/wire/row-cut.ts'
 

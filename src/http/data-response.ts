@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
 import { isOver, staleCoverage } from '#src/domain/coverage.ts'
-import type { FindMarket } from '#src/domain/market-name.ts'
+import type { FindMarket } from '#src/domain/market.ts'
 import { callerLevels, levelOf } from '#src/domain/selling/caller.ts'
 import type { StaleSince } from '#src/domain/staleness.ts'
 import { tagOf } from '#src/domain/tag.ts'

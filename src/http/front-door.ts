@@ -4,7 +4,7 @@
  * document for anything thrown, HEAD answered as GET without a body.
  */
 import { AppError } from '#src/domain/errors.ts'
-import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { excerpt } from '#src/domain/selling/api-key.ts'
 import type { Clock } from '#src/domain/time.ts'
 
 import { createAccessLine } from './access-log.ts'

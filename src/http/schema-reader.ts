@@ -13,7 +13,7 @@ import {
 } from '@sinclair/typebox'
 
 import { type AppError, parameterError } from '#src/domain/errors.ts'
-import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { excerpt } from '#src/domain/selling/api-key.ts'
 import { DAY_MS, MOMENT_MS_MAX, parseMoment } from '#src/domain/time.ts'
 import { count } from '#src/platform/count.ts'
 import { isRecord } from '#src/platform/record.ts'

@@ -3,8 +3,12 @@ import type { Authenticator } from '#src/access/authenticator.ts'
 import type { Limits } from '#src/access/limits.ts'
 import type { UsageMeter } from '#src/access/usage-meter.ts'
 import type { CursorCodec } from '#src/domain/cursor.ts'
-import { createMarketFinder, type FindMarket } from '#src/domain/market-name.ts'
-import type { Market, MarketAsOf } from '#src/domain/market.ts'
+import {
+  createMarketFinder,
+  type FindMarket,
+  type Market,
+  type MarketAsOf,
+} from '#src/domain/market.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import { type StaleSince, unconfirmedSince } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'

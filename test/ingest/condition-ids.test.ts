@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { marketPosition } from '#src/domain/cursor.ts'
-import { createMarketFinder } from '#src/domain/market-name.ts'
-import { parseConditionId } from '#src/domain/market.ts'
+import { createMarketFinder, parseConditionId } from '#src/domain/market.ts'
 
 import { someLines } from '../support/snapshot-lines.ts'
 import { createImportHarness } from './import-harness.ts'

@@ -3,6 +3,7 @@
  * without asking the ledger. Only its SHA-256 digest is ever stored: the key has too much entropy
  * for a slow hash to add anything but load.
  */
+
 import { fromBase62, integerToBase62, toBase62 } from '#src/platform/base62.ts'
 import { crc32 } from '#src/platform/crc32.ts'
 
@@ -86,3 +87,14 @@ const checksumOf = (body: string): string => integerToBase62(crc32(body), CHECKS
 
 /** The test key that the documents show. */
 export const PUBLIC_TEST_KEY = withChecksum(`${TEST_KEY_PREFIX}PublicKeyForTestsOfBookfeed`)
+
+const LENGTH_MAX = 40
+/** Holds a key that begins in what is shown, also with each character percent-encoded twice. */
+const LOOKED_AT_MAX = 512
+
+/** Returns at most 40 characters of the caller's own text for a message about it, keys hidden. */
+export function excerpt(sent: string): string {
+  const text = redactKeys(sent.slice(0, LOOKED_AT_MAX))
+  if (text.length <= LENGTH_MAX) return text.toWellFormed()
+  return `${text.slice(0, LENGTH_MAX - 1).toWellFormed()}…`
+}

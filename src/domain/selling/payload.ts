@@ -14,7 +14,7 @@ import type { Offer, SignedPayment } from './payment.ts'
 const PAYLOAD_BYTES_MAX = 16 * 1024
 const SIGNATURE_BYTES_MAX = 4096
 
-export type ParsedPayment = {
+type ParsedPayment = {
   signed: Omit<SignedPayment, 'payload' | 'payloadHash'>
   token: PaymentToken
   /** The signed members with the signature, in one canonical form. */

@@ -3,8 +3,7 @@
 import { Type } from '@sinclair/typebox'
 
 import { parameterError } from '#src/domain/errors.ts'
-import { MARKET_NAME_PATTERN, marketNameText } from '#src/domain/market-name.ts'
-import { coins } from '#src/domain/market.ts'
+import { coins, MARKET_NAME_PATTERN, marketNameText } from '#src/domain/market.ts'
 import type { DeclaredRoute } from '#src/http/api.ts'
 import { exampleMarket } from '#src/http/fields.ts'
 import { openApiParameters } from '#src/http/openapi-operation.ts'

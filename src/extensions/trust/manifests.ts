@@ -10,7 +10,7 @@ import {
   publicPemOf,
   type SeriesDigest,
 } from '#src/domain/manifest.ts'
-import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { excerpt } from '#src/domain/selling/api-key.ts'
 import { DAY_MS, toIso, toIsoDay } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { ManifestHead, StoredManifest } from '#src/history/revisions.ts'

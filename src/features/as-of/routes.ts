@@ -3,8 +3,14 @@ import { Elysia } from 'elysia'
 import { consolidate } from '#src/domain/consolidated.ts'
 import { type CoverageTally, coverageText, tallyCoverage, tallyText } from '#src/domain/coverage.ts'
 import { AppError } from '#src/domain/errors.ts'
-import type { FindMarket } from '#src/domain/market-name.ts'
-import { type Coin, type Market, otherOutcome, type Outcome, outcomes } from '#src/domain/market.ts'
+import {
+  type Coin,
+  type FindMarket,
+  type Market,
+  otherOutcome,
+  type Outcome,
+  outcomes,
+} from '#src/domain/market.ts'
 import { comparePositions, type StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { ServedMoment } from '#src/domain/staleness.ts'
 import { toIso } from '#src/domain/time.ts'

@@ -1,7 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { MARKET_NAME_PATTERN, marketNameText } from '#src/domain/market-name.ts'
-import { outcomes } from '#src/domain/market.ts'
+import { MARKET_NAME_PATTERN, marketNameText, outcomes } from '#src/domain/market.ts'
 import {
   asOfParameter,
   cutParameters,

@@ -7,9 +7,14 @@ import {
   tallyText,
 } from '#src/domain/coverage.ts'
 import { parameterError } from '#src/domain/errors.ts'
-import type { FindMarket } from '#src/domain/market-name.ts'
-import { type Coin, type Market, outcomes, type Timeframe } from '#src/domain/market.ts'
-import { excerpt } from '#src/domain/selling/excerpt.ts'
+import {
+  type Coin,
+  type FindMarket,
+  type Market,
+  outcomes,
+  type Timeframe,
+} from '#src/domain/market.ts'
+import { excerpt } from '#src/domain/selling/api-key.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import type { ServedMoment } from '#src/domain/staleness.ts'
 import { DAY_MS, readRange, toIso } from '#src/domain/time.ts'

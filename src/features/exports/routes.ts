@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 
-import type { FindMarket } from '#src/domain/market-name.ts'
+import type { FindMarket } from '#src/domain/market.ts'
 import { levelOf } from '#src/domain/selling/caller.ts'
 import type { ServedMoment, StaleSince } from '#src/domain/staleness.ts'
 import type { Api } from '#src/http/api.ts'

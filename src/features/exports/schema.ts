@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { MARKET_NAME_PATTERN } from '#src/domain/market-name.ts'
+import { MARKET_NAME_PATTERN } from '#src/domain/market.ts'
 import {
   outcomeParameter,
   rangeParameters,

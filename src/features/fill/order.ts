@@ -1,7 +1,7 @@
 import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
 import { parameterError } from '#src/domain/errors.ts'
 import type { FeeTerms, FillAmount, Order } from '#src/domain/fill.ts'
-import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { excerpt } from '#src/domain/selling/api-key.ts'
 
 import type { FillQuery } from './schema.ts'
 

@@ -4,7 +4,7 @@
  * Only what was answered is remembered, until it has expired.
  */
 import { AppError } from '#src/domain/errors.ts'
-import { excerpt } from '#src/domain/selling/excerpt.ts'
+import { excerpt } from '#src/domain/selling/api-key.ts'
 import { createNonces, NO_NONCE } from '#src/domain/selling/nonce.ts'
 import { createSignIn, type SignIn, type Wallets } from '#src/domain/selling/wallet.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'

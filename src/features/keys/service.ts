@@ -5,9 +5,8 @@
  * unknown ones.
  */
 import { AppError, parameterError } from '#src/domain/errors.ts'
-import { createApiKey, digestOf, hintOf, holdsKey } from '#src/domain/selling/api-key.ts'
+import { createApiKey, digestOf, excerpt, hintOf, holdsKey } from '#src/domain/selling/api-key.ts'
 import { blockedError, type Caller, unauthenticatedError } from '#src/domain/selling/caller.ts'
-import { excerpt } from '#src/domain/selling/excerpt.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
 import { assertSigned } from '#src/domain/selling/wallet.ts'
 import { toIso, toIsoOrNull } from '#src/domain/time.ts'

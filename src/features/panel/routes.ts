@@ -20,8 +20,8 @@ import {
   timeframeMs,
   winnerOf,
 } from '#src/domain/market.ts'
+import { excerpt } from '#src/domain/selling/api-key.ts'
 import { readsPrices } from '#src/domain/selling/caller.ts'
-import { excerpt } from '#src/domain/selling/excerpt.ts'
 import { type Clock, readRange, toIso } from '#src/domain/time.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/domain/windows.ts'

@@ -1,8 +1,13 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
 import { gapReasons } from '#src/domain/coverage.ts'
-import { MARKET_NAME_PATTERN, marketNameText } from '#src/domain/market-name.ts'
-import { coins, outcomes, timeframes } from '#src/domain/market.ts'
+import {
+  coins,
+  MARKET_NAME_PATTERN,
+  marketNameText,
+  outcomes,
+  timeframes,
+} from '#src/domain/market.ts'
 import { DEPTH_MAX } from '#src/domain/wire/row-cut.ts'
 import {
   choice,
