@@ -17,7 +17,7 @@ const BEGUN_MS_MAX = 3_600_000
 
 type Parts = Record<PackedKind, Uint8Array>
 /** An object that is noted, and is to be put. */
-export type Packed = Segment & {
+type Packed = Segment & {
   bytes: Uint8Array
   sha256: string
   /** False where it is an orphan by now: it is not used, and may be removed. */

@@ -3,6 +3,7 @@
  * code, as a run of bits. A frame is alone, or its matches reach back into the previous row of the
  * same outcome and no further, so it is valid wherever that row's text is as many bytes before it.
  */
+
 import { sameBest, sameWorst } from '#src/domain/snapshot.ts'
 import { byteOf } from '#src/domain/wire/json-bytes.ts'
 import type { BitWriter } from '#src/platform/bits.ts'
@@ -20,7 +21,6 @@ import {
   MATCH_LENGTH_MAX,
   MATCH_LENGTH_MIN,
 } from './deflate-code.ts'
-import { digitPairAt } from './digit-pairs.ts'
 import { ID_OFFSET, type LadderText, PRICE_OFFSET, type RowText, SIZE_OFFSET } from './row-text.ts'
 
 /** A match from the previous row costs about four literals: shorter ones are written out. */
@@ -35,6 +35,26 @@ const LEVEL_GAP = '},'.length + PRICE_OFFSET + PRICE_START
 
 const { openBracket: OPEN_BRACKET, openBrace: OPEN_BRACE } = byteOf
 const { closeBrace: CLOSE_BRACE, comma: COMMA } = byteOf
+
+/**
+ * Codes of two digits of a number at a time, a point being one: by the lowest four bits of both,
+ * which differ for all that a number has in it or after it.
+ */
+const pairs = new Int32Array(256)
+const digits = Buffer.from('0123456789.')
+const placeOf = (first: number, second: number): number => ((first & 15) << 4) | (second & 15)
+
+for (const first of digits) {
+  for (const second of digits) {
+    const bits = literalBits[first] ?? 0
+    const code = (literalCodes[first] ?? 0) | ((literalCodes[second] ?? 0) << bits)
+    pairs[placeOf(first, second)] = (code << 5) | (bits + (literalBits[second] ?? 0))
+  }
+}
+
+/** Both codes, and their bits (16 at most) in the lowest five; 0 where either is no digit. */
+const digitPairAt = (bytes: Uint8Array, at: number): number =>
+  pairs[placeOf(bytes[at] ?? 0, bytes[at + 1] ?? 0)] ?? 0
 
 export class FrameEncoder {
   readonly #bits: BitWriter

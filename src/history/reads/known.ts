@@ -73,7 +73,7 @@ function assertKept(second: number, lostMs: number, why: string): void {
 }
 
 /** Throws `invalid_parameter` where rows, or what is asked beside, were replaced since. */
-export function assertUnreplaced(
+function assertUnreplaced(
   { revisions }: Log,
   { conditionId }: Market,
   { atMs, withReceived }: { atMs: number; withReceived: boolean },

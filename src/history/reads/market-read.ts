@@ -43,7 +43,7 @@ const bytesOf = ({ refs, gaps, tail }: MarketView): number =>
   gaps.length * GAP_BYTES +
   (tail === undefined ? 0 : tail.chunk.size + tail.tops.byteLength)
 
-export type ViewOptions = {
+type ViewOptions = {
   /** How late commits of other connections may show. */
   lagMs: number
   /** Of all views together. */

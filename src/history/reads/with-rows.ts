@@ -3,12 +3,13 @@
  * and filters leave out rows that do not match. The market itself stays as it is: its facts, its
  * gaps, the times of its first and last row.
  */
+
 import type { RowPredicate } from '#src/domain/lists.ts'
+import type { Position } from '#src/domain/snapshot.ts'
 import type { StoredTrade, TradeQuery } from '#src/domain/trade.ts'
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
 
 import type { MarketHistory, Page, RowQuery, RowRange, StoredRow, Top } from '../history.ts'
-import { firstOf, toPage } from './row-page.ts'
 
 /** Rows that one step examines: a millisecond of work. */
 export const BLOCK = 2000
@@ -154,5 +155,37 @@ function createTradesLeft(
       if (left.length >= wanted || block.length < count)
         return last === undefined ? left : left.slice(-last)
     }
+  }
+}
+
+export function firstOf(texts: Iterable<Uint8Array>): Uint8Array {
+  for (const text of texts) return text.slice()
+  throw new Error('A row that was found is there.')
+}
+
+type Rows = {
+  rows: readonly { text: Uint8Array; receivedMs: number | undefined }[]
+  last: Position | undefined
+  hasMore: boolean
+}
+
+export function toPage({ market, withReceived }: RowQuery, { rows, last, hasMore }: Rows): Page {
+  const joined = (prefix: string, suffix: string) =>
+    Buffer.concat([
+      Buffer.from(prefix),
+      ...rows.flatMap(({ text }, at) => (at === 0 ? [text] : [Buffer.from(','), text])),
+      Buffer.from(suffix),
+    ])
+  return {
+    revision: market.revision,
+    count: rows.length,
+    last,
+    hasMore,
+    received: withReceived ? rows.map(({ receivedMs }) => receivedMs) : [],
+    encode: (encoding, prefix, suffix) => {
+      const bytes = new Uint8Array(joined(prefix, suffix))
+      return encoding === 'gzip' ? Bun.gzipSync(bytes) : bytes
+    },
+    texts: () => rows.map(({ text }) => text),
   }
 }

@@ -6,8 +6,7 @@ import type { Steps } from '#src/platform/scheduler.ts'
 
 import type { MarketHistory, Page, RowQuery, RowRange, Top } from '../history.ts'
 import { readTops } from './fetched.ts'
-import { firstOf, toPage } from './row-page.ts'
-import { BLOCK } from './with-rows.ts'
+import { BLOCK, firstOf, toPage } from './with-rows.ts'
 
 /**
  * A history whose `page` has the rows of a query with `stepMs`: of each outcome the last one of every

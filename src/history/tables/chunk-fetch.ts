@@ -40,7 +40,7 @@ export type ElsewherePart = {
   pointer: Pointer | undefined
 }
 
-export type ChunkFetchOptions = {
+type ChunkFetchOptions = {
   isServing: boolean
   /** Whether the file may lack parts, as far as is known when it is opened. */
   isUsed: boolean

@@ -16,7 +16,7 @@ export type MarketEvidence = Record<Outcome, Evidence> & {
   lastMs: number
 }
 
-export const nothingSaid: MarketEvidence = { up: noEvidence, down: noEvidence, rows: 0, lastMs: -1 }
+const nothingSaid: MarketEvidence = { up: noEvidence, down: noEvidence, rows: 0, lastMs: -1 }
 
 /** The verbs that write need the transaction of the change around them. */
 export function createEvidenceTable(db: Database, meta: LogMeta) {

@@ -64,8 +64,6 @@ export function createRevisionTable(db: Database, meta: LogMeta, clock: Clock) {
   }
 }
 
-export type RevisionTable = ReturnType<typeof createRevisionTable>
-
 /** Reads what `createRevisionTable` noted. */
 export function createRevisionReads(
   db: Database,
