@@ -15,7 +15,7 @@ import {
   numberForms,
   type Numbers,
 } from '#src/tables/column.ts'
-import { createJsonCsv } from '#src/tables/json-csv.ts'
+import { createJsonCsv } from '#src/tables/csv.ts'
 import {
   type JsonEncoder,
   type JsonRow,

@@ -1,11 +1,11 @@
-/** Tables as lines of CSV. */
+/** Tables and lists as CSV: RFC 4180, but lines end with LF. */
 
 import { formatMillionths } from '#src/domain/decimal.ts'
 import { toIso } from '#src/domain/time.ts'
 import { NONE } from '#src/platform/parquet/column.ts'
 
-import type { Columns, Kind } from './column.ts'
-import { csvCell } from './csv-text.ts'
+import type { Column, Columns, ColumnType, Kind } from './column.ts'
+import type { JsonEncoder, JsonRow } from './json-rows.ts'
 import { RowGroup } from './row-group.ts'
 
 const encoder = new TextEncoder()
@@ -75,5 +75,31 @@ export function createCsv<Row>(columns: Columns<Row>, piece: number) {
     *end(): Generator<Uint8Array> {
       yield* this.flush()
     },
+  }
+}
+
+const csvLine = (cells: readonly string[]): string => `${cells.join(',')}\n`
+
+/** An empty cell is what is not there. */
+const csvCell = (text: string): string =>
+  /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+
+export const csvHeader = (columns: readonly ColumnType[]): string =>
+  csvLine(columns.map(({ name }) => name))
+
+/** Rows of a list that are printed in one step. */
+const STEP_ROWS = 100
+
+/** Lists, whose rows are JSON. */
+export function createJsonCsv(columns: readonly Column<JsonRow>[]): JsonEncoder {
+  const lines = [csvHeader(columns)]
+  return {
+    *add(rows) {
+      for (const [at, row] of rows.entries()) {
+        lines.push(csvLine(columns.map(({ read }) => csvCell(String(read(row) ?? '')))))
+        if (at % STEP_ROWS === STEP_ROWS - 1) yield
+      }
+    },
+    end: () => new TextEncoder().encode(lines.join('')),
   }
 }

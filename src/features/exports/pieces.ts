@@ -14,8 +14,7 @@ import {
   timestampColumn,
 } from '#src/tables/books.ts'
 import type { Columns } from '#src/tables/column.ts'
-import { csvHeader } from '#src/tables/csv-text.ts'
-import { createCsv } from '#src/tables/csv.ts'
+import { createCsv, csvHeader } from '#src/tables/csv.ts'
 import { conditionIdColumn, sourceColumn } from '#src/tables/markets.ts'
 import { linesWithMembers, type Pieces, type Progress } from '#src/tables/ndjson.ts'
 import { createParquet } from '#src/tables/parquet.ts'
