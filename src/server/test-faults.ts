@@ -5,18 +5,18 @@ import { isPreflight } from '#src/http/common-headers.ts'
 import type { Arrival } from '#src/http/visit.ts'
 
 /** On each response to a test key, and on no other. */
-export const MODE_HEADER = 'Bookfeed-Mode'
+const MODE_HEADER = 'Bookfeed-Mode'
 /** Requests a fault. Without a test key it is ignored. */
-export const FAULT_HEADER = 'Bookfeed-Fault'
+const FAULT_HEADER = 'Bookfeed-Fault'
 
-export const testFaults = ['rate_limited', 'stale', 'gap', 'slow', 'payment_pending'] as const
+const testFaults = ['rate_limited', 'stale', 'gap', 'slow', 'payment_pending'] as const
 export type TestFault = (typeof testFaults)[number]
 
 /** How late the answers of the fault `slow` are; well within the patience of any client. */
 export const SLOW_MS = 3_000
 
 /** Of the fault `rate_limited`: shorter than a window, so that tests of retries end soon. */
-export const FAULT_RETRY_SECONDS = 1
+const FAULT_RETRY_SECONDS = 1
 
 /** The fault that a request asks for; undefined for none, and for an unknown one. */
 export function faultOf({ headers }: Request): TestFault | undefined {

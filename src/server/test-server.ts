@@ -6,7 +6,7 @@
 
 import { setImmediate as othersTurn } from 'node:timers/promises'
 
-import type { Limits } from '#src/access/limits.ts'
+import { createSignupWindows, type Limits } from '#src/access/limits.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -14,6 +14,11 @@ import { openHistory } from '#src/history/open.ts'
 import { pathOf, targetOf } from '#src/http/target.ts'
 import type { Arrival } from '#src/http/visit.ts'
 import { createDayView } from '#src/live/day-view.ts'
+import {
+  type Bounds,
+  createConcurrencyLimit,
+  createCounts,
+} from '#src/platform/concurrency-limit.ts'
 import { TEST_DAY_MS, TEST_SPAN_MS, type TestStore } from '#src/simulator/test-day.ts'
 
 import { type AppDeps, createApp, type Reader } from './app.ts'
@@ -22,7 +27,6 @@ import type { CliContext } from './extension.ts'
 import { clearOf, openTestAccounts, type TestAccounts } from './test-accounts.ts'
 import { createTestData, testFolderOf } from './test-data.ts'
 import { faultOf, markAsTest, refuseFaulty, SLOW_MS, type TestFault } from './test-faults.ts'
-import { createTestLimits } from './test-limits.ts'
 
 /** Streams of hours that are over have ended by then. */
 const ENDING_MS = 90_000
@@ -273,5 +277,35 @@ export function startTestServer(context: CliContext, deps: AppDeps & { limits: L
     server: createTestServer({ deps, createApp, open, hold, secondsLeft, sleep }),
     prepare: () => data.request('day'),
     dispose: data.dispose,
+  }
+}
+
+const MB = 1_000_000
+
+/**
+ * `max` is for all test keys together, and `groupMax` for those of one network address, because
+ * everybody can make keys. `firstMax` is for addresses that hold nothing yet.
+ */
+const bounds = {
+  jobs: { rooms: [{ max: 12, firstMax: 16 }], groupMax: 8 },
+  streams: { rooms: [{ max: 12, firstMax: 16 }], groupMax: 4 },
+  connections: { rooms: [{ max: 48, firstMax: 64 }], groupMax: 8 },
+  bytes: { rooms: [{ max: 32 * MB, firstMax: 40 * MB }], groupMax: 8 * MB },
+} satisfies Record<string, Bounds>
+
+/**
+ * Limits of the test server: much lower than those of the real server, from which it takes none.
+ * Rate windows are those of addresses without a key; each thread has its own for all else.
+ */
+function createTestLimits(limits: Limits): Limits {
+  const places = (of: Bounds) => createConcurrencyLimit(of, createCounts())
+  return {
+    ...limits,
+    keys: limits.addresses,
+    jobs: places(bounds.jobs),
+    streams: places(bounds.streams),
+    connections: places(bounds.connections),
+    bytes: places(bounds.bytes),
+    signups: createSignupWindows(),
   }
 }
