@@ -111,10 +111,11 @@ export const withLater = <Values extends unknown[], Answer>(
 
 const RETRY_AFTER_SECONDS = 30
 
-type StorageErrorOptions = ErrorOptions & { retryAfterSeconds?: number }
-
 /** The message says what to do; it names a file only at its opening. */
-export const storageError = (message: string, options: StorageErrorOptions = {}): AppError =>
+export const storageError = (
+  message: string,
+  options: ErrorOptions & { retryAfterSeconds?: number } = {},
+): AppError =>
   new AppError('storage_unavailable', message, {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
     ...options,

@@ -240,10 +240,11 @@ export function statusOf(market: Market | MarketAsOf, nowMs: number): MarketStat
 /** How far from its window a market has books and trades: it is listed about a day before. */
 const WINDOW_MARGIN_MS = 2 * DAY_MS
 
-type Window = Pick<MarketFacts, 'timeframe' | 'windowStartMs' | 'windowEndMs'>
-
 /** Why a book or trade of a time cannot be of a market; undefined when it can, or may. */
-export function windowFault(market: Window, timeMs: number): string | undefined {
+export function windowFault(
+  market: Pick<MarketFacts, 'timeframe' | 'windowStartMs' | 'windowEndMs'>,
+  timeMs: number,
+): string | undefined {
   const lengthMs = timeframeMs[market.timeframe]
   const { windowStartMs, windowEndMs } = market
   const startMs = windowStartMs ?? (windowEndMs ?? Number.NaN) - lengthMs

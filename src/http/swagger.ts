@@ -53,7 +53,6 @@ const apiKey = {
 
 /** What a server holds of what examples are about. */
 export type HeldExamples = { market?: ExampleMarket | undefined; day?: Partial<ExampleDay> }
-type FindExamples = () => HeldExamples
 
 /**
  * Serves the document at `/swagger/json`; `components` are what the routes of the app share. Its
@@ -64,7 +63,7 @@ export const openapi = (
   appVersion: string,
   routes: readonly DeclaredRoute[],
   components: Components,
-  findExamples: FindExamples,
+  findExamples: () => HeldExamples,
 ) => {
   const { all } = components
   const paths = describeRoutes(routes.filter(isPublic), components)

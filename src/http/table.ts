@@ -54,7 +54,6 @@ type TableQuery = {
   fields?: string
   interval?: string
 }
-type Call = { request: Request; query: TableQuery; caller?: Caller }
 type Answer = DataAnswer | PageAnswer
 type Result = Answer | Steps<Answer>
 
@@ -82,7 +81,7 @@ export function createTable(list: TObject, membersOf?: MembersOf) {
   const rows = list.properties.data?.items as TSchema | undefined
   if (rows === undefined) throw new Error('A table is made of a list.')
   return <T extends Answer>(
-    { request, query, caller }: Call,
+    { request, query, caller }: { request: Request; query: TableQuery; caller?: Caller },
     made: T | Steps<T>,
   ): T | Steps<T> | Steps<DataAnswer> | Promise<Steps<DataAnswer>> => {
     const format = query.format ?? preferredType(request, listTypes, 'json')

@@ -162,9 +162,7 @@ export function readPaymentHeader(request: Request): Record<string, unknown> | u
 export const readSignInHeader = (request: Request): Record<string, unknown> | undefined =>
   readHeader(request, SIGN_IN_HEADER, 'challenge_invalid')
 
-type Code = 'payment_invalid' | 'challenge_invalid'
-
-function readHeader(request: Request, name: string, code: Code) {
+function readHeader(request: Request, name: string, code: 'payment_invalid' | 'challenge_invalid') {
   const sent = request.headers.get(name)
   if (sent === null) return undefined
   const refuse = (why: string, cause?: unknown) =>

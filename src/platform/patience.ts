@@ -17,8 +17,6 @@ export async function within<T>(limitMs: number, answer: Promise<T>): Promise<T>
   }
 }
 
-export type Trials = ReturnType<typeof createTrials>
-
 /** While nothing answers, one caller at a time tries, `pauseMs` after the last; others need not. */
 export function createTrials(pauseMs: number) {
   let failedAtMs: number | undefined

@@ -62,13 +62,15 @@ export async function checkAddress({ host, port }: Address): Promise<void> {
   }
 }
 
-type Plain = { fetch: (request: Request) => Response | Promise<Response> }
-
 /**
  * Begins to answer requests that are the operator's, where `variable` says. Throws a `command`
  * fault.
  */
-export function serveAt(at: Address, variable: string, { fetch }: Plain): Bun.Server<undefined> {
+export function serveAt(
+  at: Address,
+  variable: string,
+  { fetch }: { fetch: (request: Request) => Response | Promise<Response> },
+): Bun.Server<undefined> {
   try {
     const address = { hostname: at.host, port: at.port, reusePort: false }
     return Bun.serve({ ...address, development: false, fetch })

@@ -30,7 +30,6 @@ export type RecorderStatus = Omit<Said, Later> & {
   /** Messages that are kept as they came, where they are. */
   raw?: ReturnType<RawFiles['status']> | undefined
 }
-type About = Pick<RecorderStatus, 'startedMs' | 'writtenMs' | 'freeBytes' | 'raw'>
 
 const pathOf = (dataPath: string): string => join(dataPath, 'recorder.json')
 
@@ -58,7 +57,7 @@ export function createStatusFile(dataPath: string, recorder: Pick<Recorder, 'sta
   let before: (Rates & { writtenMs: number }) | undefined
 
   return {
-    write(about: About): void {
+    write(about: Pick<RecorderStatus, 'startedMs' | 'writtenMs' | 'freeBytes' | 'raw'>): void {
       const status = recorder.status()
       const now = { messages: status.messages, rows: status.sink.rows, writtenMs: about.writtenMs }
       const { messages, rows, writtenMs } = before ?? {

@@ -63,12 +63,10 @@ export function deleteStep({ keepDays, keepGb }: Keep, history: Kept, nowMs: num
   return isTooLarge && history.deleteOldest(nowMs - YOUNG_MS)
 }
 
-type Listed = Pick<MarketHistory, 'listOldest' | 'usedBytes'>
-
 /** The markets that these steps would delete; by size nearly, as books take most of it. */
 export function* listDue(
   { keepDays, keepGb }: Keep,
-  history: Listed,
+  history: Pick<MarketHistory, 'listOldest' | 'usedBytes'>,
   nowMs: number,
 ): Generator<OldMarket> {
   const oldMs = keepDays > 0 ? nowMs - keepDays * DAY_MS : Number.NEGATIVE_INFINITY

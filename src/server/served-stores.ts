@@ -29,8 +29,6 @@ const CHUNK_CACHE_BYTES_MIN = 1e9
 /** How much older the replica of a store may be than its database, in milliseconds. */
 export type AgeOf = (store: StoreName) => number
 
-type Caches = Pick<ReturnType<CliContext['config']>, 'chunkCacheBytes'>
-
 const placeOf = (context: CliContext, store: StoreName): string =>
   store === 'history' ? historyOf(context) : ledgerOf(context)
 
@@ -64,7 +62,10 @@ function chunkCacheOf(context: CliContext) {
 }
 
 /** Opens the history that requests read: the file, or its replica. What writes to it fails. */
-export function openServedHistory(context: CliContext, { chunkCacheBytes }: Caches): MarketHistory {
+export function openServedHistory(
+  context: CliContext,
+  { chunkCacheBytes }: Pick<ReturnType<CliContext['config']>, 'chunkCacheBytes'>,
+): MarketHistory {
   const place = historyOf(context)
   const options = {
     chunkCacheBytes,

@@ -52,15 +52,18 @@ const termsOf = (coin: Coin): typeof BITCOIN => {
   return mainCoins.includes(coin) ? MAIN : OTHERS
 }
 
-type Windows = { coin: Coin; count: number; startMs: number; statesPerSecond: number }
-
 /**
  * Makes windows that follow each other: the final price of one is the strike of the next, and the
  * last price of the coin its first.
  */
 export function makeSampleWindows(
   history: MarketHistory,
-  { coin, count, startMs, statesPerSecond }: Windows,
+  {
+    coin,
+    count,
+    startMs,
+    statesPerSecond,
+  }: { coin: Coin; count: number; startMs: number; statesPerSecond: number },
   model = createModel(),
 ): void {
   const { simulatedPrice } = coinTable[coin]

@@ -176,11 +176,9 @@ function sourceOf(markets: readonly Market[]): string {
     .digest('hex')
 }
 
-type Draft = Place & { kind: FileKind; numbers: Numbers; revision: number }
-
 function makeFile(
   { history, store, nowMs }: Deps,
-  draft: Draft,
+  draft: Place & { kind: FileKind; numbers: Numbers; revision: number },
   markets: readonly Market[],
 ): DayFile {
   const { coin, timeframe, day, kind, numbers, revision } = draft

@@ -133,12 +133,10 @@ const productRoutes = (api: Api, deps: Deps) =>
 /** A single request is bought where it is made. */
 const isBundle = ({ requests }: Pack): boolean => requests > 1
 
-type Wanted = { request: Request; id: string; isAnother: boolean }
-
 async function sell(
   deps: Deps,
   products: readonly Tier[],
-  { request, id, isAnother }: Wanted,
+  { request, id, isAnother }: { request: Request; id: string; isAnother: boolean },
 ): Promise<Response> {
   const { seller } = deps
   if (seller === undefined) {

@@ -20,8 +20,6 @@ const SPINS_MAX = 100
 /** A thread that held the lock for so long has died. */
 const WAITS_MAX = 1_000
 
-export type SharedTable = ReturnType<typeof openSharedTable>
-
 /** Memory is taken from the system as rows are used. `seed` keeps others from choosing a row. */
 export function makeSharedTable(size: { capacity: number; columns: number; seed: number }) {
   const rows = 2 ** Math.ceil(Math.log2(size.capacity * ROOM))

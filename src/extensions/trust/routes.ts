@@ -93,10 +93,11 @@ function revisionPage(
   })
 }
 
-type Walk = { afterId: number; coins: readonly string[] }
-
 /** All changes of coins after one; undefined between blocks. */
-function* walk(revisions: Deps['history']['revisions'], { afterId, coins }: Walk) {
+function* walk(
+  revisions: Deps['history']['revisions'],
+  { afterId, coins }: { afterId: number; coins: readonly string[] },
+) {
   for (let last = afterId; ;) {
     const block = revisions.list(last, BLOCK)
     yield* block.filter(({ coin }) => coins.includes(coin))

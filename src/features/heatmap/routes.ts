@@ -113,12 +113,10 @@ function pictureOf(market: Market, query: HeatmapQuery, nowMs: number): Span {
   return spanOf({ market, gaps: [], nowMs, fromMs, toMs })
 }
 
-type Terms = { grid: Grid; known: readonly Span[] }
-
 function* readCells(
   history: MarketHistory,
   { market, query: { outcome } }: Asked,
-  { grid, known }: Terms,
+  { grid, known }: { grid: Grid; known: readonly Span[] },
 ): Steps<HeatCells> {
   const { fromMs, toMs } = grid
   const cells = new HeatCells(grid, known)
@@ -263,9 +261,11 @@ function putRemoved(
   return at
 }
 
-type Sizes = { cells: Float64Array; averagedMs: number }
-
-function putSizes(bytes: Uint8Array, start: number, { cells, averagedMs }: Sizes): number {
+function putSizes(
+  bytes: Uint8Array,
+  start: number,
+  { cells, averagedMs }: { cells: Float64Array; averagedMs: number },
+): number {
   let to = cells.length
   while (to > 0 && cells[to - 1] === 0) to--
   let from = 0

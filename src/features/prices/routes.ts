@@ -25,8 +25,6 @@ import type { Steps } from '#src/platform/scheduler.ts'
 import { readPrices } from './over-time.ts'
 import { NowList, NowQuery, PriceList, PriceQuery } from './schema.ts'
 
-type Question = { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number }
-
 const BLOCK = 200
 
 export const priceRoutes = (api: Api, deps: HistoryListDeps) => [
@@ -109,7 +107,10 @@ const currentRoute = (api: Api, deps: Pick<HistoryListDeps, 'history' | 'served'
       },
     )
 
-function* pricesNow(history: MarketHistory, question: Question): Steps<{ body: string }> {
+function* pricesNow(
+  history: MarketHistory,
+  question: { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number },
+): Steps<{ body: string }> {
   const data: ReturnType<typeof toBody>[] = []
   const source = readSource(history, question.coin, undefined)
   const query = { ...question, source, status: 'open', limit: BLOCK } as const

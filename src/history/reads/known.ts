@@ -152,13 +152,11 @@ export function withFacts({ revisions }: Log, now: Market, { atMs, hasEvents }: 
   return { ...now, ...Object.fromEntries(before), isClosed }
 }
 
-type Own = { outcome: Outcome; belowId: number }
-
 /** First and last row of an outcome that were known. */
 function* findSpan(
   history: Pick<MarketHistory, 'fetch' | 'tops'>,
   market: Market,
-  own: Own,
+  own: { outcome: Outcome; belowId: number },
 ): Steps<Market['spans'][Outcome]> {
   const first = yield* findKnown(history, { ...own, market, order: 'asc' })
   if (first === undefined) return undefined

@@ -201,9 +201,10 @@ export type Selection = {
   hasMore: boolean
 }
 
-type Stored = { view: MarketView; chunks: Source['chunks'] }
-
-export function selectRows({ view, chunks }: Stored, query: RowQuery): Selection {
+export function selectRows(
+  { view, chunks }: { view: MarketView; chunks: Source['chunks'] },
+  query: RowQuery,
+): Selection {
   const selection: Selection = { slices: [], count: 0, last: undefined, hasMore: false }
   const bounds = { ...toBounds(query), limit: query.limit }
   for (const run of runsOf(view, { chunks }, bounds)) if (take(selection, run, bounds)) break

@@ -14,7 +14,6 @@ import { type LogMeta, type MomentLog, verifyLog } from './meta-table.ts'
 type Texts = Pick<Revision, 'coin' | 'timeframe' | 'why'>
 type RevisionRow = Omit<typeof revision.$inferSelect, keyof Texts> & Texts
 type MomentRow = typeof moment.$inferSelect
-type Changed = Pick<Market, 'conditionId' | 'coin' | 'timeframe' | 'orderMs' | 'revision'>
 
 const SECOND_MS = 1000
 
@@ -29,7 +28,10 @@ export function createRevisionTable(db: Database, meta: LogMeta, clock: Clock) {
 
   return {
     /** Says that a market has become what it is at its revision. */
-    note(market: Changed, change: MarketChange): void {
+    note(
+      market: Pick<Market, 'conditionId' | 'coin' | 'timeframe' | 'orderMs' | 'revision'>,
+      change: MarketChange,
+    ): void {
       const { conditionId, coin, timeframe, orderMs } = market
       const { why, added = 0, changed = 0, removed = 0, fromMs = null, toMs = null } = change
       const last = newest.get()
@@ -105,7 +107,11 @@ export function createRevisionReads(
 }
 
 /** Notes once a second how far ids have come, so that it is known which rows were there by then. */
-export function createMoments(db: Database, meta: LogMeta, { log, clock }: MomentsOf) {
+export function createMoments(
+  db: Database,
+  meta: LogMeta,
+  { log, clock }: { log: MomentLog; clock: Clock },
+) {
   const sql = sqlOf(momentTables[log])
   const put = db.prepare<unknown, [MomentRow]>(`${sql.insert()} ON CONFLICT (second) DO NOTHING`)
   const last = db.prepare<MomentRow, []>(
@@ -142,7 +148,6 @@ export function createMoments(db: Database, meta: LogMeta, { log, clock }: Momen
 }
 
 export type Moments = ReturnType<typeof createMoments>
-type MomentsOf = { log: MomentLog; clock: Clock }
 
 const momentTables = { moment, trade_moment: tradeMoment, spot_moment: spotMoment }
 
