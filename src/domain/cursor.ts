@@ -9,6 +9,7 @@ import { crc32 } from '#src/platform/crc32.ts'
 
 import { AppError } from './errors.ts'
 import type { Position } from './snapshot.ts'
+import type { TimeRange } from './time.ts'
 
 const VERSION = 1
 const CRC_BYTES = 4
@@ -229,7 +230,7 @@ export const bytesPosition: PositionFormat<Uint8Array> = {
 
 const TIME_MAX = 2 ** 48 - 1
 
-type Range = { order?: 'asc' | 'desc'; fromMs?: number | undefined; toMs?: number | undefined }
+type Range = TimeRange & { order?: 'asc' | 'desc' }
 
 const startMsOf = ({ order, fromMs = 0, toMs = TIME_MAX }: Range): number =>
   Math.min(order === 'desc' ? toMs : fromMs, TIME_MAX)

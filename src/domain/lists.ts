@@ -15,11 +15,9 @@ import type { Coin, Outcome, Timeframe } from './market.ts'
 import type { BestLevels } from './quote.ts'
 import type { Interval, RowFilters, State } from './series.ts'
 import type { Position } from './snapshot.ts'
+import type { TimeRange } from './time.ts'
 import type { Trade } from './trade.ts'
 import { cutText, isUncut, type RowCut } from './wire/row-cut.ts'
-
-/** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
-type Range = { fromMs?: number | undefined; toMs?: number | undefined }
 
 /**
  * What a parameter leaves of a market: a list is as of a history in which no other states and trades
@@ -97,7 +95,7 @@ export const tradeList = historyList<HistoryFilters>(
     `${rangeText(filters)}.${filters.knownAt === undefined ? '' : `known${filters.knownAt}`}`,
 )
 
-export type SpotFilters = Range & {
+export type SpotFilters = TimeRange & {
   coin: Coin
   order: 'asc' | 'desc'
   interval?: Interval | undefined

@@ -1,5 +1,6 @@
 /** What changed of a market after it could be served, and why. */
 import type { Coin, MarketFacts, Timeframe } from './market.ts'
+import type { TimeRange } from './time.ts'
 
 /** What each means is said where it is documented: extensions/trust/schema.ts. */
 export const revisionCauses = [
@@ -36,15 +37,13 @@ type Fact = (typeof revisedFacts)[number]
 /** As they are stored: times in Unix milliseconds, the tick in millionths. */
 export type FactChange = { fact: Fact; before: string | number | null; after: FactChange['before'] }
 
-export type MarketChange = {
+/** What was changed, and in which time. */
+export type MarketChange = TimeRange & {
   why: RevisionCause
   /** Snapshots or trades that were put in, that stayed under their id, and that are gone. */
   added?: number
   changed?: number
   removed?: number
-  /** The time that is concerned, inclusive and exclusive. */
-  fromMs?: number | undefined
-  toMs?: number | undefined
   facts?: readonly FactChange[]
 }
 

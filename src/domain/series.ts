@@ -4,6 +4,7 @@ import type { Steps } from '#src/platform/scheduler.ts'
 import type { PageEnd } from './cursor.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'
 import type { Position } from './snapshot.ts'
+import type { TimeRange } from './time.ts'
 
 /** Steps in milliseconds; they begin at multiples of themselves since 1970, UTC. */
 export const intervalMs = {
@@ -29,14 +30,10 @@ export const stepMsOf = (interval: Interval | undefined): number | undefined =>
 export type State = Position & { readonly outcome: Outcome }
 
 /** Which rows of a market are asked for, and in which order. */
-export type RowFilters = {
+export type RowFilters = TimeRange & {
   order: 'asc' | 'desc'
   /** Undefined for both. */
   outcome?: Outcome | undefined
-  /** Unix milliseconds, inclusive. */
-  fromMs?: number | undefined
-  /** Unix milliseconds, exclusive. */
-  toMs?: number | undefined
 }
 
 export type StatePart = RowFilters & {

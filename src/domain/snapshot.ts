@@ -57,7 +57,8 @@ export type Position = { readonly timestampMs: number; readonly id: number }
 export const comparePositions = (a: Position, b: Position): number =>
   a.timestampMs - b.timestampMs || a.id - b.id
 
-type Levels = Pick<Snapshot, 'bids' | 'asks'>
+/** Both sides of a book. */
+export type Levels = Pick<Snapshot, 'bids' | 'asks'>
 
 export const compareLevels = (a: Levels, b: Levels): number =>
   a === b

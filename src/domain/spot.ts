@@ -1,6 +1,7 @@
 /** Reference prices of coins, as feeds publish them. */
 import type { Coin } from './market.ts'
 import type { Position } from './snapshot.ts'
+import type { TimeRange } from './time.ts'
 
 /** A price of a coin at a moment, or its average over a time that ends there. */
 export type SpotTick = {
@@ -28,13 +29,10 @@ export type SpotTick = {
 export type StoredTick = SpotTick & { readonly id: number }
 
 /** Which of a coin's are read; undefined is every one. */
-export type SpotQuery = {
+export type SpotQuery = TimeRange & {
   coin: Coin
   source?: string | undefined
   windowSeconds?: number | undefined
-  /** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
-  fromMs?: number | undefined
-  toMs?: number | undefined
   /** `aboveId` exclusive, `uptoId` inclusive. */
   aboveId?: number
   uptoId?: number

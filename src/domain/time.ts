@@ -75,14 +75,11 @@ export function timeFault(timeMs: number, nowMs: number): string | undefined {
   return timeMs > nowMs + AHEAD_MS_MAX ? `${toIso(timeMs)} is in the future` : undefined
 }
 
-/** `from` is inclusive, `to` exclusive; Unix milliseconds. */
-type RangeQuery = { from?: number; to?: number }
+/** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
+export type TimeRange = { fromMs?: number | undefined; toMs?: number | undefined }
 
 /** Throws `invalid_parameter` when the range is empty or reversed. */
-export function readRange({ from, to }: RangeQuery): {
-  fromMs: number | undefined
-  toMs: number | undefined
-} {
+export function readRange({ from, to }: { from?: number; to?: number }): TimeRange {
   if (from !== undefined && to !== undefined && to <= from) {
     throw new AppError(
       'invalid_parameter',

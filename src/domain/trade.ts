@@ -1,7 +1,7 @@
 import { formatMillionths, type Millionths } from './decimal.ts'
 import type { Market, Outcome } from './market.ts'
 import type { Position } from './snapshot.ts'
-import { toIso } from './time.ts'
+import { type TimeRange, toIso } from './time.ts'
 
 /** A "last trade price" of the venue names no size and no side. */
 export type Trade = {
@@ -21,14 +21,10 @@ export type Trade = {
 /** With its number among all that are held, of any market: later ones have greater numbers. */
 export type StoredTrade = Trade & { readonly id: number }
 
-export type TradeQuery = {
+export type TradeQuery = TimeRange & {
   market: Market
   /** Only those that are known to be of it. */
   outcome?: Outcome | undefined
-  /** Unix milliseconds, inclusive. */
-  fromMs?: number | undefined
-  /** Exclusive. */
-  toMs?: number | undefined
   /** At least so many of the first ones, and none of their last millisecond is left out. */
   first?: number | undefined
   /** Exactly so many of the last ones, if there are as many. */

@@ -1,6 +1,7 @@
 /** The history of books as verbs, so that engines can be exchanged. */
 import type { ChunkCachePlace, ObjectCounts } from '#src/database/stores.ts'
 import type { Gap, GapReason } from '#src/domain/coverage.ts'
+import type { MarketPosition } from '#src/domain/cursor.ts'
 import type { Statement } from '#src/domain/evidence.ts'
 import type {
   Market,
@@ -13,6 +14,7 @@ import type {
 import type { StatePart } from '#src/domain/series.ts'
 import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { SpotQuery, SpotTick, StoredTick } from '#src/domain/spot.ts'
+import type { TimeRange } from '#src/domain/time.ts'
 import type { StoredTrade, Trade, TradeQuery } from '#src/domain/trade.ts'
 import type { WindowOutcome } from '#src/domain/window-outcome.ts'
 import type { CacheCounts } from '#src/platform/cache.ts'
@@ -130,7 +132,7 @@ export type HistoryReader = {
   skipMarkets(
     query: Omit<MarketQuery, 'limit' | 'upTo'>,
     count: number,
-  ): MaybePromise<MarketPlace | undefined>
+  ): MaybePromise<MarketPosition | undefined>
 
   /** Condition ids, of damaged markets too. */
   listUnclosed(): MaybePromise<string[]>
@@ -311,9 +313,6 @@ export type GapChange = { conditionId: string } & (
   | { kind: 'said'; outcome: Outcome; statement: Statement }
 )
 
-/** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
-type TimeRange = { fromMs?: number | undefined; toMs?: number | undefined }
-
 /** With the counts of the first time where the batch was `already_applied`. */
 export type AppendResult = {
   kind: 'appended' | 'already_applied'
@@ -336,12 +335,10 @@ export type MarketQuery = TimeRange & {
   winner?: Outcome | undefined
   source?: Source | undefined
   /** Exclusive: continues after this market. */
-  after?: MarketPlace | undefined
+  after?: MarketPosition | undefined
   /** Inclusive, and no further than `fromMs` and `toMs`: the list ends with this market. */
-  upTo?: MarketPlace | undefined
+  upTo?: MarketPosition | undefined
 }
-
-export type MarketPlace = { orderMs: number; conditionId: string }
 
 export type CoinTotals = {
   coin: Market['coin']

@@ -1,8 +1,6 @@
 import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
-import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
+import type { Ladder, Levels } from '#src/domain/snapshot.ts'
 import type { LevelChange } from '#src/venue/feed.ts'
-
-export type Levels = Pick<Snapshot, 'bids' | 'asks'>
 
 /** One side of a book. Arrays that are shared are copied before they change. */
 type Side = { ladder: { prices: Millionths[]; sizes: Millionths[] }; isShared: boolean }

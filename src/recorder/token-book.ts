@@ -1,11 +1,11 @@
 import type { GapReason, Span } from '#src/domain/coverage.ts'
 import type { Millionths } from '#src/domain/decimal.ts'
 import type { Outcome } from '#src/domain/market.ts'
-import { compareLevels, type Snapshot } from '#src/domain/snapshot.ts'
+import { compareLevels, type Levels, type Snapshot } from '#src/domain/snapshot.ts'
 import type { BookEvent, LevelChange } from '#src/venue/feed.ts'
 
 import type { BooksOptions } from './book-output.ts'
-import { agrees, areMirrored, isCrossed, type Levels, LiveLadders } from './live-ladders.ts'
+import { agrees, areMirrored, isCrossed, LiveLadders } from './live-ladders.ts'
 import { Pace } from './pace.ts'
 import { TrueTimes } from './true-times.ts'
 import type { Watermark } from './watermark.ts'

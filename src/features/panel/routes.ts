@@ -22,7 +22,7 @@ import {
 } from '#src/domain/market.ts'
 import { excerpt } from '#src/domain/selling/api-key.ts'
 import { readsPrices } from '#src/domain/selling/caller.ts'
-import { type Clock, readRange, toIso } from '#src/domain/time.ts'
+import { type Clock, readRange, type TimeRange, toIso } from '#src/domain/time.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/domain/windows.ts'
 import { LevelColumns } from '#src/domain/wire/level-columns.ts'
@@ -289,12 +289,8 @@ const OFFSETS_MAX = 8
 const pattern = /^-(0|[1-9]\d{0,8})(ms|s|m|h)$/
 const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
-type PanelFilters = {
+type PanelFilters = TimeRange & {
   coin: Coin
-  /** Unix milliseconds, inclusive. */
-  fromMs?: number | undefined
-  /** Unix milliseconds, exclusive. */
-  toMs?: number | undefined
   timeframe: Timeframe
   /** As they were sent. */
   offsets: readonly string[]

@@ -3,6 +3,7 @@ import { coinTotal, market } from '#db/history/schema.ts'
 import { assertSound } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { Database } from '#src/database/database.ts'
+import type { MarketPosition } from '#src/domain/cursor.ts'
 import {
   coins,
   type Market,
@@ -12,7 +13,7 @@ import {
 } from '#src/domain/market.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 
-import type { CoinTotals, MarketPlace, MarketQuery } from '../history.ts'
+import type { CoinTotals, MarketQuery } from '../history.ts'
 import { marketName, naming } from '../reads/market-read.ts'
 import { type MarketRow, toMarket } from './market-table.ts'
 
@@ -96,11 +97,11 @@ export function createMarketList(db: Database) {
       })
     },
 
-    skipMarkets(asked: Omit<MarketQuery, 'limit'>, count: number): MarketPlace | undefined {
+    skipMarkets(asked: Omit<MarketQuery, 'limit'>, count: number): MarketPosition | undefined {
       const query = narrow(asked)
       if (query === undefined) return undefined
       const { indexed, values } = conditionsOf(query)
-      const statement = db.query<MarketPlace, [Values]>(
+      const statement = db.query<MarketPosition, [Values]>(
         `SELECT order_ms AS "orderMs", condition_id AS "conditionId" FROM market ${indexOf(db, query)}
          WHERE ${indexed.join(' AND ')} ${orderOf(query)} LIMIT 1 OFFSET $skipped`,
       )
@@ -164,7 +165,7 @@ function rangeOf({ order, fromMs, toMs, after, upTo }: Omit<MarketQuery, 'limit'
   const isAscending = order === 'asc'
   const [nearMs, farMs] = isAscending ? [fromMs, toMs] : [toMs, fromMs]
   const near = nearMs === undefined ? undefined : { orderMs: nearMs, conditionId: '' }
-  let start: MarketPlace = { orderMs: isAscending ? -1 : Number.MAX_SAFE_INTEGER, conditionId: '' }
+  let start: MarketPosition = { orderMs: isAscending ? -1 : Number.MAX_SAFE_INTEGER, conditionId: '' }
   for (const place of [after, near])
     if (place !== undefined && isBefore(start, place) === isAscending) start = place
   const { orderMs, conditionId } = start
@@ -183,7 +184,7 @@ function rangeOf({ order, fromMs, toMs, after, upTo }: Omit<MarketQuery, 'limit'
   }
 }
 
-const isBefore = (a: MarketPlace, b: MarketPlace): boolean =>
+const isBefore = (a: MarketPosition, b: MarketPosition): boolean =>
   a.orderMs < b.orderMs || (a.orderMs === b.orderMs && a.conditionId < b.conditionId)
 
 type Identity = Pick<Market, 'coin' | 'timeframe' | 'source'>
