@@ -24,7 +24,7 @@ import { readRange } from '#src/domain/time.ts'
 import { putText } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, RowQuery } from '#src/history/history.ts'
 import { fetched } from '#src/history/reads/fetched.ts'
-import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
+import { asNow, type Known, openKnown, toMoment } from '#src/history/reads/known.ts'
 import { withRows } from '#src/history/reads/with-rows.ts'
 import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -114,15 +114,6 @@ export type HistoryListDeps = {
 
 type Call<Query> = { request: Request; market: Market; query: Query }
 
-/** A market as it is now, or as it was known at a moment. */
-type View = {
-  history: MarketHistory
-  market: Market
-  served: ServedMoment
-  /** What `X-Coverage` says of the text that it says now. */
-  coverageAs: (text: string) => string
-}
-
 /** Makes what answers requests for a list. */
 export function createHistoryList<Query extends HistoryQuery, Filters extends HistoryFilters>(
   options: HistoryListOptions<Query, Filters>,
@@ -143,37 +134,30 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
   }
   type Asked = ReturnType<typeof readRequest>
 
-  const present = (market: Market, { filters }: Asked): View => ({
-    history: leave(history, filters),
-    market,
-    served: served(),
-    coverageAs: (text) => text,
-  })
+  function present(market: Market, { filters }: Asked): Known {
+    const moment = served()
+    return asNow(leave(history, filters), market, () => moment)
+  }
 
   /** Throws `invalid_parameter`. */
-  function* past(market: Market, knownAt: number, { filters }: Asked): Steps<View> {
+  function* past(market: Market, knownAt: number, { filters }: Asked): Steps<Known> {
     const needsEvents = options.needsEvents(filters)
     const withReceived = options.needsReceived(filters)
     const moment = toMoment(history, { knownAt, nowMs: served().nowMs, needsEvents })
     const known = yield* openKnown(history, market, { ...moment, withReceived })
-    return {
-      history: leave(known.history, filters),
-      market: known.market,
-      served: { nowMs: moment.atMs, isStale: false },
-      coverageAs: (text) => coverageAt(moment, text),
-    }
+    return { ...known, history: leave(known.history, filters) }
   }
 
-  function coverageOf(view: View, { filters, range }: Asked): string {
+  function coverageOf(view: Known, { filters, range }: Asked): string {
     const { market } = view
     const { fromMs, toMs } = range
     const outcome = options.readsBoth?.(filters) ? undefined : range.outcome
     const gaps = view.history.gaps(market)
-    const question = { market, gaps, outcome, fromMs, toMs, ...view.served }
+    const question = { market, gaps, outcome, fromMs, toMs, ...view.served() }
     return view.coverageAs(coverageText(question))
   }
 
-  function* make(view: View, { filters, range, walk }: Asked) {
+  function* make(view: Known, { filters, range, walk }: Asked) {
     const page = yield* options.read(view.history, { market: view.market, range, filters })
     const { nextCursor, resumeCursor } = walk.end(page)
     const made = page.toBody(endOf(nextCursor))
@@ -191,7 +175,7 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
         : `${list.name}.${key}.${version}${isGzip ? '.gzip' : ''}`
   }
 
-  function toAnswer(call: Call<Query>, asked: Asked, view: View): PageAnswer {
+  function toAnswer(call: Call<Query>, asked: Asked, view: Known): PageAnswer {
     const { market } = call
     const isGzip = acceptsGzip(call.request.headers.get('accept-encoding'))
     const tagAt = tagger(market, asked, isGzip)

@@ -19,7 +19,7 @@ import { createConsolidatedPrinter } from '#src/domain/wire/consolidated-text.ts
 import { createRowCut, type RowCut, wantsReceived } from '#src/domain/wire/row-cut.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
-import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
+import { asNow, type Known, openKnown, toMoment } from '#src/history/reads/known.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { readCut } from '#src/http/data-query.ts'
@@ -52,13 +52,7 @@ export function asOfRoutes(api: Api, deps: Deps) {
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/snapshots/at',
-      ({ reply, request, market, query }) =>
-        reply.data(
-          request,
-          query.knownAt === undefined
-            ? service.at(market, query)
-            : atKnown(deps, market, { ...query, knownAt: query.knownAt }),
-        ),
+      ({ reply, request, market, query }) => reply.data(request, service.at(market, query)),
       {
         access: 'snapshots',
         market: true,
@@ -99,36 +93,29 @@ export function asOfRoutes(api: Api, deps: Deps) {
     )
 }
 
-/** Throws `invalid_parameter`, `no_snapshot` and `stale`. */
-function* atKnown(
-  deps: Deps,
-  now: Market,
-  query: AsOfQuery & { knownAt: number },
-): Steps<DataAnswer> {
-  const moment = toMoment(deps.history, { knownAt: query.knownAt, nowMs: deps.served().nowMs })
-  const withReceived = wantsReceived(readCut(query))
-  const { history, market } = yield* openKnown(deps.history, now, { ...moment, withReceived })
-  const service = createAsOfService({
-    ...deps,
-    history,
-    served: () => ({ nowMs: moment.atMs, isStale: false }),
-  })
-  const { coverage = '', ...answer } = yield* service.at(market, query)
-  return { ...answer, isClosed: now.isClosed, coverage: coverageAt(moment, coverage) }
-}
-
 function createAsOfService({ history, served, findMarket }: Deps) {
   const find = createFinder(history)
 
   /** The question how a moment is covered; a consolidated ladder is one of both books. */
-  const toQuestion = ({ market, outcome, tsMs }: Asked, view: AsOfQuery['view']) => ({
+  const toQuestion = (
+    { market, outcome, tsMs }: Asked,
+    view: AsOfQuery['view'],
+    source: Pick<Known, 'history' | 'served'>,
+  ) => ({
     market,
-    gaps: history.gaps(market),
+    gaps: source.history.gaps(market),
     outcome: view === 'own' ? outcome : undefined,
     fromMs: tsMs,
     toMs: tsMs + 1,
-    ...served(),
+    ...source.served(),
   })
+
+  /** Throws `invalid_parameter`. */
+  function openMoment(now: Market, knownAt: number, query: AsOfQuery): Steps<Known> {
+    const moment = toMoment(history, { knownAt, nowMs: served().nowMs })
+    const withReceived = wantsReceived(readCut(query))
+    return openKnown(history, now, { ...moment, withReceived })
+  }
 
   function marketOf(coin: Coin, name: string): Market | undefined {
     const found = findMarket(name)
@@ -151,12 +138,16 @@ function createAsOfService({ history, served, findMarket }: Deps) {
   }
 
   return {
-    /** Throws `no_snapshot` and `stale`. */
-    *at(market: Market, query: AsOfQuery): Steps<DataAnswer> {
-      const { outcome, maxAgeMs, view, ts: tsMs } = query
+    /** Throws `invalid_parameter`, `no_snapshot` and `stale`. */
+    *at(now: Market, query: AsOfQuery): Steps<DataAnswer> {
+      const { outcome, maxAgeMs, view, ts: tsMs, knownAt } = query
+      const known =
+        knownAt === undefined ? asNow(history, now, served) : yield* openMoment(now, knownAt, query)
+      const { market } = known
       const asked = { market, outcome, tsMs }
-      const read = find({ cut: readCut(query), view, maxAgeMs })
-      yield* fetched(history, ...outcomes.map((each) => prevailingRange(market, each, tsMs)))
+      const finder = knownAt === undefined ? find : createFinder(known.history)
+      const read = finder({ cut: readCut(query), view, maxAgeMs })
+      yield* fetched(known.history, ...outcomes.map((each) => prevailingRange(market, each, tsMs)))
       const answers = (outcome === undefined ? outcomes : [outcome]).map((each) =>
         read({ market, outcome: each, tsMs }),
       )
@@ -165,7 +156,8 @@ function createAsOfService({ history, served, findMarket }: Deps) {
       )
       if (texts.length === 0) throw nothingError(asked, answers, maxAgeMs)
       const body = `{"ts":"${toIso(tsMs)}","data":[${texts.join(',')}]}`
-      return { body, coverage: coverageText(toQuestion(asked, view)) }
+      const coverage = known.coverageAs(coverageText(toQuestion(asked, view, known)))
+      return { body, coverage }
     },
 
     *batch(coin: Coin, query: BatchBody): Steps<DataAnswer> {
@@ -184,7 +176,11 @@ function createAsOfService({ history, served, findMarket }: Deps) {
         isClosed &&= market?.isClosed === true
         const head = `"conditionId":"${conditionId}","outcome":"${outcome}","ts":"${toIso(tsMs)}"`
         texts.push(`{${head},${toMembers(moment ? read(moment) : { kind: 'unknown_market' })}}`)
-        tallies.push(moment ? tallyCoverage(toQuestion(moment, view)) : tallyOfNothing(1, 1))
+        tallies.push(
+          moment
+            ? tallyCoverage(toQuestion(moment, view, { history, served }))
+            : tallyOfNothing(1, 1),
+        )
       }
       const body = `{"data":[${texts.join(',')}]}`
       return { body, isClosed, coverage: tallyText(tallies) }

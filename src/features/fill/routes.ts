@@ -12,7 +12,7 @@ import { toIso } from '#src/domain/time.ts'
 import { toSources } from '#src/domain/wire/consolidated-text.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
-import { coverageAt, openKnown, toMoment } from '#src/history/reads/known.ts'
+import { asNow, openKnown, toMoment } from '#src/history/reads/known.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -33,13 +33,7 @@ export const fillRoutes = (api: Api, deps: Deps) =>
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/fill',
-      ({ reply, request, market, query }) =>
-        reply.data(
-          request,
-          query.knownAt === undefined
-            ? answerFill(deps, market, query)
-            : answerKnown(deps, market, { ...query, knownAt: query.knownAt }),
-        ),
+      ({ reply, request, market, query }) => reply.data(request, answerFill(deps, market, query)),
       {
         access: 'snapshots',
         market: true,
@@ -59,24 +53,17 @@ export const fillRoutes = (api: Api, deps: Deps) =>
       },
     )
 
-function* answerKnown(
-  deps: Deps,
-  now: Market,
-  query: FillQuery & { knownAt: number },
-): Steps<DataAnswer> {
-  const moment = toMoment(deps.history, { knownAt: query.knownAt, nowMs: deps.served().nowMs })
-  const { history, market } = yield* openKnown(deps.history, now, moment)
-  const known = { history, served: () => ({ nowMs: moment.atMs, isStale: false }) }
-  const { body, coverage } = yield* answerFill(known, market, query)
-  return { body, isClosed: now.isClosed, coverage: coverageAt(moment, coverage) }
-}
-
-function* answerFill(
-  { history, served }: Deps,
-  market: Market,
-  query: FillQuery,
-): Steps<{ body: string; coverage: string }> {
-  const { outcome, side, view, ts: tsMs } = query
+/** Throws `invalid_parameter`, `no_snapshot` and `stale`. */
+function* answerFill(deps: Deps, now: Market, query: FillQuery): Steps<DataAnswer> {
+  const { outcome, side, view, ts: tsMs, knownAt } = query
+  const { history, market, served, coverageAs } =
+    knownAt === undefined
+      ? asNow(deps.history, now, deps.served)
+      : yield* openKnown(
+          deps.history,
+          now,
+          toMoment(deps.history, { knownAt, nowMs: deps.served().nowMs }),
+        )
   const order = readOrder(query)
   const read = view === 'own' ? [outcome] : outcomes
   yield* fetched(history, ...read.map((each) => prevailingRange(market, each, tsMs)))
@@ -101,7 +88,7 @@ function* answerFill(
     toMs: tsMs + 1,
     ...served(),
   })
-  return { body, coverage }
+  return { body, coverage: coverageAs(coverage) }
 }
 
 /** The prevailing ladders and the time of their newest state. Throws `no_snapshot`, `stale`. */

@@ -7,6 +7,7 @@ import type { Gap } from '#src/domain/coverage.ts'
 import { parameterError } from '#src/domain/errors.ts'
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
+import type { ServedMoment } from '#src/domain/staleness.ts'
 import { toIso } from '#src/domain/time.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
@@ -85,12 +86,24 @@ function assertUnreplaced(
   assertKept(atMs / SECOND_MS, lostMs, `${what} of market ${conditionId} were replaced since`)
 }
 
-/** A market as it was, and the verbs that read it. */
-export type Known = { market: Market; history: MarketHistory }
+/** A market as it was known at a moment, or as it is now, and what answers are made with. */
+export type Known = {
+  market: Market
+  /** The verbs that read the market as it was. */
+  history: MarketHistory
+  served: () => ServedMoment
+  /** What `X-Coverage` says of the text that it says now. */
+  coverageAs: (text: string) => string
+}
 
-/** What `X-Coverage` says, which is not known of a moment before gaps were noted. */
-export const coverageAt = ({ hasEvents }: Moment, coverage: string): string =>
-  hasEvents ? coverage : UNKNOWN
+/** A market as it is now. */
+export const asNow = (history: MarketHistory, market: Market, served: Known['served']): Known => ({
+  market,
+  history,
+  served,
+  coverageAs: (text) => text,
+})
+
 const UNKNOWN = 'unknown'
 
 /**
@@ -127,6 +140,9 @@ export function* openKnown(
   })
   return {
     market,
+    served: () => ({ nowMs: atMs, isStale: false }),
+    // Before gaps were noted, coverage is not known.
+    coverageAs: (text) => (hasEvents ? text : UNKNOWN),
     history: {
       ...rows,
       gaps: () => gaps,
