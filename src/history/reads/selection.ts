@@ -155,12 +155,19 @@ function createSeenByIndex(bounds: StepBounds) {
       for (const code of [0, 1] as const) seen[code] ||= isKnown && counts[code] > 0
     },
 
-    isIdle: (ref: ChunkRef): boolean =>
-      stepOf(ref.firstMs, stepMs) === step &&
-      stepOf(ref.lastMs, stepMs) === step &&
-      isCovered(ref, bounds, (code) => seen[code] === true),
+    isIdle: (ref: ChunkRef): boolean => isSeen(ref, bounds, { step, seen }),
   }
 }
+
+/** True of a chunk that lies in a step of which each row that is asked for has a later one. */
+const isSeen = (
+  ref: ChunkRef,
+  bounds: StepBounds,
+  { step, seen }: { step: number; seen: Seen },
+): boolean =>
+  stepOf(ref.firstMs, bounds.stepMs) === step &&
+  stepOf(ref.lastMs, bounds.stepMs) === step &&
+  isCovered(ref, bounds, (code) => seen[code] === true)
 
 /** The chunks in which the row with an id may be, the likely ones first. */
 export function chunksById(refs: readonly ChunkRef[], id: number) {
@@ -320,10 +327,7 @@ function* walkDown(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Ge
   const { stepMs, after } = bounds
   let step = after === undefined ? Number.NaN : stepOf(after.timestampMs, stepMs)
   let seen: Seen = after === undefined ? [false, false] : seenAfter(view, chunks, bounds)
-  const isIdle = (ref: ChunkRef): boolean =>
-    stepOf(ref.firstMs, stepMs) === step &&
-    stepOf(ref.lastMs, stepMs) === step &&
-    isCovered(ref, bounds, (code) => seen[code] === true)
+  const isIdle = (ref: ChunkRef): boolean => isSeen(ref, bounds, { step, seen })
   for (const run of runsOf(view, { chunks, isIdle }, bounds)) {
     const { chunk } = run
     for (const row of indexesOf(sliceOf(run, bounds)).toReversed()) {

@@ -165,7 +165,10 @@ function rangeOf({ order, fromMs, toMs, after, upTo }: Omit<MarketQuery, 'limit'
   const isAscending = order === 'asc'
   const [nearMs, farMs] = isAscending ? [fromMs, toMs] : [toMs, fromMs]
   const near = nearMs === undefined ? undefined : { orderMs: nearMs, conditionId: '' }
-  let start: MarketPosition = { orderMs: isAscending ? -1 : Number.MAX_SAFE_INTEGER, conditionId: '' }
+  let start: MarketPosition = {
+    orderMs: isAscending ? -1 : Number.MAX_SAFE_INTEGER,
+    conditionId: '',
+  }
   for (const place of [after, near])
     if (place !== undefined && isBefore(start, place) === isAscending) start = place
   const { orderMs, conditionId } = start
