@@ -4,10 +4,9 @@ import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 
 import { AppError } from '#src/domain/errors.ts'
-import { createErrorTrap } from '#src/http/error-trap.ts'
 import { createFrontDoor } from '#src/http/front-door.ts'
 import type { Gate } from '#src/http/gate.ts'
-import { Problem } from '#src/http/problem.ts'
+import { createErrorTrap, Problem } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
 import { after } from '#src/platform/maybe-promise.ts'
 
