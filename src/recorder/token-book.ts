@@ -48,7 +48,6 @@ type Pending = Claims & {
   verdict: boolean | undefined
 }
 
-/** The book of one outcome. */
 export class TokenBook {
   readonly #outcome: Outcome
   readonly #terms: ConstructorParameters<typeof TokenBook>[1]

@@ -25,7 +25,6 @@ const FOLDER = `test-data-${FORMAT}`
 /** Of each file. */
 const CACHE_BYTES = 4 * 1024 * 1024
 
-/** The data folder of test mode. */
 export const testFolderOf = (dataPath: string): string => join(dataPath, FOLDER)
 export const hasTestData = (dataPath: string): boolean =>
   testStores.every((store) => hasStore(dataPath, store))

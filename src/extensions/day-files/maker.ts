@@ -55,7 +55,6 @@ export function makeDayFiles(deps: Deps, wanted: Wanted = {}): number {
   return made
 }
 
-/** Deletes the files of days before one. */
 export function pruneDayFiles(store: FileStore, beforeDay: string): number {
   let removed = 0
   for (const series of seriesOf({})) {

@@ -27,7 +27,6 @@ const BLOCK = 1000
 /** A page of bars ends with the step in which so many ticks were read. */
 const TICKS_MAX = 100_000
 
-/** Makes the service of a history. */
 export function createSpotService({ history, cursors }: Deps) {
   function* readTicks(query: StoreQuery): Steps<Page> {
     const ticks: StoredTick[] = []

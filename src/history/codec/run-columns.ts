@@ -12,7 +12,6 @@ export type ColumnRow = {
   bitEnd: number
 }
 
-/** Columns of a run that grows row by row. */
 export class RunColumns {
   readonly rows: ColumnRow[] = []
   readonly textEnds: number[] = []
