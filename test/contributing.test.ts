@@ -199,7 +199,7 @@ const isIn = ({ timestampMs }: { timestampMs: number }) => new Date(timestampMs)
 test('default: lists have the rows of the minute alone', async () => {
   const refused = [60, -1, 'x', '']
   await expectLeftOut({ params: { minuteOf: 7 }, refused, isState: isIn, isTrade: isIn })
-}, 60_000)
+}, 240_000)
 `
 
 describe('recipes', () => {
@@ -284,6 +284,6 @@ describe('recipes', () => {
       'test/features/notes.test.ts',
       'test/http/table.test.ts',
     ]
-    await run('env', 'ENGINES=sqlite', 'bun', 'test', '--timeout', '60000', ...tests)
-  }, 240_000)
+    await run('env', 'ENGINES=sqlite', 'bun', 'test', '--timeout', '240000', ...tests)
+  }, 600_000)
 })
