@@ -4,6 +4,7 @@ import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
 import { isAddress } from '#src/database/stores.ts'
 import { formatTime } from '#src/domain/time.ts'
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
+import { createActors, type DescribedActor, showActor } from '#src/operator/actors.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 
 import { commandError } from '../server/command-end.ts'
@@ -82,25 +83,33 @@ function list(context: CliContext, { after, limit, json }: ListFlags): void {
   using ledger = openExistingLedger(context, 'verify')
   const rows = ledger.listAudit(after, limit)
   const last = rows.at(-1)
-  if (json) context.print(renderJson(rows.map(toJson)))
-  else if (last) printTable(context, columns, rows.map(toCells))
+  const describeActor = createActors(ledger)
+  if (json) context.print(renderJson(rows.map((row) => toJson(row, describeActor(row.actor)))))
+  else if (last)
+    printTable(
+      context,
+      columns,
+      rows.map((row) => toCells(row, describeActor(row.actor))),
+    )
   if (!last) context.printError(`no rows after ${after}`)
   else if (rows.length === limit) context.printError(`more rows: --after ${last.seq}`)
 }
 
-const toCells = ({ seq, timeMs, actor, action, subject, state }: AuditRow) => [
+const toCells = ({ seq, timeMs, action, subject, state }: AuditRow, actor: DescribedActor) => [
   String(seq),
   formatTime(timeMs),
-  actor,
+  showActor(actor),
   action,
   subject,
   state,
 ]
 
 /** The state is as it was hashed: a row that was tampered with may not be JSON. */
-const toJson = ({ seq, timeMs, hash, ...row }: AuditRow) => ({
+const toJson = ({ seq, timeMs, hash, actor, ...row }: AuditRow, described: DescribedActor) => ({
   seq,
   time: formatTime(timeMs),
+  actor,
+  ...described,
   ...row,
   hash: hash.toHex(),
 })

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 
 import { type PaymentState, paymentStates } from '#src/domain/selling/payment.ts'
+import { showActor } from '#src/operator/actors.ts'
 import {
   findPayments,
   listOffers,
@@ -121,7 +122,7 @@ function printPayment(context: CliContext, id: string, { json }: JsonFlag): void
   const facts = Object.entries(described).map(([name, value]) => [name, String(value ?? '-')])
   printTable(context, ['what', 'value'], facts)
   context.print('')
-  const cells = audit.map(({ time, actor, action, state }) => [time, actor, action, state])
+  const cells = audit.map((row) => [row.time, showActor(row), row.action, row.state])
   printTable(context, ['time', 'actor', 'action', 'state'], cells)
 }
 

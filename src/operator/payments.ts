@@ -7,6 +7,7 @@ import { byOperator } from '#src/ledger/actor.ts'
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
 import type { PaymentSum, ReservedOffer, UnmatchedTransfer } from '#src/ledger/payments.ts'
 
+import { createActors } from './actors.ts'
 import { wrongState } from './values.ts'
 
 /** Why a payment is where it is, in words; codes of docs/payments.md. */
@@ -89,8 +90,9 @@ export function showPayment(ledger: Ledger, id: string) {
   const subject = payment ? toPaymentJson(payment) : transfer && toTransferJson(transfer)
   if (subject === undefined) throw unknownSubject(id)
   const subscriptionId = ledger.payments.findSubscriptionOf(id)?.id ?? null
+  const describeActor = createActors(ledger)
   const audit = findAuditRows(ledger, id).map(({ seq, timeMs, actor, action, state }) => {
-    return { seq, time: formatTime(timeMs), actor, action, state }
+    return { seq, time: formatTime(timeMs), actor, ...describeActor(actor), action, state }
   })
   return { ...subject, subscriptionId, audit }
 }

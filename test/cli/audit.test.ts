@@ -202,6 +202,26 @@ describe('bookfeed audit list', () => {
     ).toEqual([])
   })
 
+  test('behavior: names who made a change, with the id of an account', async () => {
+    using line = createCommandLine()
+    line.withLedger((ledger) => {
+      const nowMs = Date.UTC(2026, 0, 1)
+      ledger.createAccount({ id: 'acc_desk', label: 'Desk 4' }, { actor: 'operator', nowMs })
+      ledger.createAccount({ id: 'acc_two' }, { actor: 'account:acc_desk', nowMs })
+      ledger.createAccount({ id: 'acc_three' }, { actor: 'account:acc_two', nowMs })
+    })
+    const { printed } = await line.run('audit', 'list')
+    const actors = printed.map((row) => row.split(/ {2,}/)[2])
+    expect(actors.slice(-3)).toEqual(['operator', 'account Desk 4 (acc_desk)', 'account acc_two'])
+    const json = await line.run('audit', 'list', '--json', '--after', String(printed.length - 3))
+    expect(JSON.parse(json.printed.join('\n'))[0]).toMatchObject({
+      actor: 'account:acc_desk',
+      actorKind: 'account',
+      actorId: 'acc_desk',
+      actorName: 'Desk 4',
+    })
+  })
+
   test('behavior: shows rows that were tampered with as they are', async () => {
     using line = await aLineWithKey()
     line.dropTriggers()

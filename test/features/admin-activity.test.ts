@@ -4,10 +4,17 @@ import { describe, expect, test } from 'bun:test'
 import type { Billing, SalesFault } from '#src/billing/billing.ts'
 import { closedBilling } from '#src/billing/create-billing.ts'
 import { homeChain } from '#src/domain/selling/payment-chain.ts'
-import type { ActivitySeries, Overview, PaymentList, Sales } from '#src/features/admin/schema.ts'
+import type {
+  ActivitySeries,
+  AuditList,
+  Overview,
+  PaymentList,
+  Sales,
+} from '#src/features/admin/schema.ts'
 import { boundsMs } from '#src/http/meters.ts'
 import { type Activity, ACTIVITY_STEP_MS, type Ledger } from '#src/ledger/ledger.ts'
 
+import { aKey } from '../ledger/ledger-records.ts'
 import { fakeHistory } from '../support/fake-history.ts'
 import { NOW_MS } from '../support/harness.ts'
 import { createOperatorServer } from '../support/operator-server.ts'
@@ -498,5 +505,28 @@ describe('names and search', () => {
     ledger.recordScreening({ address: wallet, chain, staleAfterMs: DAY_MS }, by)
     const [screened] = (await json<Audit>('/audit?limit=1')).data
     expect(screened).toMatchObject({ subject: wallet, subjectName: 'Wallet 7' })
+  })
+
+  test('default: rows of the audit log name who made the change, and the kind', async () => {
+    const { json, ledger } = createShop()
+    const by = { actor: 'operator', nowMs: NOW_MS } as const
+    const nothing = { actorId: null, actorName: null }
+    const named = { ...aKey(1), accountId: 'acc_keyed', label: 'bot', familyId: 'key_1' }
+    ledger.createAccount({ id: 'acc_desk', label: 'Desk 4' }, by)
+    ledger.createAccount({ id: 'acc_keyed' }, by)
+    ledger.createKey({ ...named, expiresMs: undefined }, by)
+    const cases = [
+      ['operator', { actorKind: 'operator', ...nothing }],
+      ['system', { actorKind: 'system', ...nothing }],
+      ['account:acc_desk', { actorKind: 'account', actorId: 'acc_desk', actorName: 'Desk 4' }],
+      ['account:acc_keyed', { actorKind: 'account', actorId: 'acc_keyed', actorName: 'key bot' }],
+      ['account:acc_gone', { actorKind: 'account', actorId: 'acc_gone', actorName: null }],
+    ] as const
+    for (const [index, [actor, described]] of cases.entries()) {
+      ledger.labelKey(named.id, `label ${index}`, { actor, nowMs: NOW_MS })
+      ledger.labelKey(named.id, 'bot', { actor, nowMs: NOW_MS })
+      const { data } = await json<AuditList>('/audit?limit=1')
+      expect(data).toEqual([expect.objectContaining({ actor, ...described })])
+    }
   })
 })

@@ -322,7 +322,10 @@ export const JobStart = Type.Object({
 export const AuditRow = object('AdminAuditRow', {
   seq: count('1, 2, 3, …'),
   time: time('When.'),
-  actor: text('Who.'),
+  actor: text('Who, as in the chain.'),
+  actorKind: choice(['operator', 'system', 'account'], 'Who: `system` is the server by itself.'),
+  actorId: textOrNull('Of an account.'),
+  actorName: textOrNull('What people know the account by: its label, wallet or first key.'),
   action: text('What.'),
   subject: text('Of what.'),
   subjectName: textOrNull('Its name, where it has one.'),

@@ -5,6 +5,7 @@ import { standingAt } from '#src/domain/selling/subscription.ts'
 import { FREE_TIER_ID, type Tier as StoredTier } from '#src/domain/selling/tier.ts'
 import { DAY_MS, formatTime, toIso, toIsoOrNull } from '#src/domain/time.ts'
 import { type Account as StoredAccount, isStale } from '#src/ledger/ledger.ts'
+import { createActors } from '#src/operator/actors.ts'
 import type { JobBoard } from '#src/operator/jobs.ts'
 import { toKeyStatus } from '#src/operator/keys.ts'
 import { describeReason, type OfferJson, type PaymentJson } from '#src/operator/payments.ts'
@@ -201,10 +202,19 @@ export function toAudit(
   const end = Math.min(before ?? Number.MAX_SAFE_INTEGER, (head?.seq ?? 0) + 1)
   const after = Math.max(0, end - 1 - limit)
   const rows = ledger.listAudit(after, end - 1 - after).reverse()
+  const describeActor = createActors(ledger)
   return {
     data: rows.map(({ seq, timeMs, actor, action, subject, state }) => {
-      const subjectName = nameSubject(deps, subject)
-      return { seq, time: formatTime(timeMs), actor, action, subject, subjectName, state }
+      return {
+        seq,
+        time: formatTime(timeMs),
+        actor,
+        ...describeActor(actor),
+        action,
+        subject,
+        subjectName: nameSubject(deps, subject),
+        state,
+      }
     }),
     next: after === 0 ? null : after + 1,
     head: head === undefined ? null : `${head.seq}:${head.hash}`,

@@ -137,12 +137,20 @@ export function Audit() {
               caption="Changes, newest first"
               columns={['No.', 'Time', 'Actor', 'Action', 'Subject', 'State']}
               none="No changes yet."
-              rows={data.map(({ seq, time, actor, action, subject, subjectName, state }) => ({
+              rows={data.map(({ seq, time, action, subject, subjectName, state, ...row }) => ({
                 key: String(seq),
                 cells: [
                   seq,
                   showStamp(time),
-                  actor,
+                  <div>
+                    {row.actorName === null ? row.actorKind : <Name name={row.actorName} />}
+                    {row.actorId !== null && (
+                      <div class="note mono">
+                        {row.actorName !== null && `${row.actorKind} `}
+                        {row.actorId}
+                      </div>
+                    )}
+                  </div>,
                   action,
                   <div>
                     {subjectName !== null && <Name name={subjectName} />}
