@@ -99,4 +99,30 @@ describe('gaps of streams', () => {
     const later = withDowntime(history, { clock: () => END_MS + 1, silence: () => END_MS })
     expect(later.gaps(market())).toEqual([])
   })
+
+  test('behavior: a window that begins while a recorder is silent is a gap of it', () => {
+    const startMs = LAST_MS + 9000
+    const facts = { coin: 'btc', timeframe: '5m', source: 'recorded' } as const
+    const conditionId = conditionIdOf(2)
+    const window = { windowStartMs: startMs, windowEndMs: startMs + 300_000 }
+    history.putMarket({ conditionId, ...facts, ...window })
+    time.silentMs = LAST_MS + 500
+    const later = history.findMarket(conditionId)
+    const view = withDowntime(history, { clock: () => time.nowMs, silence: () => time.silentMs })
+    const gaps = later && view.gaps(later)
+    expect(gaps).toEqual(
+      (['up', 'down'] as const).map((outcome) => ({ outcome, fromMs: startMs, ...openGap })),
+    )
+  })
+
+  test('behavior: a quiet outcome is no gap while another recorder has the market', () => {
+    time.silentMs = LAST_MS + 500
+    expect(take()).toEqual([ofDown, afterLast])
+    // Of up alone: nothing changed in the book of down.
+    record(LAST_MS + 9000)
+    expect(take()).toContainEqual({ ...ofDown, toMs: ofDown.fromMs })
+    const isOpen = ({ reason, toMs }: Gap) => reason === 'recorder_down' && toMs === ENDLESS_MS
+    const view = withDowntime(history, { clock: () => time.nowMs, silence: () => time.silentMs })
+    expect(view.gaps(market()).filter(isOpen)).toEqual([])
+  })
 })

@@ -9,7 +9,7 @@ import type { Clock } from '#src/domain/time.ts'
 
 import type { MarketHistory } from '../history.ts'
 
-/** How long after a recorder was last heard of its last states may be. */
+/** How long after a recorder was last heard of its last states may be, in milliseconds. */
 const LAST_STATES_MS = 5000
 
 type View = { stored: readonly Gap[]; derived: readonly Gap[]; all: readonly Gap[] }
@@ -34,14 +34,17 @@ export function withDowntime(
   /** By condition id, of markets with derived gaps. */
   const views = new Map<string, View>()
   let lastMs = 0
+  /** When a recorder was last heard of before it fell silent. */
+  let heardMs = 0
 
   function findView(market: Market): View | undefined {
     const silentMs = silence()
+    heardMs = silentMs ?? heardMs
     if (silentMs === undefined && views.size === 0) return undefined
     const { conditionId } = market
     const view = views.get(conditionId)
     if (silentMs === undefined && view === undefined) return undefined
-    if (isOver(market)) {
+    if (isOver(market) || !isLeft(market, heardMs)) {
       views.delete(conditionId)
       return undefined
     }
@@ -52,9 +55,8 @@ export function withDowntime(
       const gap = gapAfterLast(market, outcome, lastMs)
       const isStored = stored.some((each) => each.outcome === outcome && each.toMs === ENDLESS_MS)
       if (gap === undefined || isStored) return []
-      return isLeftBy(silentMs, gap, market) || view?.derived.some((each) => isSameStart(each, gap))
-        ? gap
-        : []
+      const isKnown = view?.derived.some((each) => isSameStart(each, gap)) ?? false
+      return silentMs !== undefined || isKnown ? gap : []
     })
     if (derived.length === 0) {
       views.delete(conditionId)
@@ -87,9 +89,12 @@ function gapAfterLast(market: Market, outcome: Outcome, nowMs: number): Gap | un
   return { outcome, fromMs, toMs, reason: 'recorder_down' }
 }
 
-/** Whether a recorder that fell silent at `silentMs` heard all up to the gap, and nothing of it. */
-const isLeftBy = (silentMs: number | undefined, { fromMs }: Gap, { windowEndMs = 0 }: Market) =>
-  silentMs !== undefined && silentMs < windowEndMs && fromMs <= silentMs + LAST_STATES_MS
+/**
+ * Whether nobody recorded a market after a recorder was last heard of. A state of either outcome that
+ * is later is of another recorder, or of the same one again.
+ */
+const isLeft = ({ windowEndMs = 0, lastSnapshotMs = 0 }: Market, heardMs: number): boolean =>
+  heardMs < windowEndMs && lastSnapshotMs < heardMs + LAST_STATES_MS
 
 const isSameStart = (a: Gap, b: Gap): boolean => a.outcome === b.outcome && a.fromMs === b.fromMs
 
