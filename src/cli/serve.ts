@@ -17,7 +17,7 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import { issueKey } from '#src/operator/keys.ts'
 import { compileAsUsual } from '#src/platform/jit.ts'
 import { createLogBuffer } from '#src/platform/log-buffer.ts'
-import { type App, type AppDeps, createApp } from '#src/server/app.ts'
+import { type App, type AppDeps, createApp, createExportLists } from '#src/server/app.ts'
 import { hasRecorded } from '#src/simulator/moving-market.ts'
 import { makeSample } from '#src/simulator/sample.ts'
 
@@ -137,12 +137,15 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   })
   const operator = createOperator(timed, extensions, activity)
   const report = operator?.report
+  const exports = createExportLists(steady.now)
   const real: AppDeps & { limits: Limits } = {
     ...timed,
     extensions,
     operator,
     ...screening,
     limits: shared.limits,
+    exports: exports.real,
+    testExports: exports.test,
     meters: shared.meters,
     history: served.history,
     ledger,
@@ -169,6 +172,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     app: front,
     meterMemory,
     limits,
+    exports,
     replicas,
     server: name,
     timer,

@@ -11,6 +11,7 @@ import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
 import type { Wallets } from '#src/domain/selling/wallet.ts'
 import { alwaysCurrent, createServedMoment } from '#src/domain/staleness.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { OperatorPorts } from '#src/features/admin/ports.ts'
 import { adminRoutes } from '#src/features/admin/routes.ts'
 import { asOfRoutes } from '#src/features/as-of/routes.ts'
@@ -18,7 +19,8 @@ import { billingRoutes } from '#src/features/billing/routes.ts'
 import { boardRoutes } from '#src/features/board/routes.ts'
 import { coverageRoutes } from '#src/features/coverage/routes.ts'
 import { documentationRoutes, findExamples } from '#src/features/documentation/routes.ts'
-import { exportRoutes } from '#src/features/exports/routes.ts'
+import { createExportRecords, type ExportRecords } from '#src/features/exports/records.ts'
+import { exportListRoutes, exportRoutes } from '#src/features/exports/routes.ts'
 import { fillRoutes } from '#src/features/fill/routes.ts'
 import { healthRoutes, type RecordingState } from '#src/features/health/routes.ts'
 import { heatmapRoutes } from '#src/features/heatmap/routes.ts'
@@ -53,6 +55,8 @@ import type { Pages, PagesOptions } from './pages.ts'
 import { createStreams, streamRows } from './streams.ts'
 
 export type AppDeps = ReaderDeps & {
+  exports?: ExportRecords | undefined
+  testExports?: ExportRecords | undefined
   /** A replica of the ledger, in which keys are found; `ledger` by default. */
   servedLedger?: Ledger | undefined
   screen: Screen
@@ -97,12 +101,19 @@ export function createReader(options: ReaderDeps) {
   })
 }
 
+/** What becomes of the exports of all threads: of those of callers, and of test keys. */
+export const createExportLists = (clock: Clock) => ({
+  real: createExportRecords(clock),
+  test: createExportRecords(clock),
+})
+
 /** Answers every request. */
 export function createApp(options: AppDeps) {
   const { ledger, config, timer, createId, randomBytes, log, version } = options
   const { billing, screen, signup, wallets, origin, recording, operator, extensions } = options
   const { say = () => undefined } = options
-  const data = createDataApp(options, operator?.access)
+  const { exports = createExportRecords(options.clock) } = options
+  const data = createDataApp({ ...options, exports }, operator?.access)
   const { clock, core, streams, history } = data
   const { api, gate, sample, meter, cursors, listTiers, assertOperator, sellsWithoutKey } = core
   const { keysPerAccountMax, hasTestMode } = config
@@ -132,6 +143,7 @@ export function createApp(options: AppDeps) {
   const idempotency = createIdempotency({ store: ledger, clock, randomBytes })
   const documented = compose([
     data.app,
+    exportListRoutes(api, exports),
     ...(hasTestMode ? [testKeyRoutes(api, randomBytes)] : []),
     keyRoutes(api, {
       ledger,
@@ -293,7 +305,17 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
     tradeRoutes(api, lists),
     panelRoutes(api, { history, cursors, clock }),
     heatmapRoutes(api, { history, pages, served }),
-    exportRoutes(api, { history, clock, served, createId, work, findMarket, staleSince }),
+    exportRoutes(api, {
+      history,
+      clock,
+      timer,
+      served,
+      createId,
+      report: (now) => options.exports?.put(now),
+      work,
+      findMarket,
+      staleSince,
+    }),
     liveRoutes(api, streams.live, { identify: gate.identify, listTiers, work }),
     spotRoutes(api, createSpotService({ history, cursors })),
     ...extensions.flatMap(

@@ -11,6 +11,7 @@ import { createCursorCodec } from '#src/domain/cursor.ts'
 import { createMarketFinder } from '#src/domain/market.ts'
 import { alwaysCurrent, type StaleSince } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
+import type { ExportRecords } from '#src/features/exports/records.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket, isCovered } from '#src/history/reads/market-pages.ts'
 import { createApi } from '#src/http/api.ts'
@@ -49,6 +50,9 @@ export type ReaderDeps = {
   limits?: Limits | undefined
   /** Where what was answered is counted, if others are to know. */
   meters?: Meters | undefined
+  /** Take what becomes of exports: of those of callers, and of test keys. */
+  exports?: Pick<ExportRecords, 'put'> | undefined
+  testExports?: Pick<ExportRecords, 'put'> | undefined
   /** Takes lines of the access log, newline included. */
   log: (line: string) => void
   version: string

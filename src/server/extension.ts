@@ -20,6 +20,7 @@ import type { Tier } from '#src/domain/selling/tier.ts'
 import type { Wallets } from '#src/domain/selling/wallet.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { HeldDays } from '#src/features/documentation/routes.ts'
+import type { ExportRecords } from '#src/features/exports/records.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { HistoryOptions } from '#src/history/open.ts'
 import type { Api, DeclaredRoute } from '#src/http/api.ts'
@@ -180,6 +181,8 @@ export type ThreadsOptions = {
   app: Answers & { putUsage(taken: Usage): void }
   meterMemory: SharedArrayBuffer
   limits: Pick<Limits, 'clear'>
+  /** What becomes of the exports that threads send: those of callers, and of test keys. */
+  exports: Record<'real' | 'test', ExportRecords>
   /** Of stores at addresses. */
   replicas: Replicas | undefined
   /** Names this process where several have the same limits. */

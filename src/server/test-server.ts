@@ -101,12 +101,13 @@ export function createTestServer<Deps extends ReaderDeps>({
     servedLedger: undefined,
     catchUp: undefined,
     recording: () => undefined,
+    exports: deps.testExports,
     signup: () => ({
       isOpen: false,
       reason: 'Signup is closed to test keys, because every well-formed test key works.',
     }),
     screen: async (address: string) => clearOf(address, clock()),
-  } satisfies Partial<AppDeps>
+  } satisfies Partial<Omit<AppDeps, 'exports'>> & Pick<ReaderDeps, 'exports'>
   let noData: MarketHistory | undefined
   let round: Round | undefined
   /** Rounds that are over, while their streams end. */

@@ -380,26 +380,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/exports": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * What became of your exports
-         * @description Whether each export was sent completely, how many snapshots it had, and its SHA-256 to check a file against. The last 20 exports of an account, until the server restarts.
-         */
-        get: operations["listExports"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/{coin}/markets/{conditionId}/live": {
         parameters: {
             query?: never;
@@ -592,6 +572,26 @@ export interface paths {
          * @description The public key, and the head of the chain.
          */
         get: operations["getWellKnown"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/exports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What became of your exports
+         * @description Whether each export was sent completely, how many snapshots it had, and its SHA-256 to check a file against. The last 20 exports of an account, until the server restarts.
+         */
+        get: operations["listExports"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2365,43 +2365,6 @@ export interface components {
                 } | null;
             } | null)[];
         };
-        Export: {
-            /** @description The `X-Export-Id` of the answer. */
-            exportId: string;
-            /** @description Name of the file, without its ending. */
-            name: string;
-            /**
-             * @description `complete` means that everything was sent.
-             * @enum {string}
-             */
-            state: "running" | "complete" | "broken_off";
-            /**
-             * @description Format of the file.
-             * @enum {string}
-             */
-            format: "ndjson" | "csv" | "parquet";
-            /**
-             * @description Encoding in which the bytes were sent; `bytes` and `sha256` count the encoded bytes.
-             * @enum {string|null}
-             */
-            contentEncoding: "gzip" | null;
-            /** @description Snapshots sent. */
-            snapshots: number;
-            /** @description Bytes sent, as encoded. */
-            bytes: number;
-            /** @description SHA-256 of the bytes sent, in hex; null until the export is complete. */
-            sha256: string | null;
-            /**
-             * Format: date-time
-             * @description Start of the answer.
-             */
-            startedAt: string;
-            /**
-             * Format: date-time
-             * @description End of the answer; null while it runs.
-             */
-            endedAt: string | null;
-        };
         /** @description A price of the coin; without `interval`. */
         Spot: {
             /** @description Identifier of the price. */
@@ -2722,6 +2685,43 @@ export interface components {
             manifests: string;
             /** @description Resolves a citation. */
             citations: string;
+        };
+        Export: {
+            /** @description The `X-Export-Id` of the answer. */
+            exportId: string;
+            /** @description Name of the file, without its ending. */
+            name: string;
+            /**
+             * @description `complete` means that everything was sent.
+             * @enum {string}
+             */
+            state: "running" | "complete" | "broken_off";
+            /**
+             * @description Format of the file.
+             * @enum {string}
+             */
+            format: "ndjson" | "csv" | "parquet";
+            /**
+             * @description Encoding in which the bytes were sent; `bytes` and `sha256` count the encoded bytes.
+             * @enum {string|null}
+             */
+            contentEncoding: "gzip" | null;
+            /** @description Snapshots sent. */
+            snapshots: number;
+            /** @description Bytes sent, as encoded. */
+            bytes: number;
+            /** @description SHA-256 of the bytes sent, in hex; null until the export is complete. */
+            sha256: string | null;
+            /**
+             * Format: date-time
+             * @description Start of the answer.
+             */
+            startedAt: string;
+            /**
+             * Format: date-time
+             * @description End of the answer; null while it runs.
+             */
+            endedAt: string | null;
         };
         TestKey: {
             /** @description A test key. It reads simulated data alone, and is not a secret. */
@@ -4283,31 +4283,6 @@ export interface operations {
             };
         };
     };
-    listExports: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The exports. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @description The last 20 exports, newest first. */
-                        data: components["schemas"]["Export"][];
-                        /** @description Always null: there are no further pages. */
-                        nextCursor: string | null;
-                    };
-                };
-            };
-        };
-    };
     followMarket: {
         parameters: {
             query?: {
@@ -4662,6 +4637,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WellKnown"];
+                };
+            };
+        };
+    };
+    listExports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The exports. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The last 20 exports, newest first. */
+                        data: components["schemas"]["Export"][];
+                        /** @description Always null: there are no further pages. */
+                        nextCursor: string | null;
+                    };
                 };
             };
         };

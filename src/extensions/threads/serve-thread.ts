@@ -7,6 +7,7 @@ import { createLimits } from '#src/access/limits.ts'
 import { type Freshness, replicaAgeMs } from '#src/database/stores.ts'
 import { callerLevels } from '#src/domain/selling/caller.ts'
 import { createSteadyClock } from '#src/domain/steady-clock.ts'
+import type { ExportReport } from '#src/features/exports/records.ts'
 import { REQUEST_ID_HEADER } from '#src/http/common-headers.ts'
 import { trackDelivery } from '#src/http/delivery.ts'
 import { openMeters } from '#src/http/meters.ts'
@@ -80,6 +81,8 @@ export type FromThread =
   | { catchUp: true }
   | { sent: { id: number; isWhole: boolean } }
   | { used: Usage }
+  /** What is known of an export of this thread. */
+  | { exported: ExportReport; of: 'real' | 'test' }
   | { log: string }
 
 const BEAT_MS = 1000
@@ -133,6 +136,8 @@ async function serveThread(
     catchUp: freshness && (() => parent.ask<void>({ catchUp: true })),
     limits: createLimits(config.streamsMax, { store, share: joint?.share }),
     meters,
+    exports: { put: (exported: ExportReport) => parent.send({ exported, of: 'real' }) },
+    testExports: { put: (exported: ExportReport) => parent.send({ exported, of: 'test' }) },
     log: log.write,
     extensions,
   }

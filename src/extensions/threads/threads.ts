@@ -51,7 +51,7 @@ export function openThreads(context: CliContext): ServingThreads {
 }
 
 async function startThreads(
-  { context, app, meterMemory: meters, limits, replicas, server, timer }: ThreadsOptions,
+  { context, app, meterMemory: meters, limits, exports, replicas, server, timer }: ThreadsOptions,
   threads: number,
   memory: LimitMemory,
 ): Promise<ListeningServer> {
@@ -82,6 +82,7 @@ async function startThreads(
       if ('listening' in message) listening.resolve()
       else if ('log' in message) context.writeLog(message.log)
       else if ('used' in message) app.putUsage(message.used)
+      else if ('exported' in message) exports[message.of].put(message.exported, thread)
       else if ('sent' in message) endDelivery(message.sent)
       else if ('catchUp' in message) return replicas?.catchUp('ledger')
       else return answerAsked(message.ask)
@@ -107,6 +108,7 @@ async function startThreads(
       ends.delete(started.ended)
       running.delete(thread)
       limits.clear(thread)
+      for (const records of Object.values(exports)) records.endThread(thread)
       if (!isStopping) setTimeout(() => void (isStopping || replace(thread)), REPLACE_MS)
     })
     return listening.promise

@@ -17,6 +17,7 @@ import type { Work } from '#src/http/work.ts'
 import { mediaTypes } from '#src/tables/column.ts'
 
 import { coverageOf, type ExportPlan, planDay, planMarket } from './plan.ts'
+import type { ExportRecords } from './records.ts'
 import { DayExportQuery, ExportList, type Format, MarketExportQuery } from './schema.ts'
 import { createExportService, type ExportDeps } from './service.ts'
 
@@ -129,27 +130,30 @@ export function exportRoutes(
         },
       },
     )
-    .get(
-      '/v1/exports',
-      ({ caller }): ExportList => ({
-        data: service.list(caller.accountId),
-        nextCursor: null,
-      }),
-      {
-        access: 'key',
-        caching: 'private, no-store',
-        isInMemory: true,
-        response: { 200: ExportList },
-        answers: { description: 'The exports.' },
-        detail: {
-          operationId: 'listExports',
-          summary: 'What became of your exports',
-          description:
-            'Whether each export was sent completely, how many snapshots it had, and its SHA-256 to check a file against. The last 20 exports of an account, until the server restarts.',
-        },
-      },
-    )
 }
+
+/** The first thread answers it, which knows the exports of all threads. */
+export const exportListRoutes = (api: Api, records: Pick<ExportRecords, 'list'>) =>
+  new Elysia({ name: 'export-list', tags: ['exports'] }).use(api).get(
+    '/v1/exports',
+    ({ caller }): ExportList => ({
+      data: records.list(caller.accountId),
+      nextCursor: null,
+    }),
+    {
+      access: 'key',
+      caching: 'private, no-store',
+      isInMemory: true,
+      response: { 200: ExportList },
+      answers: { description: 'The exports.' },
+      detail: {
+        operationId: 'listExports',
+        summary: 'What became of your exports',
+        description:
+          'Whether each export was sent completely, how many snapshots it had, and its SHA-256 to check a file against. The last 20 exports of an account, until the server restarts.',
+      },
+    },
+  )
 
 /** The parameter goes before the header; a header that leaves none of ours is passed over. */
 const formatOf = (request: Request, asked: Format | undefined): Format =>

@@ -4,12 +4,12 @@ import { createGzip } from 'node:zlib'
 
 import { type Clock, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { createCache } from '#src/platform/cache.ts'
 import { release } from '#src/platform/release.ts'
 import { type Pieces, type Progress, storedLines } from '#src/tables/ndjson.ts'
 
 import type { Job } from './pieces.ts'
 import type { ExportPlan } from './plan.ts'
+import type { ExportReport } from './records.ts'
 import { queriesOf } from './rows.ts'
 import type { ExportBody } from './schema.ts'
 import { createExportThread } from './thread.ts'
@@ -17,7 +17,11 @@ import { createExportThread } from './thread.ts'
 export type ExportDeps = {
   history: MarketHistory
   clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
   createId: () => string
+  /** Takes what is known of an export: when it begins, a few times a second, and when it ends. */
+  report: (now: ExportReport) => void
   /** Waits for the turn of an account's next piece. */
   work: { turn: (accountId: string, level: number) => Promise<void> }
 }
@@ -25,14 +29,13 @@ export type ExportDeps = {
 /** `level` is that of the account; `close` gives back the place of a stream. */
 type Asked = { accountId: string; level: number; isGzip: boolean; close: () => void }
 
-/** Accounts whose exports are remembered, and how many of each; about 500 bytes an export. */
-const ACCOUNTS_MAX = 1000
-const EXPORTS_MAX = 20
+/** How often the counts of an export that runs are reported. */
+const REPORT_MS = 250
 /** For text that is compressed while it is sent: the level that costs least. */
 const GZIP_LEVEL = 1
 const NOTHING = new Uint8Array(0)
 
-export function createExportService({ history, clock, createId, work }: ExportDeps) {
+export function createExportService({ history, clock, timer, createId, report, work }: ExportDeps) {
   const thread =
     history.path === undefined
       ? undefined
@@ -41,14 +44,6 @@ export function createExportService({ history, clock, createId, work }: ExportDe
           chunksAt: history.chunksAt,
           chunkCache: history.chunkCache,
         })
-  const records = createCache<string, ExportBody[]>(ACCOUNTS_MAX)
-
-  /** Lists an export; beyond the newest only those that run stay. */
-  function list(accountId: string, record: ExportBody): void {
-    const older = records.get(accountId) ?? []
-    const kept = older.filter(({ state }, at) => state === 'running' || at < EXPORTS_MAX - 1)
-    records.set(accountId, [record, ...kept], { size: 1 })
-  }
 
   /** What is sent as it is stored is made here, the rest on a thread. */
   function piecesOf(
@@ -99,10 +94,15 @@ export function createExportService({ history, clock, createId, work }: ExportDe
       const hasher = new Bun.CryptoHasher('sha256')
 
       async function* tracked(): typeof pieces {
-        list(accountId, record)
+        report({ accountId, record })
+        let reportedMs = timer()
         for await (const piece of pieces) {
           hasher.update(piece)
           record.bytes += piece.length
+          if (timer() - reportedMs >= REPORT_MS) {
+            report({ accountId, record })
+            reportedMs = timer()
+          }
           yield piece
           // A piece is gone at the next; what is compressed may still be read.
           if (pieces === made) release(piece)
@@ -114,12 +114,11 @@ export function createExportService({ history, clock, createId, work }: ExportDe
         record.state = isWhole ? 'complete' : 'broken_off'
         record.sha256 = isWhole ? hasher.digest('hex') : null
         record.endedAt = toIso(clock())
+        report({ accountId, record })
       }
 
       return { exportId: record.exportId, pieces: tracked(), onEnd }
     },
-
-    list: (accountId: string): ExportBody[] => records.get(accountId) ?? [],
   }
 }
 

@@ -119,6 +119,23 @@ test('behavior: what one thread writes, streams of every thread show at once', a
   for (const ids of await Promise.all(streams)) expect(new Set(ids).size).toBeGreaterThan(5)
 }, 30_000)
 
+test('behavior: every connection lists the exports of all threads', async () => {
+  const ids = new Set<string>()
+  for (let times = 0; times < 12; times++) {
+    const response = await ask(`/v1/btc/markets/${market}/export`)
+    await response.arrayBuffer()
+    ids.add(response.headers.get('x-export-id') ?? '')
+  }
+  const list = async () => {
+    const { data } = (await (await ask('/v1/exports')).json()) as {
+      data: { exportId: string; state: string }[]
+    }
+    return data.filter(({ state }) => state === 'complete').map(({ exportId }) => exportId)
+  }
+  await poll(async () => (await list()).length >= ids.size)
+  for (let times = 0; times < 12; times++) expect(new Set(await list())).toEqual(ids)
+}, 30_000)
+
 test('behavior: a thread that dies is replaced, and so is one that hangs; others answer', async () => {
   for (const order of ['die-1', 'hang-2']) {
     const path = join(folder, order)
