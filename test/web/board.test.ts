@@ -262,7 +262,7 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
   test('behavior: without a key it shows the coins of the sample, and says so', async () => {
     const page = await open('/', (tab) => tab.clock.setFixedTime(NOW_MS))
     expect(await order(page)).toEqual(['BTC 5m', 'BTC 15m'])
-    await page.waitForSelector('text=Without a key, you see a sample: BTC.')
+    await page.waitForSelector('text=Without a key, you see lists and prices of BTC')
     await page.click('[aria-label=Coin] >> text=ETH')
     await page.waitForSelector('.tier-card >> text=Get a key')
     expect(page.faults).toEqual([])
@@ -347,17 +347,17 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
     const page = await open()
     await page.click('[aria-label=Coin] >> text=SOL')
     await page.locator('h2:has-text("What happened")').scrollIntoViewIfNeeded()
-    await page.waitForSelector('.away:not(.finished) >> text=Nothing was recorded in this time.')
+    await page.waitForSelector('.away-place >> text=Nothing was recorded in this time.')
     await page.waitForSelector('text=1 of them were not recorded.')
     await page.click('[aria-label=Coin] >> text=XRP')
     await page.waitForSelector('text=1,100 windows that began since')
-    expect(await page.textContent('.away:not(.finished)')).not.toContain('all of it was recorded')
+    expect(await page.textContent('.away-place')).not.toContain('all of it was recorded')
     expect(page.faults).toEqual([])
   })
 
   test('behavior: while no window is open it leads to the newest finished ones', async () => {
     const page = await browser.open('/?timeframe=4h', { prepare })
-    await page.waitForSelector('text=No window is open now.')
+    await page.waitForSelector('text=No 4h window is open now.')
     await page.waitForSelector(`section:has-text("Newest finished windows") a[href$="${finished}"]`)
     expect(await page.locator(`.finished a[href$="${closedEarly}"]`).count()).toBe(0)
     await page.click(`section:has-text("Newest finished windows") a[href$="${finished}"]`)
@@ -423,8 +423,10 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
             })
           },
         })
-        await page.waitForSelector('.away:not(.finished)')
-        await page.locator('.away:not(.finished) section').last().scrollIntoViewIfNeeded()
+        if (path === '/') {
+          await page.waitForSelector('.away-place >> text=Loading…')
+          await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+        }
         await page.waitForTimeout(300)
         await page.evaluate('globalThis.moved.length = 0')
         release()
@@ -438,6 +440,34 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
       }
     },
   )
+
+  test.each([1440, 820, 390])(
+    'behavior: short lists leave no empty area in their card, %d px wide',
+    async (width) => {
+      const page = await browser.open('/?coin=sol&timeframe=4h', { width, prepare })
+      await page.locator('.away-place').scrollIntoViewIfNeeded()
+      await page.waitForSelector('.away-place li')
+      const empty = (card: string) =>
+        page.evaluate<number>(`(() => {
+          const bottom = (each) => each.getBoundingClientRect().bottom
+          const card = document.querySelector('${card}')
+          return bottom(card) - Math.max(...[...card.querySelectorAll('li, p')].map(bottom))
+        })()`)
+      for (const card of ['.away-place .card', '[aria-label="Open windows"]'])
+        await soon(async () => expect(await empty(card)).toBeLessThan(40))
+      expect(page.faults).toEqual([])
+    },
+  )
+
+  test('default: the windows of all lists are in UTC', async () => {
+    const page = await open()
+    await page.locator('.away-place').scrollIntoViewIfNeeded()
+    await page.waitForSelector('.away-place li')
+    const windows = await page.locator('.board th .note, .away-place li > .note').allTextContents()
+    expect(windows.length).toBeGreaterThan(3)
+    for (const text of windows) expect(text).toMatch(/^\w+ \d+, \d\d:\d\d – .*\d\d:\d\d UTC$/)
+    expect(page.faults).toEqual([])
+  })
 
   test('behavior: the legend keeps its height when a row has an average', async () => {
     let release = () => {}
@@ -484,7 +514,7 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
       )
     })
     await page.click('[aria-label=Coin] >> text=ETH')
-    await page.locator('.away:not(.finished)').scrollIntoViewIfNeeded()
+    await page.locator('.away-place').scrollIntoViewIfNeeded()
     await page.waitForSelector('text=No gaps in 1 simulated window, of ETH.')
     expect(page.faults).toEqual([])
   })

@@ -127,7 +127,7 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
       expect(prices.bids).toBeGreaterThan(0.0005)
       expect(prices.asks).toBeGreaterThan(0.0005)
       // Most of this market is a gap, in which no book is known.
-      expect(await page.textContent('.market-side')).toContain('No book since the gap at')
+      expect(await page.textContent('.market-side')).toContain('No book: gap since')
     })
     await page.keyboard.press('Home')
     await page.keyboard.press('ArrowRight')
@@ -371,7 +371,7 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
   })
 
   test('behavior: a first load is 120 kB at most, and nothing moves after the first paint', async () => {
-    for (const path of ['/', pageOf(both), '/coverage']) {
+    for (const path of ['/', '/markets/btc', pageOf(both), '/coverage']) {
       const page = await browser.open('/llms.txt')
       const sizes: Promise<number>[] = []
       page.on('response', (response) => {
@@ -385,7 +385,7 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
       })
       await page.goto(new URL(path, server.url).href)
       // The board has a stream, so it is never idle.
-      if (path === '/') await page.waitForSelector('.away')
+      if (path === '/') await page.waitForSelector('.away-place')
       else await page.waitForLoadState('networkidle')
       const shift = await page.evaluate(`new Promise((resolve) => {
         new PerformanceObserver((list) => {

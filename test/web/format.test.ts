@@ -64,6 +64,6 @@ describe('numbers and times of pages', () => {
     const ms = Date.UTC(2026, 3, 14, 8)
     expect(showDayMinute(ms)).toBe('Apr 14, 08:00')
     const [start, end] = [ms, ms + 300_000].map((each) => new Date(each).toISOString())
-    expect(showWindow(start ?? null, end ?? null)).toBe('Apr 14, 08:00 – 08:05')
+    expect(showWindow(start ?? null, end ?? null)).toBe('Apr 14, 08:00 – 08:05 UTC')
   })
 })

@@ -431,12 +431,14 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
           const { arc, fillText } = CanvasRenderingContext2D.prototype
           Object.assign(CanvasRenderingContext2D.prototype, {
             arc(...args) { radii.add(args[2]); return arc.apply(this, args) },
-            fillText(...args) { written.add(args[0]); return fillText.apply(this, args) },
+            fillText(...args) { written.add(this.canvas.className + ' ' + args[0]); return fillText.apply(this, args) },
           })
         })()`)
       },
     })
-    await until(page, "written.has('00:02:00') && written.has('00:04:00')")
+    // The heat map, and the lines.
+    for (const name of ['heat', ''])
+      await until(page, `['02', '04'].every((each) => written.has('${name} 00:' + each + ':00'))`)
     const largest = `2 * Math.max(...radii)`
     await until(page, `Math.abs(${largest} - 22 * 0.65) < 0.01`)
     const [, dot = 0] = await page.evaluate<number[]>(

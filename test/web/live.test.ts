@@ -89,7 +89,7 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     })
     time.nowMs = toMs + 1_000
     append('down', fromMs + 1_000, 31)
-    await until(tab, has('.market-side', `No book since the gap at ${clock(fromMs)}`))
+    await until(tab, has('.market-side', `No book: gap since ${clock(fromMs)} UTC`))
     expect(await tab.textContent('.market-side')).not.toContain('one side only')
     history.record({
       snapshots: [],

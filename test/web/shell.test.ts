@@ -271,7 +271,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
         })
         await page.goto(new URL(path, server.url).href)
         // The board has a stream, so it is never idle.
-        if (path === '/') await page.waitForSelector('.away')
+        if (path === '/') await page.waitForSelector('.away-place')
         else await page.waitForLoadState('networkidle')
         const shift = await page.evaluate(`new Promise((resolve) => {
         new PerformanceObserver((list) => {

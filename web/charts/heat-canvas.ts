@@ -345,7 +345,7 @@ function drawCrosshair({ context, scene, plot, toX, toY }: Drawing): void {
   context.setLineDash([])
 }
 
-const TICK_LENGTHS_MS = [
+export const TICK_LENGTHS_MS = [
   ...[10, 20, 50, 100, 200, 500],
   ...[1, 2, 5, 10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400].map((s) => s * 1000),
 ]

@@ -8,7 +8,7 @@ import { showTime } from '../lib/format.ts'
 import { useStore } from '../lib/store.ts'
 import { colorOf, themeStore } from '../lib/theme.ts'
 import { indexAt } from './find-at.ts'
-import { AXIS_WIDTH, markRange } from './heat-canvas.ts'
+import { AXIS_WIDTH, markRange, TICK_LENGTHS_MS } from './heat-canvas.ts'
 import type { LineData } from './line-data.ts'
 import type { TimeAxis } from './time-axis.ts'
 
@@ -127,6 +127,8 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
         ...shared,
         size: 24,
         space: 90,
+        // As the heat map.
+        incrs: TICK_LENGTHS_MS.map((ms) => ms / 1000),
         ticks: { show: false },
         grid: { stroke: grid, width: 1 },
         values: showTimes,

@@ -118,14 +118,18 @@ export const showDayMinute = (ms: number): string => `${showDay(ms)}, ${showMinu
 /** `Apr 14, 2026`. */
 export const showDate = (ms: number): string => `${showDay(ms)}, ${new Date(ms).getUTCFullYear()}`
 
-/** `Apr 14, 08:00 – 08:05`. */
-export function showWindow(start: string | null, end: string | null): string {
+/** `Apr 14, 08:00 – 08:05`, where `UTC` stands above. */
+export function showWindowTimes(start: string | null, end: string | null): string {
   if (start === null || end === null) return 'window unknown'
   const from = Date.parse(start)
   const to = Date.parse(end)
   const until = to - from < 86_400_000 ? '' : `${showDay(to)}, `
   return `${showDayMinute(from)} – ${until}${showMinute(to)}`
 }
+
+/** `Apr 14, 08:00 – 08:05 UTC`. */
+export const showWindow = (start: string | null, end: string | null): string =>
+  `${showWindowTimes(start, end)}${start === null || end === null ? '' : ' UTC'}`
 
 type MarketWindow = {
   symbol: string
@@ -136,7 +140,7 @@ type MarketWindow = {
 
 /** `BTC 5m, Apr 14, 08:00 – 08:05 UTC`. */
 export const showMarket = ({ symbol, timeframe, windowStart, windowEnd }: MarketWindow): string =>
-  `${symbol.toUpperCase()} ${timeframe}, ${showWindow(windowStart, windowEnd)} UTC`
+  `${symbol.toUpperCase()} ${timeframe}, ${showWindow(windowStart, windowEnd)}`
 
 /** The title of the document of what has this name. */
 export const titleOf = (name: string): string => `${name} · Bookfeed`

@@ -69,9 +69,8 @@ export function Away({ rights, coin }: { rights: Rights; coin: string | undefine
     whose: useStore(apiKey.store),
     everyMs: renewalMs,
   })
-  const isRead = data !== undefined && !isLoading
   return (
-    <div ref={place}>
+    <div ref={place} class="away-place" aria-busy={isLoading}>
       <Card
         title="What happened"
         tools={
@@ -85,11 +84,15 @@ export function Away({ rights, coin }: { rights: Rights; coin: string | undefine
       >
         {coins.length === 0 && <p class="note">Your tier does not include this coin.</p>}
         {problem && <ProblemCard problem={problem} onRetry={reload} />}
-        {isRead && <Summary resolved={data} />}
-        {isRead && span === 'visit' && visitMs < data.fromMs && (
+        {data && <Summary resolved={data} />}
+        {data && span === 'visit' && visitMs < data.fromMs && (
           <p class="note">Your last visit was more than seven days ago.</p>
         )}
-        {!isRead && problem === undefined && coins.length > 0 && <Awaited />}
+        {data === undefined && problem === undefined && coins.length > 0 && (
+          <p class="note" aria-busy="true">
+            Loading…
+          </p>
+        )}
       </Card>
     </div>
   )
@@ -176,7 +179,6 @@ const isRecorded = ({ outcomes }: Market): boolean =>
 /** What is said in place of gaps. */
 function noGapsText({ markets }: Resolved): string {
   const recorded = markets.filter(isRecorded)
-  if (markets.length === 0) return 'No window was resolved.'
   if (recorded.length === 0) return 'Nothing was recorded in this time.'
   const isSimulated = recorded.every(({ source }) => source === 'simulated')
   const windows = isSimulated
@@ -185,24 +187,6 @@ function noGapsText({ markets }: Resolved): string {
   const coins = [...new Set(recorded.map(({ symbol }) => symbol.toUpperCase()))]
   return `No gaps in ${windows}, of ${coins.toSorted().join(', ')}.`
 }
-
-const titles = { resolved: 'Resolved', moves: 'Largest moves of the coin', gaps: 'Gaps' } as const
-
-/** The room of what is on its way, so that nothing moves when it comes. */
-const Awaited = () => (
-  <>
-    <p class="away-text note" aria-busy="true">
-      Loading…
-    </p>
-    <div class="away">
-      {Object.values(titles).map((title) => (
-        <WindowList key={title} title={title} markets={undefined} none="">
-          {() => null}
-        </WindowList>
-      ))}
-    </div>
-  </>
-)
 
 function Summary({ resolved }: { resolved: Resolved }) {
   const { markets, fromMs, countedFromMs, unread } = resolved
@@ -220,11 +204,14 @@ function Summary({ resolved }: { resolved: Resolved }) {
   const missing = markets.filter((market) => !isRecorded(market)).length
   return (
     <>
-      <p class="away-text">
-        {showSome(markets.length, 'window')} that began since{' '}
-        <span class="num">{showStamp(new Date(countedFromMs).toISOString())}</span> resolved:{' '}
-        {showCount(count('up'))} up, {showCount(count('down'))} down
-        {count('void') > 0 && `, ${showCount(count('void'))} void`}.{' '}
+      <p>
+        {markets.length === 0 ? 'No window' : showSome(markets.length, 'window')} that began since{' '}
+        <span class="num">{showStamp(new Date(countedFromMs).toISOString())}</span>{' '}
+        {markets.length === 0
+          ? 'is resolved yet.'
+          : `resolved: ${showCount(count('up'))} up, ${showCount(count('down'))} down`}
+        {count('void') > 0 && `, ${showCount(count('void'))} void`}
+        {markets.length > 0 && '. '}
         {holed.length > 0 && `${showCount(holed.length)} of them have gaps. `}
         {missing > 0 && `${showCount(missing)} of them were not recorded.`}
       </p>
@@ -234,22 +221,22 @@ function Summary({ resolved }: { resolved: Resolved }) {
       {unread.length > 0 && (
         <p class="note">Could not be read: {unread.join(', ').toUpperCase()}.</p>
       )}
+      {markets.length > 0 && moved.length === 0 && (
+        <p class="note">No strike and final price are known.</p>
+      )}
+      {markets.length > 0 && holed.length === 0 && <p class="note">{noGapsText(resolved)}</p>}
       <div class="away">
-        <WindowList title={titles.resolved} markets={newest} none="No window was resolved.">
+        <WindowList title="Resolved" markets={newest}>
           {(market) => <MarketState market={market} />}
         </WindowList>
-        <WindowList
-          title={titles.moves}
-          markets={moved}
-          none="No strike and final price are known."
-        >
+        <WindowList title="Largest moves of the coin" markets={moved}>
           {(market) => (
             <span class={`num ${moveOf(market) < 0 ? 'down' : 'up'}`}>
               {showChange(moveOf(market))}
             </span>
           )}
         </WindowList>
-        <WindowList title={titles.gaps} markets={holed} none={noGapsText(resolved)}>
+        <WindowList title="Gaps" markets={holed}>
           {(market) => (
             <span class="num">
               {showSome(gapsOf(market), 'gap')}, {showCovered(market)} covered
@@ -263,20 +250,18 @@ function Summary({ resolved }: { resolved: Resolved }) {
 
 type ListProps = {
   title: string
-  /** Undefined while they are on their way. */
-  markets: readonly Market[] | undefined
-  none: string
+  markets: readonly Market[]
   children: (market: Market) => preact.ComponentChildren
 }
 
-/** The first windows of a list, with a link to each; its room is that of as many as are shown. */
-export function WindowList({ title, markets, none, children }: ListProps) {
+/** The first windows of a list, with a link to each; nothing of a list without any. */
+export function WindowList({ title, markets, children }: ListProps) {
+  if (markets.length === 0) return null
   return (
     <section>
       <h3>{title}</h3>
-      {markets?.length === 0 && <p class="note">{none}</p>}
       <ul>
-        {markets?.slice(0, SHOWN_MAX).map((market) => (
+        {markets.slice(0, SHOWN_MAX).map((market) => (
           <li key={market.conditionId}>
             <a href={`/markets/${market.symbol}/${market.conditionId}`}>
               {market.symbol.toUpperCase()} {market.timeframe}

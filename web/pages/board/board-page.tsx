@@ -15,6 +15,7 @@ import { Button } from '../../parts/button.tsx'
 import { CallPanel, useCallPanel } from '../../parts/call-panel.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
+import { SampleNote } from '../../parts/sample-note.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { Away } from './away.tsx'
 import { type BoardState, followBoard, type FollowedBoard, type Row } from './follow-board.ts'
@@ -38,6 +39,7 @@ export function BoardPage() {
   const board = useBoard(key)
   const arrangement = useArrangement()
   const [hasCalls, toggleCalls] = useCallPanel()
+  const [isSettled, setSettled] = useState(false)
   const { coin, timeframe } = arrangement
   const isOpen =
     rights === undefined || coin === undefined || mayRead(rights, { route: 'prices', coin })
@@ -72,36 +74,20 @@ export function BoardPage() {
           onChoose={(each) => setQuery({ timeframe: each })}
         />
       </div>
-      {key === undefined && facts.sample && (
-        <p class="note">
-          Without a key, you see a sample: {namesOf(facts.sample.coins)}.{' '}
-          {facts.sample.coins.length < coins.length && (
-            <>
-              <a href="/account">Get a key</a> for the other coins.{' '}
-            </>
-          )}
-          {facts.sample.market && (
-            <>
-              Every book of{' '}
-              <a href={`/markets/${facts.sample.market.symbol}/${facts.sample.market.conditionId}`}>
-                one market
-              </a>{' '}
-              is part of it.
-            </>
-          )}
-        </p>
-      )}
+      <SampleNote />
       {isOpen ? (
-        board && <BoardTable board={board} arrangement={arrangement} rights={rights} />
+        board && (
+          <BoardTable {...{ board, arrangement, rights }} onSettled={() => setSettled(true)} />
+        )
       ) : (
         <TierCard what={`${facts.coins?.[coin ?? ''] ?? coin} windows`} />
       )}
-      {board && rights && <AwayLater board={board} rights={rights} coin={coin} />}
+      {board && rights && (isSettled || !isOpen) && (
+        <AwayLater board={board} rights={rights} coin={coin} />
+      )}
     </div>
   )
 }
-
-const namesOf = (names: readonly string[]): string => names.join(', ').toUpperCase()
 
 /** Below the rows, so not before they are there: they would move it. */
 function AwayLater(props: { board: FollowedBoard; rights: Rights; coin: string | undefined }) {
@@ -195,7 +181,7 @@ const silentText = (): string =>
 
 const columns: readonly (readonly [sort: SortName | undefined, name: string, look?: string])[] = [
   ['window', 'Window'],
-  ['left', 'Left'],
+  ['left', 'Time left'],
   ['move', 'Price and strike'],
   [undefined, 'Price now'],
   ['up', 'Up'],
@@ -205,11 +191,20 @@ const columns: readonly (readonly [sort: SortName | undefined, name: string, loo
   [undefined, 'Recording'],
 ]
 
-type TableProps = { board: FollowedBoard; arrangement: Arrangement; rights: Rights | undefined }
+type TableProps = {
+  board: FollowedBoard
+  arrangement: Arrangement
+  rights: Rights | undefined
+  /** Once the windows are there, or what is shown in place of them. */
+  onSettled: () => void
+}
 
-function BoardTable({ board, arrangement, rights }: TableProps) {
+function BoardTable({ board, arrangement, rights, onSettled }: TableProps) {
   const state = useStore(board.state)
   const { order, holding } = useOrder(board, arrangement)
+  useEffect(() => {
+    if (order.length > 0 || state.kind === 'refused') onSettled()
+  }, [order.length, state.kind])
   if (state.kind === 'refused') return <ProblemCard problem={state.problem} />
   const isCurrent = state.kind === 'live' || state.kind === 'polled'
   const isEmpty = order.length === 0 && state.kind !== 'loading'
@@ -246,7 +241,11 @@ function BoardTable({ board, arrangement, rights }: TableProps) {
         </table>
       </div>
       {isEmpty && rights && (
-        <NothingOpen rights={rights} coin={arrangement.coin} timeframe={arrangement.timeframe} />
+        <NothingOpen
+          {...{ rights, onSettled }}
+          coin={arrangement.coin}
+          timeframe={arrangement.timeframe}
+        />
       )}
     </section>
   )

@@ -1,5 +1,7 @@
 /** What the board shows while no window is open: the sample market, and the newest windows before. */
 
+import { useEffect } from 'preact/hooks'
+
 import { request, useAsked } from '../../lib/api.ts'
 import type { Listed, Market } from '../../lib/bodies.ts'
 import { serverNowMs } from '../../lib/clock.ts'
@@ -14,9 +16,15 @@ import { WindowList } from './away.tsx'
 /** Of a coin: some of these may be to come. */
 const MARKETS_MAX = 20
 
-type Props = { rights: Rights; coin: string | undefined; timeframe: string | undefined }
+type Props = {
+  rights: Rights
+  coin: string | undefined
+  timeframe: string | undefined
+  /** Once the list, or why there is none, is there. */
+  onSettled: () => void
+}
 
-export function NothingOpen({ rights, coin, timeframe }: Props) {
+export function NothingOpen({ rights, coin, timeframe, onSettled }: Props) {
   const coins = Object.keys(facts.coins ?? {}).filter(
     (each) =>
       (coin === undefined || each === coin) && mayRead(rights, { route: 'markets', coin: each }),
@@ -27,11 +35,16 @@ export function NothingOpen({ rights, coin, timeframe }: Props) {
     ask: (_, { signal }) => readFinished(coins, timeframe, signal),
     whose: useStore(apiKey.store),
   })
+  const isSettled = data !== undefined || problem !== undefined || coins.length === 0
+  useEffect(() => {
+    if (isSettled) onSettled()
+  }, [isSettled])
   const market = facts.sample?.market
+  const what = [coin?.toUpperCase(), timeframe, 'window'].filter((each) => each !== undefined)
   return (
     <div class="card-body stack">
       <p class="note">
-        No window is open now.{' '}
+        No {what.join(' ')} is open now.{' '}
         {market && (
           <>
             Every book of a finished one is in the{' '}
@@ -40,8 +53,9 @@ export function NothingOpen({ rights, coin, timeframe }: Props) {
         )}
       </p>
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
+      {data?.length === 0 && <p class="note">No finished one is recorded either.</p>}
       <div class="away finished">
-        <WindowList title="Newest finished windows" markets={data} none="None is recorded.">
+        <WindowList title="Newest finished windows" markets={data ?? []}>
           {(each) => <MarketState market={each} />}
         </WindowList>
       </div>

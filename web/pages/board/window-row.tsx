@@ -60,7 +60,7 @@ export function WindowRow({ board, store }: RowProps) {
       </td>
       <td class="num board-up">
         <WindowProbability shown={shown} />
-        <b class={row.mid !== null && row.mid < 0.5 ? 'down' : 'up'}>{showProbability(row.mid)}</b>
+        <b class={toneOf(row.mid)}>{showProbability(row.mid)}</b>
       </td>
       <td class="num right board-spread" data-name="Spread">
         {showPrice(row.spread)}
@@ -81,6 +81,12 @@ export function WindowRow({ board, store }: RowProps) {
 const classOf = ({ row, isOver }: Shown): string => {
   if (isOver) return 'link-row is-over'
   return isUnrecorded(row) ? 'link-row is-unrecorded' : 'link-row'
+}
+
+/** Of what is not known none. */
+const toneOf = (mid: number | null): string => {
+  if (mid === null) return ''
+  return mid < 0.5 ? 'down' : 'up'
 }
 
 /** With a wide spread no order is near the mid, which is not an empty book. */
@@ -116,9 +122,9 @@ function Price({ row, nowMs }: { row: Row; nowMs: number }) {
 /** Whether the book is of a time before now, if there is one. */
 export const isUnrecorded = ({ recording }: Row): boolean => recording.state !== 'recorded'
 
-/** `recorder down since 10:00:00`. */
+/** `recorder down since 10:00:00 UTC`. */
 export const gapText = ({ reason, since }: Row['recording']): string =>
-  `${reason === null ? '' : reasons[reason]}${since === null ? '' : ` since ${showTime(Date.parse(since))}`}`
+  `${reason === null ? '' : reasons[reason]}${since === null ? '' : ` since ${showTime(Date.parse(since))} UTC`}`
 
 function Recording({ row: { recording, source } }: { row: Row }) {
   const { state, covered } = recording

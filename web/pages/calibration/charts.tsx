@@ -166,7 +166,7 @@ export function EquityChart({ equity, label, canvasRef }: EquityProps) {
 function describePoint({ times, net }: Equity, at: number): string {
   const ms = times[at]
   if (ms === undefined) return 'No trade.'
-  return `${showDayMinute(ms)}: ${showProfit(net[at] ?? 0)} after ${showCount(at + 1)} of ${showSome(times.length, 'trade')}`
+  return `${showDayMinute(ms)} UTC: ${showProfit(net[at] ?? 0)} after ${showCount(at + 1)} of ${showSome(times.length, 'trade')}`
 }
 
 /** Trades stand side by side: windows without one take no room. `count` is how many are before. */

@@ -3,11 +3,9 @@ import './explore.css'
 
 import { useApi } from '../../lib/api.ts'
 import type { Coin, Listed } from '../../lib/bodies.ts'
-import { facts } from '../../lib/facts.ts'
 import { showCompact, showDate } from '../../lib/format.ts'
-import { apiKey } from '../../lib/key.ts'
 import { mayRead, useRights } from '../../lib/rights.ts'
-import { useStore } from '../../lib/store.ts'
+import { SampleNote } from '../../parts/sample-note.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { MarketFilters, toQuery, useFilters } from './market-filters.tsx'
 import { MarketTable } from './market-table.tsx'
@@ -68,8 +66,6 @@ function Listing({ coin, held, isOn }: ListingProps) {
 
 /** What is held, and what may be seen of it. */
 function Intro({ coin }: { coin: Coin | undefined }) {
-  const { sample } = facts
-  const hasKey = useStore(apiKey.store) !== undefined
   const since = coin?.firstSnapshot ?? null
   const isMixed = coin?.sources.length === 2
   const isSimulated = !isMixed && coin?.sources[0] === 'simulated'
@@ -79,7 +75,8 @@ function Intro({ coin }: { coin: Coin | undefined }) {
         {coin ? (
           <>
             <b class="num">{showCompact(coin.snapshots)}</b> order books of{' '}
-            <b class="num">{showCompact(coin.markets)}</b> markets
+            <b class="num">{showCompact(coin.markets)}</b>{' '}
+            {coin.markets === 1 ? 'market' : 'markets'}
             {since !== null && `, since ${showDate(Date.parse(since))}`}
             {isMixed ? ' (simulated markets included)' : ''}
             {isSimulated ? ' (simulated)' : ''}
@@ -88,16 +85,7 @@ function Intro({ coin }: { coin: Coin | undefined }) {
           ' '
         )}
       </p>
-      {!hasKey && sample?.market && (
-        <p class="note">
-          Without a key, you see {sample.coins.join(', ').toUpperCase()} lists and prices
-          {sample.sources.length > 0 && ', simulated markets'}, and{' '}
-          <a href={`/markets/${sample.market.symbol}/${sample.market.conditionId}`}>
-            one whole market
-          </a>{' '}
-          with every book.
-        </p>
-      )}
+      <SampleNote />
     </div>
   )
 }

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type QueryValues, request, toProblem, urlOf, useApi } from '../../lib/api.ts'
 import type { Listed, Market } from '../../lib/bodies.ts'
 import { showCovered } from '../../lib/covered.ts'
-import { showCoinPrice, showCount, showWindow } from '../../lib/format.ts'
+import { showCoinPrice, showCount, showWindowTimes } from '../../lib/format.ts'
 import { navigate, setQuery } from '../../lib/location.ts'
 import { Button } from '../../parts/button.tsx'
 import { MarketState } from '../../parts/market-state.tsx'
@@ -122,7 +122,7 @@ function MarketRow({ coin, market }: { coin: string; market: Market }) {
   return (
     <tr class="link-row" onClick={() => navigate(href)}>
       <td class="num">
-        <a href={href}>{showWindow(windowStart, windowEnd)}</a>{' '}
+        <a href={href}>{showWindowTimes(windowStart, windowEnd)}</a>{' '}
         <SimulatedTag source={market.source} />
       </td>
       <td class="wide">{timeframe}</td>

@@ -49,7 +49,7 @@ export function BookFigure({
         canvas={() => canvas.current}
         rows={() => toRows(book)}
       >
-        <p class="note num">{missing ?? noteOf(book, gap)}</p>
+        <p class="note num">{missing ?? noteOf(book, gap, market)}</p>
         <Ladder book={book} />
         <DepthChart book={book} canvasRef={canvas} />
       </Figure>
@@ -59,10 +59,12 @@ export function BookFigure({
 
 const none: never[] = []
 
-function noteOf(book: Book | undefined, gap: Gap | undefined): string {
-  if (book) return `As of ${showMoment(Date.parse(book.timestamp))}`
-  if (gap) return `No book since the gap at ${showMoment(gap.fromMs)}`
-  return 'No book recorded before this moment'
+function noteOf(book: Book | undefined, gap: Gap | undefined, { status }: Market): string {
+  if (book) return `As of ${showMoment(Date.parse(book.timestamp))} UTC`
+  if (gap) return `No book: gap since ${showMoment(gap.fromMs)} UTC`
+  return status === 'upcoming'
+    ? 'Shown once the window opens'
+    : 'No book recorded before this moment'
 }
 
 type Known = { book?: Book | undefined; gap?: Gap | undefined }

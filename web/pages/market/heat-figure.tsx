@@ -150,7 +150,9 @@ export function HeatFigure(props: Props) {
             {trades.some(({ isGuessed }) => isGuessed) && (
               <span>outcome of trades not stated: placed at the price nearer to the mid</span>
             )}
-            <Marks heat={seenHeat(seen)} seen={seen} cutOff={cutOff} isOn={hasMarks} />
+            {market.status !== 'upcoming' && (
+              <Marks heat={seenHeat(seen)} seen={seen} cutOff={cutOff} isOn={hasMarks} />
+            )}
             {shown && hasRemoved(shown) && (
               <label class="check">
                 <input

@@ -21,16 +21,21 @@ const outcomeLines: readonly Line[] = [
   { name: outcomeNames.up, color: '--bid' },
   { name: outcomeNames.down, color: '--ask' },
 ]
+/** Both outcomes often have the same spread: neither line hides the other. */
+const spreadLines: readonly Line[] = [
+  { name: outcomeNames.up, color: '--bid' },
+  { name: outcomeNames.down, color: '--ask', dash: [6, 6] },
+]
 const kinds = {
-  price: { title: 'Mid price', height: 190 },
-  spread: { title: 'Spread', height: 120 },
+  price: { title: 'Mid price', height: 190, lines: outcomeLines },
+  spread: { title: 'Spread', height: 120, lines: spreadLines },
 } as const
 type OutcomesProps = Shared & { kind: keyof typeof kinds; data: LineData }
 
 /** A figure of the outcomes over time; one without data has no place in the legend. */
 export function OutcomesFigure({ axis, market, call, kind, data }: OutcomesProps) {
   const canvas = useRef<HTMLCanvasElement | null>(null)
-  const { title, height } = kinds[kind]
+  const { title, height, lines } = kinds[kind]
   const outcomes = useMemo(() => outcomesIn(data), [data])
   const names = outcomes.map((each) => outcomeNames[each])
   return (
@@ -50,7 +55,7 @@ export function OutcomesFigure({ axis, market, call, kind, data }: OutcomesProps
       rows={() => toRows(withoutNoise(data), ['time', 'up', 'down'])}
     >
       <LineChart
-        {...{ axis, data, lines: outcomeLines, height, canvasRef: canvas }}
+        {...{ axis, data, lines, height, canvasRef: canvas }}
         label={`${title} of ${names.join(' and ')} over time`}
         {...(kind === 'price' ? { range: unit } : {})}
         showValue={showPrice}

@@ -37,7 +37,7 @@ export function LiveTag({ live }: { live: Live }) {
   if (state === 'stale') return <span class="tag">Stale</span>
   if (state === 'waiting') return <span class="tag">Connecting…</span>
   if (sinceMs !== undefined) {
-    return <span class="tag num">Not recorded since {showTime(sinceMs)}</span>
+    return <span class="tag num">Not recorded since {showTime(sinceMs)} UTC</span>
   }
   if (silentMs >= SILENT_MS) {
     return <span class="tag num">No new row for {showLength(silentMs)}</span>

@@ -15,8 +15,15 @@ import { createTimeAxis, pointAt, SHOWN_MS_MIN, type TimeAxis } from '../../char
 import { guessOutcomes } from '../../charts/trade-outcomes.ts'
 import type { Loaded } from '../../lib/api.ts'
 import type { Book, Heatmap, Listed, Market, Outcome } from '../../lib/bodies.ts'
-import { nowMs, useMoment } from '../../lib/clock.ts'
-import { outcomeNames, showDuration, showMoment, showPrice, showWindow } from '../../lib/format.ts'
+import { nowMs, useMoment, useSecondsUntil } from '../../lib/clock.ts'
+import {
+  outcomeNames,
+  showDuration,
+  showLength,
+  showMoment,
+  showPrice,
+  showWindow,
+} from '../../lib/format.ts'
 import { useLocation } from '../../lib/location.ts'
 import { mayRead, type Rights } from '../../lib/rights.ts'
 import { MarketState } from '../../parts/market-state.tsx'
@@ -310,7 +317,8 @@ function Head({ market, chosen, isSettled, live }: HeadProps) {
       <div>
         <p class="note">
           <a href={`/markets/${symbol}`}>{symbol.toUpperCase()}</a> · {timeframe} ·{' '}
-          <span class="num">{showWindow(windowStart, windowEnd)} UTC</span>
+          <span class="num">{showWindow(windowStart, windowEnd)}</span>
+          {market.status === 'upcoming' && <OpensIn start={windowStart} />}
         </p>
         <h1>{question ?? `${symbol.toUpperCase()} up or down?`}</h1>
         <MarketTools market={market} isSettled={isSettled} />
@@ -322,5 +330,16 @@ function Head({ market, chosen, isSettled, live }: HeadProps) {
         <OutcomeChoice {...chosen} />
       </div>
     </div>
+  )
+}
+
+function OpensIn({ start }: { start: string | null }) {
+  const seconds = useSecondsUntil(start === null ? 0 : Date.parse(start))
+  if (start === null) return null
+  return (
+    <>
+      {' '}
+      · opens in <span class="num">{showLength(seconds * 1000)}</span>
+    </>
   )
 }

@@ -33,8 +33,8 @@ export function NextWindow({ market, isFollowing }: { market: Market; isFollowin
         <p class="card row spread next-window">
           <span>
             This window is over. The next one,{' '}
-            <span class="num">{showWindow(next.windowStart, next.windowEnd)} UTC</span>, opens in a
-            few seconds.
+            <span class="num">{showWindow(next.windowStart, next.windowEnd)}</span>, opens in a few
+            seconds.
           </span>
           <span class="row" onPointerDown={(event) => event.stopPropagation()}>
             <Button text="Stay here" look="small" onClick={() => setStaying(true)} />
