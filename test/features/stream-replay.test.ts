@@ -210,6 +210,26 @@ describe('replay of GET /v1/stream', () => {
     )
   })
 
+  test('behavior: what a silent recorder misses is a gap of a replay, before it is noted', async () => {
+    const recorder: { silentMs: number | undefined } = { silentMs: START_MS + 2500 }
+    const { history, url, key } = startLiveServer({ silence: () => recorder.silentMs })
+    const conditionId = conditionIdOf(1)
+    const window = { windowStartMs: START_MS, windowEndMs: START_MS + WINDOW_MS }
+    history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded', ...window })
+    const outcome = 'up'
+    const snapshots = [0, 1000, 2000].map((ms) =>
+      aSnapshot({ outcome, timestampMs: START_MS + ms }, 1_000_000 + ms),
+    )
+    history.record({ snapshots, trades: [], gaps: [] })
+    const client = connect(url, key)
+    const asked = { op: 'replay', channel: 'snapshots', coin: 'btc', conditionId, outcome }
+    await client.send({ ...asked, id: 'r', speed: 0 })
+    const all = await client.untilType('replay_end')
+    const gaps = all.filter(({ type, outcome: own }) => type === 'gap' && own === outcome)
+    const from = new Date(START_MS + 2001).toISOString()
+    expect(gaps).toMatchObject([{ reason: 'recorder_down', from, to: null }])
+  })
+
   test('behavior: what ends at `to` comes, and each market ends, also one that is cut', async () => {
     const { history, url, key, time } = startLiveServer()
     const ends = [START_MS + WINDOW_MS, START_MS + 2 * WINDOW_MS]
