@@ -19,6 +19,21 @@ const LOOK_MS = 60_000
 /** So old what is known of the sources of coins may be. */
 const SOURCES_MS = 1_000
 
+/** The condition id that was chosen, of all threads that serve. */
+export type SampleChoice = {
+  read: () => string | undefined
+  /** Replaces what was read before, unless another thread has done so; returns what is chosen now. */
+  replace: (before: string | undefined, conditionId: string) => string
+}
+
+export function createSampleChoice(): SampleChoice {
+  let chosen: string | undefined
+  return {
+    read: () => chosen,
+    replace: (_, conditionId) => (chosen = conditionId),
+  }
+}
+
 type Options = {
   /** `auto`, `off`, or what names a market. */
   choice: string
@@ -30,6 +45,7 @@ type Options = {
   findExample: () => Market | undefined
   /** Whether next to nothing of a market is missing. */
   isWellCovered: (market: Market) => boolean
+  chosen: SampleChoice
   timer: Clock
 }
 
@@ -40,10 +56,10 @@ export function createSample({
   sourcesOf,
   findExample,
   isWellCovered,
+  chosen,
   timer,
 }: Options): Sample {
   const sources = choice === 'off' ? [] : (['simulated'] as const)
-  let chosen: string | undefined
   let lookAtMs = 0
   let simulatedCoins: readonly Coin[] = []
   let readSourcesAtMs = Number.NEGATIVE_INFINITY
@@ -60,15 +76,17 @@ export function createSample({
    * not.
    */
   function choose(): Market | undefined {
-    const held = chosen === undefined ? undefined : findMarket(chosen)
+    const before = chosen.read()
+    const held = before === undefined ? undefined : findMarket(before)
     if (held !== undefined && timer() < lookAtMs) return held
     const example = findExample()
     const found = example?.isClosed ? example : undefined
     const kept = held && found && qualityOf(found) > qualityOf(held) ? found : (held ?? found)
     if (kept === undefined) return undefined
-    chosen = kept.conditionId
     lookAtMs = qualityOf(kept) === BEST ? Number.POSITIVE_INFINITY : timer() + LOOK_MS
-    return kept
+    if (kept === held) return kept
+    const now = chosen.replace(before, kept.conditionId)
+    return now === kept.conditionId ? kept : findMarket(now)
   }
 
   function qualityOf(market: Market): number {

@@ -144,6 +144,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     operator,
     ...screening,
     limits: shared.limits,
+    sampleChoice: threads?.sampleChoice,
     exports: exports.real,
     testExports: exports.test,
     meters: shared.meters,

@@ -4,7 +4,7 @@ import { type Authenticator, createAuthenticator } from '#src/access/authenticat
 import { createGate, type Refuse } from '#src/access/gate.ts'
 import { createLimits, type Limits } from '#src/access/limits.ts'
 import { createOperatorCheck, type OperatorAccess } from '#src/access/operator.ts'
-import { createSample } from '#src/access/sample.ts'
+import { createSample, createSampleChoice, type SampleChoice } from '#src/access/sample.ts'
 import { createUsageMeter } from '#src/access/usage-meter.ts'
 import type { Config } from '#src/config/config.ts'
 import { createCursorCodec } from '#src/domain/cursor.ts'
@@ -48,6 +48,8 @@ export type ReaderDeps = {
   extensions: readonly ServerExtension[]
   /** Where they are shared with other threads. */
   limits?: Limits | undefined
+  /** Where it is shared with other threads. */
+  sampleChoice?: SampleChoice | undefined
   /** Where what was answered is counted, if others are to know. */
   meters?: Meters | undefined
   /** Take what becomes of exports: of those of callers, and of test keys. */
@@ -101,6 +103,7 @@ export function createCore(
     sourcesOf: history.sourcesOf,
     findExample: () => findExampleMarket(history),
     isWellCovered: (market) => isCovered(history, market, WELL_COVERED),
+    chosen: options.sampleChoice ?? createSampleChoice(),
     timer,
   })
   const gate = createGate({

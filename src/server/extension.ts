@@ -8,6 +8,7 @@ import type { Command } from 'commander'
 import type { AnyElysia } from 'elysia'
 
 import type { Limits, LimitStore, ShareWindows } from '#src/access/limits.ts'
+import type { SampleChoice } from '#src/access/sample.ts'
 import type { UsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config/config.ts'
@@ -167,6 +168,8 @@ export type ServingThreads = {
   count: number
   /** Counts limits over all of them and the first. */
   store: LimitStore
+  /** The market of the sample, which all of them choose together. */
+  sampleChoice: SampleChoice
   /** Starts them; resolves when all of them listen. Throws a `command` fault. */
   start(options: ThreadsOptions): Promise<ListeningServer>
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { createSample } from '#src/access/sample.ts'
+import { createSample, createSampleChoice } from '#src/access/sample.ts'
 import type { Market } from '#src/domain/market.ts'
 import { openHistory } from '#src/history/open.ts'
 
@@ -158,6 +158,7 @@ describe('createSample', () => {
       sourcesOf: () => [],
       findExample: () => example,
       isWellCovered: ({ conditionId }) => conditionId.includes('good'),
+      chosen: createSampleChoice(),
       timer: () => nowMs,
     })
     const add = (id: string, source: Market['source']) => {
@@ -183,5 +184,35 @@ describe('createSample', () => {
     expect(shown()).toBe('good')
     markets.delete('good')
     expect(shown()).toBe('good, too')
+  })
+
+  test('behavior: threads that share a choice have one market, also where each would choose another', () => {
+    const markets = new Map(
+      ['first', 'second', 'good'].map((id) => [id, aMarket(id, 'recorded')] as const),
+    )
+    const chosen = createSampleChoice()
+    let nowMs = 0
+    const open = (example: string) => {
+      const found = { example }
+      const sample = createSample({
+        choice: 'auto',
+        listTiers: () => [],
+        findMarket: (name) => markets.get(name),
+        sourcesOf: () => [],
+        findExample: () => markets.get(found.example),
+        isWellCovered: ({ conditionId }) => conditionId === 'good',
+        chosen,
+        timer: () => nowMs,
+      })
+      return { found, shown: () => sample.market()?.conditionId }
+    }
+    const one = open('first')
+    const other = open('second')
+    expect([one.shown(), other.shown()]).toEqual(['first', 'first'])
+    other.found.example = 'good'
+    nowMs += 60_000
+    expect([other.shown(), one.shown()]).toEqual(['good', 'good'])
+    markets.delete('good')
+    expect([one.shown(), other.shown()]).toEqual(['first', 'first'])
   })
 })

@@ -35,6 +35,7 @@ import { asService } from '#src/server/service-lines.ts'
 import { openTestData } from '#src/server/test-data.ts'
 import { createTestServer } from '#src/server/test-server.ts'
 
+import { openSharedChoice } from './shared-choice.ts'
 import { createSharedStore, type LimitMemory } from './shared-store.ts'
 
 /** What a thread begins with. Threads count from 1: the one that writes is 0. */
@@ -43,6 +44,8 @@ export type ThreadStart = {
   threads: number
   port: number
   limits: LimitMemory
+  /** The market of the sample. */
+  choice: SharedArrayBuffer
   /** Names this process where several have the same limits. */
   server: string
   /** Measurements of all threads. */
@@ -135,6 +138,7 @@ async function serveThread(
     staleSince: staleSinceOf(context, clock, ageOf),
     catchUp: freshness && (() => parent.ask<void>({ catchUp: true })),
     limits: createLimits(config.streamsMax, { store, share: joint?.share }),
+    sampleChoice: openSharedChoice(start.choice),
     meters,
     exports: { put: (exported: ExportReport) => parent.send({ exported, of: 'real' }) },
     testExports: { put: (exported: ExportReport) => parent.send({ exported, of: 'test' }) },

@@ -23,6 +23,7 @@ import {
   serveWorker,
   type ToThread,
 } from './serve-thread.ts'
+import { makeChoiceMemory, openSharedChoice } from './shared-choice.ts'
 import { createSharedStore, type LimitMemory } from './shared-store.ts'
 import { variables } from './variables.ts'
 
@@ -43,17 +44,19 @@ export function openThreads(context: CliContext): ServingThreads {
   const count = threadsOf(context.config())
   const memory: LimitMemory = {}
   const seed = Buffer.from(context.randomBytes(4)).readInt32LE()
+  const choice = makeChoiceMemory(seed)
   return {
     count,
     store: createSharedStore(memory, { seed, threads: count + 1, thread: 0 }),
-    start: (options) => startThreads(options, count, memory),
+    sampleChoice: openSharedChoice(choice),
+    start: (options) => startThreads(options, count, { limits: memory, choice }),
   }
 }
 
 async function startThreads(
   { context, app, meterMemory: meters, limits, exports, replicas, server, timer }: ThreadsOptions,
   threads: number,
-  memory: LimitMemory,
+  memory: { limits: LimitMemory; choice: SharedArrayBuffer },
 ): Promise<ListeningServer> {
   const config = context.config()
   // None of them notices that the port is another program's, because all of them share it.
@@ -70,7 +73,7 @@ async function startThreads(
     const listening = Promise.withResolvers<void>()
     const { freshness } = replicas ?? {}
     const { isTty } = context
-    const own = { thread, threads, port, limits: memory, server, meters, beats, freshness, isTty }
+    const own = { thread, threads, port, ...memory, server, meters, beats, freshness, isTty }
     /** By request: what to call once this thread has handed the answer over, whole or not. */
     const deliveries = new Map<number, (isWhole: boolean) => void>()
     function endDelivery({ id, isWhole }: { id: number; isWhole: boolean }): void {

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Worker } from 'node:worker_threads'
 
+import { makeChoiceMemory, openSharedChoice } from '#src/extensions/threads/shared-choice.ts'
 import { makeConcurrencyMemory, openSharedCounts } from '#src/extensions/threads/shared-counts.ts'
 import {
   createSharedRateWindows,
@@ -69,4 +70,22 @@ test('behavior: a thread that died with the lock stops nobody for longer than it
   new Int32Array(memory)[0] = 1
   expect(createSharedRateWindows(60_000, memory).take('key', 1, 1)?.used).toBe(1)
   expect(new Int32Array(memory)[0]).toBe(0)
+})
+
+test('behavior: threads that choose at once have one choice, which only its reader replaces', async () => {
+  const memory = makeChoiceMemory(7)
+  const script = `
+    const { parentPort, workerData: { memory, thread, root } } = require('node:worker_threads')
+    const { openSharedChoice } = require(root + 'extensions/threads/shared-choice.ts')
+    const id = '0x' + String(thread + 1).padStart(64, 'a0')
+    parentPort.postMessage(Number(openSharedChoice(memory).replace(undefined, id).at(-1)))`
+  const chosen = await inThreads(script, memory)
+  expect(new Set(chosen).size).toBe(1)
+  const { read, replace } = openSharedChoice(memory)
+  const first = read()
+  expect(first).toBe(`0x${String(chosen[0]).padStart(64, 'a0')}`)
+  const other = `0x${'0'.repeat(63)}f`
+  expect(replace(undefined, other)).toBe(String(first))
+  expect(replace(first, other)).toBe(other)
+  expect(read()).toBe(other)
 })
