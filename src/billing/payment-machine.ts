@@ -267,7 +267,24 @@ async function relay(context: SettlementContext, payment: Payment, offer: Offer)
       'The facilitator did not accept the payment, and the chain does not show it yet. Submit the same payment again, and sign no other.',
     )
   }
-  return take(context, leased, seen ?? word)
+  return take(context, leased, seen ?? (await explain(context, leased, result, word)))
+}
+
+/**
+ * Why a payment that a facilitator could not settle is not made, if the chain says so, such as a
+ * balance that another payment of the wallet has taken; else the facilitator's own word.
+ */
+async function explain(
+  { view }: SettlementContext,
+  { signed }: Payment,
+  result: SettleResult,
+  word: PaymentChange,
+): Promise<PaymentChange> {
+  if (result.kind !== 'failed') return word
+  const preflight = await view.preflight(signed, signatureOf(signed))
+  // A nonce that is used may be this payment, which the next look finds.
+  if (preflight.kind !== 'fault' || preflight.faults.includes('nonce_used')) return word
+  return { ...word, reason: preflight.faults[0] }
 }
 
 /** Holds a lease for as long as the work takes. */

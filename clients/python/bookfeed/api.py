@@ -833,6 +833,7 @@ PendingSettlement = TypedDict(
         "status": Literal["pending"],
         "paymentId": str,
         "paymentState": Literal["received", "screened", "settling", "pending", "unknown", "settled", "provisioned", "rejected", "void", "review"],
+        "reason": str,
         "retryAction": Literal["sign_anew", "retry_same_payment", "poll", "approve_then_retry", "wait_and_retry", "abandon", "ask_operator"],
         "pollUrl": str,
         "authorizationExpiresAt": str,

@@ -3129,6 +3129,8 @@ export interface components {
              * @enum {string}
              */
             paymentState: "received" | "screened" | "settling" | "pending" | "unknown" | "settled" | "provisioned" | "rejected" | "void" | "review";
+            /** @description Why it is not made yet, where the payer is the cause. */
+            reason?: string;
             /**
              * @description What to do next.
              * @enum {string}

@@ -115,6 +115,10 @@ const actionsByReason: Readonly<Record<string, RetryAction>> = {
   signature_invalid: 'sign_anew',
 }
 
+/** Not the word of a facilitator, nor what passes by itself. */
+const isOfPayer = (reason: string | undefined): reason is string =>
+  reason !== undefined && Object.hasOwn(actionsByReason, reason)
+
 /** What to do next about a payment that is not made. */
 function findNextAction({ state, reason = '' }: Payment): RetryAction | undefined {
   const { status, retryAction } = meanings[state]
@@ -139,6 +143,7 @@ export function toPending({ payment }: Settlement): PendingBody {
     status: 'pending',
     paymentId: payment.id,
     paymentState: payment.state,
+    ...(isOfPayer(payment.reason) ? { reason: payment.reason } : {}),
     retryAction: findNextAction(payment) ?? 'poll',
     pollUrl: toPollUrl(payment),
     authorizationExpiresAt: toIso(Number(payment.signed.validBefore) * 1000),

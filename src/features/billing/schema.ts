@@ -305,6 +305,9 @@ export const PendingBody = object('PendingSettlement', {
   status: Type.Literal('pending', { description: 'On its way: do not pay again.' }),
   paymentId,
   paymentState,
+  reason: Type.Optional(
+    text('Why it is not made yet, where the payer is the cause.', 'insufficient_balance'),
+  ),
   retryAction,
   pollUrl,
   authorizationExpiresAt,
