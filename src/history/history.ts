@@ -205,6 +205,15 @@ export type HistoryReader = {
   readonly manifests: ManifestStore
 }
 
+export const nothingAsked: ObjectCounts = { answered: 0, failed: 0, ms: 0, bytes: 0 }
+
+export const addCounts = (a: ObjectCounts, b: ObjectCounts): ObjectCounts => ({
+  answered: a.answered + b.answered,
+  failed: a.failed + b.failed,
+  ms: a.ms + b.ms,
+  bytes: a.bytes + b.bytes,
+})
+
 /** Rows of which a piece of lines, or a run, has the first ones. */
 export const PIECE_ROWS = 200
 

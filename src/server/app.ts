@@ -21,6 +21,7 @@ import { coverageRoutes } from '#src/features/coverage/routes.ts'
 import { documentationRoutes, findExamples } from '#src/features/documentation/routes.ts'
 import { createExportRecords, type ExportRecords } from '#src/features/exports/records.ts'
 import { exportListRoutes, exportRoutes } from '#src/features/exports/routes.ts'
+import { createExportThread } from '#src/features/exports/thread.ts'
 import { fillRoutes } from '#src/features/fill/routes.ts'
 import { healthRoutes, type RecordingState } from '#src/features/health/routes.ts'
 import { heatmapRoutes } from '#src/features/heatmap/routes.ts'
@@ -37,6 +38,7 @@ import { createSpotService } from '#src/features/spot/service.ts'
 import { streamDocumentRoutes } from '#src/features/stream/routes.ts'
 import { tradeRoutes } from '#src/features/trades/routes.ts'
 import { usageRoutes } from '#src/features/usage/routes.ts'
+import { addCounts, nothingAsked } from '#src/history/history.ts'
 import { withDowntime } from '#src/history/reads/with-downtime.ts'
 import { declaredRoutes, knownRoutes } from '#src/http/api.ts'
 import type { AssertOperator } from '#src/http/gate.ts'
@@ -83,13 +85,13 @@ export type Reader = ReturnType<typeof createReader>
 /** Answers requests for data; the first thread answers all others. */
 export function createReader(options: ReaderDeps) {
   const { config, timer, createId, log } = options
-  const { app, clock, core, streams, history } = createDataApp(options)
+  const { app, clock, core, streams, counted } = createDataApp(options)
   return createServer({
     app,
     routes: createRouteTable(knownRoutes(app), core.targets),
     waysIn: () => describeWaysIn(config, undefined),
     onDrain: () => undefined,
-    history,
+    counted,
     config,
     clock,
     timer,
@@ -114,7 +116,7 @@ export function createApp(options: AppDeps) {
   const { say = () => undefined } = options
   const { exports = createExportRecords(options.clock) } = options
   const data = createDataApp({ ...options, exports }, operator?.access)
-  const { clock, core, streams, history } = data
+  const { clock, core, streams, history, counted } = data
   const { api, gate, sample, meter, cursors, listTiers, assertOperator, sellsWithoutKey } = core
   const { keysPerAccountMax, hasTestMode } = config
   const { windowsOf, charge, chargeWindow } = gate
@@ -240,7 +242,7 @@ export function createApp(options: AppDeps) {
     onDrain() {
       isDraining = true
     },
-    history,
+    counted,
     config,
     clock,
     timer,
@@ -285,6 +287,9 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
     unread,
   })
   const lists = { history, cursors, served, pages }
+  const { path, chunksAt, chunkCache } = history
+  const exportThread =
+    path === undefined ? undefined : createExportThread({ path, chunksAt, chunkCache })
   const app = compose([
     marketRoutes(api, { history, cursors, clock }),
     coverageRoutes(api, { history, served }),
@@ -307,6 +312,7 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
     heatmapRoutes(api, { history, pages, served }),
     exportRoutes(api, {
       history,
+      thread: exportThread,
       clock,
       timer,
       served,
@@ -322,7 +328,12 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
       ({ dataRoutes }) => dataRoutes?.(api, { history, cursors, clock, config, listTiers }) ?? [],
     ),
   ])
-  return { app, clock: now, core, streams, history }
+  const counted = {
+    cacheCounts: history.cacheCounts,
+    archiveCounts: () =>
+      addCounts(history.archiveCounts(), exportThread?.archiveCounts() ?? nothingAsked),
+  }
+  return { app, clock: now, core, streams, history, counted }
 }
 
 /** Pages for people, which are loaded when one is first asked for: a start takes a third longer with them. */

@@ -45,7 +45,7 @@ export function createServer({
   answerMissing = throwMissing,
   waysIn,
   onDrain,
-  history,
+  counted,
   config,
   clock,
   timer,
@@ -65,7 +65,8 @@ export function createServer({
   waysIn: () => string
   /** Called when the server stops accepting requests. */
   onDrain: () => void
-  history: Pick<MarketHistory, 'cacheCounts' | 'archiveCounts'>
+  /** Of the history, and of exports that are made on a thread. */
+  counted: Pick<MarketHistory, 'cacheCounts' | 'archiveCounts'>
   config: Pick<Config, 'log'>
   clock: Clock
   timer: Clock
@@ -135,8 +136,8 @@ export function createServer({
     timedNames,
     gauges(): Gauges {
       const page = pages.counts()
-      const chunk = history.cacheCounts()
-      const bucket = history.archiveCounts()
+      const chunk = counted.cacheCounts()
+      const bucket = counted.archiveCounts()
       return {
         pageCacheBytes: page.bytes,
         pageCacheHits: page.hits,

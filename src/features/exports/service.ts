@@ -12,7 +12,7 @@ import type { ExportPlan } from './plan.ts'
 import type { ExportReport } from './records.ts'
 import { queriesOf } from './rows.ts'
 import type { ExportBody } from './schema.ts'
-import { createExportThread } from './thread.ts'
+import type { ExportThread } from './thread.ts'
 
 export type ExportDeps = {
   history: MarketHistory
@@ -20,6 +20,8 @@ export type ExportDeps = {
   /** Monotonic milliseconds. */
   timer: Clock
   createId: () => string
+  /** Makes files of columns; undefined for a history in memory. */
+  thread: ExportThread | undefined
   /** Takes what is known of an export: when it begins, a few times a second, and when it ends. */
   report: (now: ExportReport) => void
   /** Waits for the turn of an account's next piece. */
@@ -35,16 +37,15 @@ const REPORT_MS = 250
 const GZIP_LEVEL = 1
 const NOTHING = new Uint8Array(0)
 
-export function createExportService({ history, clock, timer, createId, report, work }: ExportDeps) {
-  const thread =
-    history.path === undefined
-      ? undefined
-      : createExportThread({
-          path: history.path,
-          chunksAt: history.chunksAt,
-          chunkCache: history.chunkCache,
-        })
-
+export function createExportService({
+  history,
+  thread,
+  clock,
+  timer,
+  createId,
+  report,
+  work,
+}: ExportDeps) {
   /** What is sent as it is stored is made here, the rest on a thread. */
   function piecesOf(
     { format, shape, rows }: ExportPlan,
@@ -57,7 +58,7 @@ export function createExportService({ history, clock, timer, createId, report, w
       return inTurns(storedLines(history, queriesOf(history, rows), progress, encoding), turn)
     const job: Job = { format, shape, rows }
     return (
-      thread?.(job, progress, { owner: accountId, level }) ??
+      thread?.pieces(job, progress, { owner: accountId, level }) ??
       inTurns(madeHere(history, job, progress), turn)
     )
   }

@@ -4,7 +4,7 @@
  */
 
 import { AppError, type ErrorCode, type ErrorExtras } from '#src/domain/errors.ts'
-import type { MarketHistory } from '#src/history/history.ts'
+import { addCounts, type MarketHistory, nothingAsked } from '#src/history/history.ts'
 import { openHistory, prepareHistory } from '#src/history/open.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { createScheduler } from '#src/platform/scheduler.ts'
@@ -24,6 +24,8 @@ type Answer = {
   /** Undefined at the end. */
   piece?: Uint8Array | undefined
   snapshots: number
+  /** What this thread has asked of the bucket since it began. */
+  bucket: typeof nothingAsked
   fault?: SentError | undefined
 }
 /** An error that is copied between threads would lose what it is and its causes. */
@@ -33,19 +35,29 @@ type SentError = { message: string; code: ErrorCode; extras: ErrorExtras; cause:
 export function createExportThread(store: Store) {
   let thread: Thread<never, Ask> | undefined
   let lastId = 0
+  /** Of threads that have ended, and of the one that runs. */
+  let before = nothingAsked
+  let now = nothingAsked
 
-  return async function* pieces(
+  function start(): Thread<never, Ask> {
+    before = addCounts(before, now)
+    now = nothingAsked
+    return exportWorker.start(store)
+  }
+
+  async function* pieces(
     job: Job,
     progress: Progress,
     by: By,
   ): AsyncGenerator<Uint8Array, void, undefined> {
     const id = ++lastId
-    if (thread === undefined || thread.hasEnded()) thread = exportWorker.start(store)
+    if (thread === undefined || thread.hasEnded()) thread = start()
     const own = thread
     try {
       for (let first: Job | undefined = job; ; first = undefined) {
         const request = { ...by, id, job: first }
-        const { piece, snapshots, fault } = await own.ask<Answer>(request)
+        const { piece, snapshots, bucket, fault } = await own.ask<Answer>(request)
+        if (own === thread) now = bucket
         if (fault !== undefined) {
           const cause = new Error(fault.cause)
           throw new AppError(fault.code, fault.message, { ...fault.extras, cause })
@@ -58,7 +70,15 @@ export function createExportThread(store: Store) {
       own.send({ ...by, id, isOver: true })
     }
   }
+
+  return {
+    pieces,
+    /** What was asked of the bucket for exports. */
+    archiveCounts: () => addCounts(before, now),
+  }
 }
+
+export type ExportThread = ReturnType<typeof createExportThread>
 
 function toFault(error: unknown): SentError {
   const { code = 'internal', extras = {} } = error instanceof AppError ? error : {}
@@ -74,6 +94,9 @@ async function makeExports(
   const { makePieces } = await import('./pieces.ts')
   await prepareHistory(chunksAt ?? path)
   let history: MarketHistory | undefined
+  /** Of histories that were closed. */
+  let bucketBefore = nothingAsked
+  const bucketNow = () => addCounts(bucketBefore, history?.archiveCounts() ?? nothingAsked)
   const scheduler = createScheduler()
   const running = new Map<number, { pieces: Pieces; progress: Progress }>()
 
@@ -97,7 +120,11 @@ async function makeExports(
       const { done, value } = work.pieces.next()
       if (value instanceof Promise) await value
       else if (done || (value !== undefined && value.length > 0))
-        return { piece: value ?? undefined, snapshots: work.progress.snapshots }
+        return {
+          piece: value ?? undefined,
+          snapshots: work.progress.snapshots,
+          bucket: bucketNow(),
+        }
     }
   }
 
@@ -105,6 +132,7 @@ async function makeExports(
     running.get(id)?.pieces.return(undefined)
     running.delete(id)
     if (running.size > 0) return
+    bucketBefore = bucketNow()
     history?.dispose()
     history = undefined
     // Statements keep the file open until they are collected, and this turn still holds some.
@@ -115,7 +143,7 @@ async function makeExports(
     try {
       return await next(message)
     } catch (error) {
-      return { snapshots: 0, fault: toFault(error) }
+      return { snapshots: 0, bucket: bucketNow(), fault: toFault(error) }
     }
   }
 

@@ -62,4 +62,31 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
       await rm(folder, { recursive: true, force: true })
     }
   })
+
+  test('behavior: what an export on its thread asks of the bucket is counted with all else', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'bookfeed-counted-'))
+    const path = join(folder, 'history.db')
+    const filling = openHistory(path)
+    appendAll(filling, someSnapshots(210, { conditionId: first }))
+    await archiveAll(filling, placeOf('counted'))
+    filling.dispose()
+    const history = openHistory(path, { isServing: true })
+    try {
+      const { app, send } = createHarness({ history })
+      const address = `/v1/btc/markets/${first}/export?format=csv`
+      const lines = (await (await send(address)).text()).trimEnd().split('\n')
+      expect(lines.length).toBeGreaterThan(210)
+      expect(history.archiveCounts().answered).toBe(0)
+      const once = app.gauges()
+      expect(once.bucketAnswered).toBeGreaterThan(0)
+      expect(once.bucketBytes).toBeGreaterThan(1000)
+      expect(once.bucketFailed).toBe(0)
+      // The thread has closed the history meanwhile, and opens it again.
+      await (await send(address)).text()
+      expect(app.gauges().bucketAnswered).toBeGreaterThan(once.bucketAnswered)
+    } finally {
+      history.dispose()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
 })
