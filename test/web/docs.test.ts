@@ -115,28 +115,56 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
     await page.goto(`${server.url.origin}/docs/access`)
     await page.click('[data-copy] >> nth=0')
     await page.waitForSelector('text=Copied')
+    await soon(async () => expect(await page.locator('text=Copied').count()).toBe(0))
     expect(await page.evaluate('navigator.clipboard.readText()')).toStartWith('curl -H')
     await page.goto(`${server.url.origin}/docs/nothing`)
     await page.waitForSelector('text=No such guide')
     expect(page.faults).toEqual([])
   })
 
-  test('behavior: a button takes no line of a code, and what is below it can be scrolled to', async () => {
-    const page = await browser.open('/docs/access', { width: 390 })
-    await page.waitForSelector('.code pre')
-    const [code, block, most, button] = await page.evaluate<number[]>(`(() => {
-      const found = document.querySelector('.code')
-      const pre = found.querySelector('pre')
-      pre.scrollTo({ left: pre.scrollWidth })
-      const range = document.createRange()
-      range.selectNodeContents(pre)
-      const ends = [...range.getClientRects()].map(({ right }) => right)
-      const { left } = found.querySelector('button').getBoundingClientRect()
-      return [pre.clientWidth, found.clientWidth, Math.max(...ends), left]
-    })()`)
-    expect(code).toBe(block)
-    expect(most).toBeLessThanOrEqual(button ?? 0)
-    expect(page.faults).toEqual([])
+  test.each([390, 820, 1440])(
+    'behavior: no line of a code is below its button, wherever it is scrolled to, %d px wide',
+    async (width) => {
+      const page = await browser.open('/docs/access', { width })
+      await page.waitForSelector('.code pre')
+      const covered = await page.evaluate<number>(`(() => {
+        let covered = 0
+        for (const block of document.querySelectorAll('.code')) {
+          const pre = block.querySelector('pre')
+          const button = block.querySelector('button').getBoundingClientRect()
+          const range = document.createRange()
+          range.selectNodeContents(pre)
+          for (const left of [0, pre.scrollWidth]) {
+            pre.scrollTo({ left })
+            // What is outside of the block cannot be seen.
+            const seen = pre.getBoundingClientRect()
+            for (const line of range.getClientRects())
+              if (
+                Math.min(line.right, seen.right) > button.left && line.left < button.right &&
+                line.bottom > button.top && line.top < button.bottom
+              ) covered++
+          }
+        }
+        return covered
+      })()`)
+      expect(covered).toBe(0)
+      expect(page.faults).toEqual([])
+    },
+  )
+
+  test('behavior: on a phone the list of guides shows the one that is open, and that there are more', async () => {
+    for (const path of ['/docs/scale', '/swagger']) {
+      const page = await browser.open(path, { width: 390 })
+      await page.waitForSelector('.docs-nav [aria-current]')
+      const [above, below] = await page.evaluate<number[]>(`(() => {
+        const list = document.querySelector('.docs-nav').getBoundingClientRect()
+        const here = document.querySelector('.docs-nav [aria-current]').getBoundingClientRect()
+        return [here.top - list.top, list.bottom - here.bottom]
+      })()`)
+      expect(above).toBeGreaterThan(0)
+      expect(below).toBeGreaterThan(0)
+      expect(page.faults).toEqual([])
+    }
   })
 
   test('default: the reference has one `main`, which is that of Swagger UI', async () => {

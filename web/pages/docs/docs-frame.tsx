@@ -1,6 +1,7 @@
 /** What is beside each page of the documentation. */
 
 import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 import { type GuideEntry, guides } from './guides.ts'
 
@@ -13,19 +14,30 @@ const references = [
 
 type Props = { path: string; children: ComponentChildren }
 
-export const DocsFrame = ({ path, children }: Props) => (
-  <div class="docs">
-    <nav class="docs-nav" aria-label="Documentation">
-      <Links links={[['/docs', 'Quick start']]} path={path} />
-      {[...groups].map(([group, entries]) => (
-        <NavGroup key={group} {...{ group, entries, path }} />
-      ))}
-      <h2>Reference</h2>
-      <Links links={references} path={path} />
-    </nav>
-    {children}
-  </div>
-)
+export function DocsFrame({ path, children }: Props) {
+  const list = useRef<HTMLElement>(null)
+  // Where the list is higher than its room, the page that is open is seen in it.
+  useLayoutEffect(() => {
+    const here = list.current?.querySelector<HTMLElement>('[aria-current]')
+    if (list.current === null || here == null) return
+    const { top, height } = list.current.getBoundingClientRect()
+    const box = here.getBoundingClientRect()
+    list.current.scrollTop += box.top - top - (height - box.height) / 2
+  }, [path])
+  return (
+    <div class="docs">
+      <nav ref={list} class="docs-nav" aria-label="Documentation">
+        <Links links={[['/docs', 'Quick start']]} path={path} />
+        {[...groups].map(([group, entries]) => (
+          <NavGroup key={group} {...{ group, entries, path }} />
+        ))}
+        <h2>Reference</h2>
+        <Links links={references} path={path} />
+      </nav>
+      {children}
+    </div>
+  )
+}
 
 type Link = readonly [href: string, title: string]
 

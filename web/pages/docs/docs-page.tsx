@@ -13,8 +13,10 @@ const copyCode = ({ target }: Event) => {
   const text = target.previousElementSibling?.textContent ?? ''
   void copyText(text).then((word) => {
     target.textContent = word
+    setTimeout(() => (target.textContent = 'Copy'), COPIED_MS)
   })
 }
+const COPIED_MS = 2_000
 
 export function DocsPage({ params: { name } }: { params: Params }) {
   const entry = guides.find((each) => each.name === name)
