@@ -18,6 +18,7 @@ describe('how much of a market was recorded', () => {
     expect(showCovered(aMarket(1, 1))).not.toContain('Up')
     expect(showCovered(aMarket(0, 0))).toBe('0.0 %')
     expect(showCovered(aMarket(null, null))).toBe('–')
+    expect(showCovered({ ...aMarket(1, 1), status: 'upcoming' })).toBe('–')
     expect(bestCovered(aMarket(0.995, 1))).toBe('up')
     expect(bestCovered(aMarket(0.5, 0.6))).toBe('down')
   })

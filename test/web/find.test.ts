@@ -246,6 +246,11 @@ describe.skipIf(chromiumPath === undefined)('the search, in a browser', () => {
     await page.keyboard.press('/')
     await page.locator('dialog input[role=combobox]').fill('btc')
     await page.waitForSelector('dialog [role=option]')
+    // What is typed is above the day.
+    const topOf = async (input: string) => (await page.locator(input).boundingBox())?.y ?? NaN
+    expect(await topOf('dialog input[role=combobox]')).toBeLessThan(
+      await topOf('dialog input[type=date]'),
+    )
     for (const width of widths) {
       for (const theme of themes) {
         await page.setViewportSize({ width, height: 900 })

@@ -13,9 +13,14 @@ export const coveredOf = ({ outcomes }: Pick<Market, 'outcomes'>, name: Outcome)
 export const bestCovered = (market: Pick<Market, 'outcomes'>): Outcome =>
   coveredOf(market, 'down') > coveredOf(market, 'up') + COVERED_MARGIN ? 'down' : 'up'
 
-/** The share of the outcome that is covered better, with its name where the shares differ. */
-export function showCovered(market: Pick<Market, 'outcomes'>): string {
-  const isKnown = market.outcomes.some(({ coverage }) => coverage.covered !== null)
+/**
+ * The share of the outcome that is covered better, with its name where the shares differ. A window
+ * to come has none: nothing of it can be missing yet.
+ */
+export function showCovered(market: Pick<Market, 'outcomes' | 'status'>): string {
+  const isKnown =
+    market.status !== 'upcoming' &&
+    market.outcomes.some(({ coverage }) => coverage.covered !== null)
   if (!isKnown) return showShare(null)
   const [up, down] = [showShare(coveredOf(market, 'up')), showShare(coveredOf(market, 'down'))]
   const best = bestCovered(market)

@@ -192,7 +192,7 @@ function Filters({ view, sources }: { view: View; sources: readonly string[] }) 
         />
       </label>
       <label class="field day-field">
-        Last day
+        Last day (UTC)
         <input
           type="date"
           value={toDay}

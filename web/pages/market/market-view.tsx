@@ -323,7 +323,7 @@ function Head({ market, chosen, isSettled, live }: HeadProps) {
         <h1>{question ?? `${symbol.toUpperCase()} up or down?`}</h1>
         <MarketTools market={market} isSettled={isSettled} />
       </div>
-      <div class="row">
+      <div class="row market-states">
         <SimulatedTag source={source} />
         <MarketState market={market} />
         <LiveTag live={live} />
