@@ -4,7 +4,7 @@
  * change with the content.
  */
 import { ASSETS_PATH, inlineScript, type WebFiles } from './document.ts'
-import { guidePlugin } from './guide-plugin.ts'
+import { findGuides, guidePlugin } from './guide-plugin.ts'
 import { moduleOf, type PageModule, pagePaths } from './paths.ts'
 
 const ENTRY = new URL('main.tsx', import.meta.url).pathname
@@ -47,6 +47,7 @@ export async function buildWebFiles(): Promise<WebFiles> {
     },
     script,
     style,
+    guides: Object.fromEntries((await findGuides()).map(({ name, title }) => [name, title])),
     chunks: Object.fromEntries(pagePaths.map(moduleOf).map((module) => [module, chunksOf(module)])),
     inlineScriptHash: new Bun.CryptoHasher('sha256').update(inlineScript).digest('base64'),
   }

@@ -13,6 +13,8 @@ export type WebFiles = {
   /** What every page starts with. */
   script: string
   style: string
+  /** Titles of guides, by their names in `/docs/:name`. */
+  guides: Readonly<Record<string, string>>
   /** Those that a page needs besides. */
   chunks: Readonly<Partial<Record<PageModule, readonly string[]>>>
   /** For the policy: the hash of the one script in the page. */
@@ -43,8 +45,12 @@ type Shown = {
   extra?: string | undefined
 }
 
-export const cardOfPage = (module: PageModule | undefined, coinName: string | undefined): Card => ({
-  name: pageName(module, coinName),
+/** `title` is that of a guide; other pages have the name of their module. */
+export const cardOfPage = (
+  module: PageModule | undefined,
+  { coinName, title }: { coinName?: string | undefined; title?: string | undefined } = {},
+): Card => ({
+  name: title ?? pageName(module, coinName),
   description:
     'Order books of prediction markets, recorded at full depth: view them, replay them, and get a key.',
 })

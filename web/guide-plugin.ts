@@ -101,22 +101,28 @@ async function loadGuide(file: string): Promise<string> {
   return `export const guide = ${JSON.stringify({ ...guide, sources })}`
 }
 
-/** The list of `web/pages/docs/guides.ts`, whose own is empty. */
-async function listGuides(): Promise<string> {
+/** The guides in the order in which they are listed. */
+export async function findGuides() {
   const named = groups.flatMap(([, files]) => files)
   const listed = groups.map(([group, files]) => {
     const pattern = { Decisions: 'docs/decisions/*.md', Operating: 'docs/*.md' }[group]
     const more = pattern === undefined ? [] : scan(pattern).filter((file) => !named.includes(file))
     return [group, [...files, ...more]] as const
   })
-  const rows: string[] = []
+  const found: { name: string; title: string; group: string; file: string }[] = []
   for (const [group, files] of listed) {
-    for (const file of files) {
-      const facts = { name: nameOf(file), title: titleOf(await readText(file)), group }
-      const load = `async () => (await import(${JSON.stringify(join(ROOT, file))})).guide`
-      rows.push(`{ ...${JSON.stringify(facts)}, load: ${load} }`)
-    }
+    for (const file of files)
+      found.push({ name: nameOf(file), title: titleOf(await readText(file)), group, file })
   }
+  return found
+}
+
+/** The list of `web/pages/docs/guides.ts`, whose own is empty. */
+async function listGuides(): Promise<string> {
+  const rows = (await findGuides()).map(({ file, ...facts }) => {
+    const load = `async () => (await import(${JSON.stringify(join(ROOT, file))})).guide`
+    return `{ ...${JSON.stringify(facts)}, load: ${load} }`
+  })
   return `export const guides = [${rows.join(',\n')}]`
 }
 

@@ -164,6 +164,17 @@ describe('the files of the dashboard', () => {
     }
     expect((await headOf('/pricing')).title).toBe('Pricing · Bookfeed')
     expect((await headOf('/coverage/ETH')).title).toBe('Ethereum coverage · Bookfeed')
+    expect((await headOf('/docs')).title).toBe('Docs · Bookfeed')
+    for (const [name, file] of [
+      ['live', 'docs/live.md'],
+      ['examples', 'examples/README.md'],
+      ['0030-gaps-follow-from-evidence', 'docs/decisions/0030-gaps-follow-from-evidence.md'],
+    ] as const) {
+      const source = await Bun.file(new URL(`../../${file}`, import.meta.url)).text()
+      const title = /^# (.+)$/m.exec(source)?.[1] ?? ''
+      const guide = await headOf(`/docs/${name}`)
+      expect([name, guide.title, guide.og[0]]).toEqual([name, `${title} · Bookfeed`, title])
+    }
     expect((await headOf('/nothing')).title).toBe('Page not found · Bookfeed')
     const path = `/markets/btc/${both.conditionId}`
     const { title, og } = await headOf(`${path}?at=1`)

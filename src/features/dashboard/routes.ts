@@ -79,7 +79,8 @@ export function dashboardPages({
       const { files } = await load()
       // A path without parameters has none.
       const parts: Readonly<Record<string, string>> = params ?? {}
-      const { coin, market: name } = parts
+      const { coin, market: name, name: guide } = parts
+      const title = guide === undefined ? undefined : titleOf(files, guide)
       if (coin !== undefined && coinNameOf(coin) === undefined) return answerLost(request, files)
       const module = moduleOf(path)
       const market = name === undefined ? undefined : findMarket(name)
@@ -88,7 +89,7 @@ export function dashboardPages({
         module,
         card: isOfCoin
           ? cardOfMarket(describePublic(market, clock()))
-          : cardOfPage(module, coinNameOf(coin)),
+          : cardOfPage(module, { coinName: coinNameOf(coin), title }),
         // A market has one address, also if its slug is in this one.
         url: toUrl(
           isOfCoin ? `/markets/${market.coin}/${market.conditionId}` : fillPath(path, parts),
@@ -113,7 +114,7 @@ export function dashboardPages({
     request.headers.delete('if-none-match')
     const html = toHtml(files, {
       module: undefined,
-      card: cardOfPage(undefined, undefined),
+      card: cardOfPage(undefined),
       url: undefined,
       facts: factsFor(request),
     })
@@ -121,6 +122,10 @@ export function dashboardPages({
     return new Response(body, { status: 404, headers })
   }
 }
+
+/** The title of a guide; undefined if there is none of that name. */
+const titleOf = ({ guides }: WebFiles, name: string): string | undefined =>
+  Object.hasOwn(guides, name) ? guides[name] : undefined
 
 /** What the document of a market's page says: nothing that a tier sells. */
 const describePublic = (market: Market, nowMs: number): PublicMarket => ({
