@@ -4,7 +4,16 @@
  */
 import { Database } from 'bun:sqlite'
 import { afterAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -15,6 +24,7 @@ import type { Caller } from '#src/domain/selling/caller.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import { codeOf } from '#src/platform/message.ts'
 
 import { createKeyOne, DAY_MS, NOW_MS } from '../ledger/ledger-records.ts'
 import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
@@ -124,6 +134,35 @@ function countIn(path: string): Counts {
   return db.query<Counts, []>(COUNT).get() as Counts
 }
 
+const DISK_MB = 64
+const mount = (path: string, mb: number): boolean =>
+  Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', `size=${mb}m`, 'none', path]).exitCode === 0
+
+/** Whether this user may make disks. */
+const mayMount = ((): boolean => {
+  if (process.getuid?.() !== 0 || Bun.which('mount') === null) return false
+  const path = join(folder, 'tried')
+  mkdirSync(path)
+  const isMade = mount(path, 1)
+  if (isMade) Bun.spawnSync(['umount', path])
+  return isMade
+})()
+
+/** Takes all room of a disk. */
+function fill(path: string): void {
+  const file = openSync(path, 'w')
+  try {
+    for (const bytes of [2 ** 16, 1])
+      try {
+        for (;;) writeSync(file, Buffer.alloc(bytes))
+      } catch (error) {
+        if (codeOf(error) !== 'ENOSPC') throw error
+      }
+  } finally {
+    closeSync(file)
+  }
+}
+
 describe('usage that a file does not take', () => {
   test(
     'error: while another process has the lock, it is kept, over kill -9 and SIGTERM, and counted once',
@@ -195,6 +234,44 @@ describe('usage that a file does not take', () => {
       await until('It is said', () => world.errors().includes('usage is written again'))
       await world.stop()
       expect(countIn(path)).toEqual(world.answered)
+    },
+    MS_MAX,
+  )
+
+  test.skipIf(!mayMount)(
+    'error: a disk that is full when it is to be kept has room for it, over kill -9',
+    async () => {
+      const data = join(folder, 'no-room')
+      mkdirSync(data)
+      expect(mount(data, DISK_MB)).toBe(true)
+      try {
+        await using world = createWorld('no-room', { BOOKFEED_FREE_MB: '0' })
+        const path = join(data, 'ledger.db')
+        await world.start()
+        await world.request(5)
+        await until('The ledger has it', () => Bun.deepEquals(countIn(path), world.answered))
+        fill(join(data, 'filler'))
+        const other = new Database(path)
+        other.run('BEGIN IMMEDIATE')
+        const before = countIn(path)
+        for (const requests of [7, 5]) {
+          await world.request(requests)
+          await until('The file has it', async () => {
+            const { requests: kept } = await world.kept().catch(() => ({ requests: 0 }))
+            return before.requests + kept === world.answered.requests
+          })
+        }
+        await world.kill()
+        other.run('ROLLBACK')
+        other.close()
+        rmSync(join(data, 'filler'))
+        await world.start()
+        await until('The ledger has it', () => Bun.deepEquals(countIn(path), world.answered))
+        await world.stop()
+        expect(readdirSync(data)).toContain('usage.reserve')
+      } finally {
+        Bun.spawnSync(['umount', '-l', data])
+      }
     },
     MS_MAX,
   )
