@@ -213,7 +213,7 @@ export function createApp(options: AppDeps) {
         history,
         extensions.flatMap((extension) => extension.findExamples?.(services) ?? []),
       ),
-    findMarket: (name) => ifSound(() => core.findMarket(name)),
+    findMarket: core.findMarket,
     publicUrl: config.publicUrl,
     clock,
     facts: (request) => ({

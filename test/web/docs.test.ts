@@ -119,6 +119,7 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
     expect(await page.evaluate('navigator.clipboard.readText()')).toStartWith('curl -H')
     await page.goto(`${server.url.origin}/docs/nothing`)
     await page.waitForSelector('text=No such guide')
+    page.forgive(/status of 404/)
     expect(page.faults).toEqual([])
   })
 

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
+import { AppError } from '#src/domain/errors.ts'
 import {
   createApiKey,
   KEY_PREFIX,
@@ -80,7 +81,9 @@ describe('the files of the dashboard', () => {
         new RegExp(`<link rel="modulepreload" href="/assets/${module}-\\w+.js">`),
       )
       const head = await sendAs(undefined, path, { method: 'HEAD' })
-      expect([path, head.status, await head.text()]).toEqual([path, 200, ''])
+      // No such market is there.
+      const status = path === '/markets/btc/0xab' ? 404 : 200
+      expect([path, head.status, await head.text()]).toEqual([path, status, ''])
       expect(head.headers.get('content-length')).toBe(page.headers.get('content-length'))
     }
   })
@@ -192,6 +195,46 @@ describe('the files of the dashboard', () => {
     expect((await headOf(`/markets/eth/${both.conditionId}`)).title).toBe(
       'Ethereum market · Bookfeed',
     )
+  })
+
+  test('error: the page of what is not there is a 404 that says so, also to a browser that has it', async () => {
+    const { history, both } = createMarketHistory()
+    const own = createHarness({ history })
+    const ask = (path: string, headers: Record<string, string> = {}) =>
+      own.sendAs(undefined, path, { headers: { accept: 'text/html', ...headers } })
+    const unknown = conditionIdOf('7')
+    for (const [path, status] of [
+      [`/markets/btc/${both.conditionId}`, 200],
+      [`/markets/btc/${unknown}`, 404],
+      [`/markets/eth/${both.conditionId}`, 404],
+      ['/markets/btc/no-such-slug', 404],
+      [`/markets/nocoin/${both.conditionId}`, 404],
+      ['/markets/nocoin', 404],
+      ['/coverage/nocoin', 404],
+      ['/calibration/nocoin', 404],
+      ['/docs/live', 200],
+      ['/docs/nothing', 404],
+      ['/docs/constructor', 404],
+      ['/nothing', 404],
+    ] as const)
+      expect([path, (await ask(path)).status]).toEqual([path, status])
+    const missing = await ask(`/markets/btc/${unknown}`)
+    // Of the page of a market, which names it.
+    expect(await missing.text()).toContain('<title>Bitcoin market · Bookfeed</title>')
+    const etag = missing.headers.get('etag') ?? ''
+    expect((await ask(`/markets/btc/${unknown}`, { 'if-none-match': etag })).status).toBe(404)
+    const damaged = createHarness({
+      history: {
+        ...history,
+        findMarket() {
+          throw new AppError('damaged', 'The market is damaged.')
+        },
+      },
+    })
+    const response = await damaged.sendAs(undefined, `/markets/btc/${both.conditionId}`, {
+      headers: { accept: 'text/html' },
+    })
+    expect(response.status).toBe(200)
   })
 
   test('behavior: a card has the one address of its page, and a picture, if the server knows its own', async () => {

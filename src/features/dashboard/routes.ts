@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia'
 
-import { AppError } from '#src/domain/errors.ts'
+import { AppError, isDamaged } from '#src/domain/errors.ts'
 import { coinTable, isCoin, type Market, statusOf } from '#src/domain/market.ts'
 import { type Clock, toIsoOrNull } from '#src/domain/time.ts'
 import { createFixedText } from '#src/http/fixed-text.ts'
@@ -45,7 +45,7 @@ export type PageDeps = {
   build?: () => Promise<WebFiles>
   /** What a page receives with its document, so that it need not request it. */
   facts: (request: Request) => object
-  /** The market that a path names, for the head of its document. */
+  /** The market that a path names, for the head of its document. Throws `damaged`. */
   findMarket: (name: string) => Market | undefined
   /** Where callers reach the server; empty if the operator did not say. */
   publicUrl: string
@@ -83,21 +83,28 @@ export function dashboardPages({
       const title = guide === undefined ? undefined : titleOf(files, guide)
       if (coin !== undefined && coinNameOf(coin) === undefined) return answerLost(request, files)
       const module = moduleOf(path)
-      const market = name === undefined ? undefined : findMarket(name)
-      const isOfCoin = market !== undefined && market.coin === coin?.toLowerCase()
+      const market = name === undefined ? undefined : lookUp(name)
+      const isOfCoin =
+        market !== undefined && market !== 'damaged' && market.coin === coin?.toLowerCase()
+      // The page says what is missing. Whether a damaged market is of the coin is not known.
+      const isMissing =
+        (name !== undefined && market !== 'damaged' && !isOfCoin) ||
+        (guide !== undefined && title === undefined)
       const html = toHtml(files, {
         module,
         card: isOfCoin
           ? cardOfMarket(describePublic(market, clock()))
           : cardOfPage(module, { coinName: coinNameOf(coin), title }),
         // A market has one address, also if its slug is in this one.
-        url: toUrl(
-          isOfCoin ? `/markets/${market.coin}/${market.conditionId}` : fillPath(path, parts),
-        ),
+        url: isMissing
+          ? undefined
+          : toUrl(
+              isOfCoin ? `/markets/${market.coin}/${market.conditionId}` : fillPath(path, parts),
+            ),
         facts: factsFor(request),
         extra: extras[path],
       })
-      return answerPage(request, files, html)
+      return isMissing ? answerMissing(request, files, html) : answerPage(request, files, html)
     })
   }
   app.get(`${ASSETS_PATH}/:name`, async ({ request, params: { name } }) => {
@@ -109,17 +116,23 @@ export function dashboardPages({
   })
   return app.get('/*', async ({ request }) => answerLost(request, (await load()).files))
 
+  function lookUp(name: string): Market | 'damaged' | undefined {
+    try {
+      return findMarket(name)
+    } catch (error) {
+      if (isDamaged(error)) return 'damaged'
+      throw error
+    }
+  }
+
   function answerLost(request: Request, files: WebFiles): Response {
-    // A browser that has it already gets the same 404 again.
-    request.headers.delete('if-none-match')
     const html = toHtml(files, {
       module: undefined,
       card: cardOfPage(undefined),
       url: undefined,
       facts: factsFor(request),
     })
-    const { body, headers } = answerPage(request, files, html)
-    return new Response(body, { status: 404, headers })
+    return answerMissing(request, files, html)
   }
 }
 
@@ -156,6 +169,13 @@ function answerPage(request: Request, files: WebFiles, text: string): Response {
   const response = createFixedText({ text, contentType, caching: 'no-cache', policy })(request)
   for (const [name, value] of Object.entries(guards)) response.headers.set(name, value)
   return response
+}
+
+function answerMissing(request: Request, files: WebFiles, text: string): Response {
+  // A browser that has it already gets the same 404 again.
+  request.headers.delete('if-none-match')
+  const { body, headers } = answerPage(request, files, text)
+  return new Response(body, { status: 404, headers })
 }
 
 const answerPicture = ({ base64 }: WebFiles['picture']): Response =>
