@@ -82,7 +82,35 @@ function* trades(fromMs = 0): Generator<Trade> {
   yield { ...small, timestampMs: START_MS + WINDOW_MS - 1 }
 }
 
+/** An hour. Its best bid falls from 40 to 30 cents after half of it and 2.5 s, and is 31 cents 1.5 s later. */
+const hour = conditionIdOf('f')
+
+function* hourStates(): Generator<Snapshot> {
+  const every5s = Array.from({ length: 720 }, (_, index) => index * 5_000)
+  for (const ms of [...every5s, 1_802_500, 1_804_000].sort((one, other) => one - other)) {
+    const later = ms < 1_804_000 ? 30 : 31
+    const bid = ms < 1_802_500 ? 40 : later
+    yield {
+      coin: 'btc',
+      conditionId: hour,
+      timeframe: '1h',
+      assetId: '11',
+      outcome: 'up',
+      timestampMs: START_MS + ms,
+      bids: { prices: [bid * 10_000], sizes: [100 * MILLION] },
+      asks: { prices: [600_000], sizes: [100 * MILLION] },
+    }
+  }
+}
+
 const history = openHistory(':memory:')
+{
+  const windowEndMs = START_MS + 3_600_000
+  const facts = { conditionId: hour, coin: 'btc', timeframe: '1h', source: 'recorded' } as const
+  history.putMarket({ ...facts, windowStartMs: START_MS, windowEndMs })
+  history.append({ id: hour, source: 'recorded', snapshots: [...hourStates()] })
+  history.close(hour)
+}
 for (const conditionId of [traded, bare, moving, late, jumping]) {
   const windowEndMs = START_MS + WINDOW_MS
   const facts = { conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' } as const
@@ -271,6 +299,32 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     await part.waitForURL(`**/*at=${START_MS + 200_000}&from=${START_MS + 170_000}&to=*`)
     await soon(async () => expect(await pixelsOf(part, '--accent')).toBeGreaterThan(300))
     expect([...(await accessFaults(part)), ...page.faults, ...part.faults]).toEqual([])
+  })
+
+  test('behavior: of very many quotes it is found in the books, then in the quotes of that time', async () => {
+    let asked = 0
+    const page = await browser.open(`/markets/btc/${hour}`, {
+      async prepare(tab) {
+        await keepKey(key)(tab)
+        // As if the list of the whole window had an end.
+        await tab.route(`**/${hour}/quotes?*`, async (route) => {
+          const response = await route.fetch()
+          const body = await response.json()
+          if (asked++ > 0) return route.fulfill({ response, json: body })
+          return route.fulfill({ response, json: { ...body, nextCursor: 'more' } })
+        })
+      },
+    })
+    await page.waitForSelector('.ladder .ladder-bid')
+    await page.waitForLoadState('networkidle')
+    await page.click('button:has-text("Largest move")')
+    await soon(async () =>
+      expect(await page.textContent('.player [role=status]')).toBe(
+        'Largest move: Up from 50¢ to 45¢ within 7.5 s, at 00:30:02.500.',
+      ),
+    )
+    expect(asked).toBe(2)
+    expect(page.faults).toEqual([])
   })
 
   test('behavior: two fingers zoom and drag it, and one scrolls the page', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { findLargestMove } from '#web/charts/largest-move.ts'
+import { findFinerMove, findLargestMove } from '#web/charts/largest-move.ts'
 
 const find = (...mids: [seconds: number, mid: number | null][]) =>
   findLargestMove(
@@ -48,5 +48,42 @@ describe('findLargestMove', () => {
   test('behavior: without a change there is none', () => {
     expect(find([0, 0.5], [1, 0.5], [2, null])).toBeUndefined()
     expect(find()).toBeUndefined()
+  })
+})
+
+describe('findFinerMove', () => {
+  const found = { fromMs: 0, toMs: 300_000, from: 0.5, to: 0.45 }
+  const quotes = (
+    [
+      [100_000, 0.51],
+      [200_500, 0.4],
+      [204_500, 0.38],
+      [260_000, 0.45],
+    ] as const
+  ).map(([ms, mid]) => ({
+    outcome: 'down' as const,
+    timestamp: new Date(ms).toISOString(),
+    bid: null,
+    ask: null,
+    mid,
+  }))
+  const finer = (gaps: { outcome: 'up' | 'down'; fromMs: number }[] = []) =>
+    findFinerMove(found, { outcome: 'down', quotes, gaps: gaps as never }, 10_000)
+
+  test('default: the largest move of some seconds within a step', () => {
+    expect(finer()).toEqual({ fromMs: 194_500, toMs: 204_500, from: 0.51, to: 0.38 })
+  })
+
+  test('behavior: the first mid holds until the first quote, and no move goes over a gap', () => {
+    const [first] = quotes
+    const one = { outcome: 'down' as const, quotes: first ? [first] : [], gaps: [] }
+    expect(findFinerMove(found, one, 10_000)).toEqual({
+      fromMs: 90_000,
+      toMs: 100_000,
+      from: 0.5,
+      to: 0.51,
+    })
+    expect(findFinerMove(found, { ...one, quotes: [] }, 10_000)).toBeUndefined()
+    expect(finer([{ outcome: 'down', fromMs: 201_000 }])).toMatchObject({ toMs: 200_500, to: 0.4 })
   })
 })

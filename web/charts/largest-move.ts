@@ -1,5 +1,8 @@
 /** Where the mid of an outcome changed most within some seconds. */
 
+import type { Outcome, Quote } from '../lib/bodies.ts'
+import { type Gap, toLines } from './line-data.ts'
+
 export type Move = { fromMs: number; toMs: number; from: number; to: number }
 
 /**
@@ -32,6 +35,21 @@ export function findLargestMove(
     }
   }
   return largest
+}
+
+/**
+ * The largest move within one that was found in steps, from the quotes of its time. The mid that it
+ * began with holds until the first of them. Undefined where these do not change it.
+ */
+export function findFinerMove(
+  { fromMs, from }: Move,
+  { outcome, quotes, gaps }: { outcome: Outcome; quotes: readonly Quote[]; gaps: readonly Gap[] },
+  withinMs: number,
+): Move | undefined {
+  const timestamp = new Date(fromMs).toISOString()
+  const first: Quote = { outcome, timestamp, bid: null, ask: null, mid: from }
+  const [times, ups, downs] = toLines([first, ...quotes], gaps, ({ mid }) => mid)
+  return findLargestMove(times, (outcome === 'up' ? ups : downs) ?? [], withinMs)
 }
 
 /** Of differences of prices, which are millionths. */

@@ -65,6 +65,26 @@ export function useQuotes(market: Market, name: 'quotes' | 'prices', again: stri
   return { ...loaded, quotes: loaded.data?.data ?? none, call, isLoaded: loaded.data !== undefined }
 }
 
+/** Pages of quotes that are asked for at most to find one moment. */
+const PAGES_MAX = 4
+
+/** The quotes of a part of a window, of which the first are kept where there are very many. */
+export async function loadQuotes(
+  { path }: Pick<Call, 'path'>,
+  { fromMs, toMs }: Range,
+): Promise<Quote[]> {
+  const rows: Quote[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const query = { from: fromMs, to: toMs, limit: ROWS_MAX, cursor }
+    const { data, nextCursor }: Listed<Quote> = await request(path, { query })
+    rows.push(...data)
+    if (nextCursor === null) break
+    cursor = nextCursor
+  }
+  return rows
+}
+
 type Growing = { isOn: boolean; isOpen: boolean; again: string }
 
 export function useTrades(market: Market, growing: Growing): { trades: Trade[]; call: Call } {

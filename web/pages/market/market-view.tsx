@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
-import { findLargestMove, type Move } from '../../charts/largest-move.ts'
+import { findFinerMove, findLargestMove, type Move } from '../../charts/largest-move.ts'
 import { type Gap, gapsOf, toLines } from '../../charts/line-data.ts'
 import {
   mirrorBook,
@@ -39,6 +39,7 @@ import {
   type Aggregation,
   aggregations,
   baseOf,
+  loadQuotes,
   spanOf,
   useBooks,
   useCoverage,
@@ -139,12 +140,26 @@ export function LiveMarket({ market, rights, onChange }: Props) {
     return findLargestMove(line[0], line[outcome === 'up' ? 1 : 2] ?? [], withinMs)
   }
   const [moveText, setMoveText] = useState('')
-  const goToMove = () => {
-    setLive(false)
-    const move = findMove()
+  const showMove = (move: Move | undefined) => {
     axis.marked.set(move)
     setMoveText(quotes.isLoaded ? describeMove(outcome, move) : 'The prices are not loaded yet.')
     if (move) pointAt(axis, move.toMs)
+  }
+  /** Shows the move within the step in which it was found, once its quotes are here. */
+  const refineMove = async (found: Move) => {
+    const part = { fromMs: found.fromMs, toMs: found.toMs + 1 }
+    const rows = await loadQuotes(quotes.call, part).catch(() => none.quotes)
+    // Another one was chosen meanwhile.
+    if (axis.marked.get() !== found) return
+    const finer = { outcome, quotes: withMirrors(rows, mirrorQuote, mirrored), gaps }
+    const move = findFinerMove(found, finer, MOVE_MS_MAX)
+    if (move) showMove(move)
+  }
+  const goToMove = () => {
+    setLive(false)
+    const move = findMove()
+    showMove(move)
+    if (move && isCut) void refineMove(move)
   }
   useEffect(() => {
     axis.marked.set(undefined)
