@@ -88,7 +88,9 @@ describe('marks of a heat map that would cover others', () => {
     const marks = many(3)
     const merged = mergeMarks(marks, pixel, tradeMerging)
     expect(mergeMarks(marks, { ...pixel, ms: 1000.0000001 }, tradeMerging)).toBe(merged)
-    expect(mergeMarks(marks, { ...pixel, ms: 900 }, tradeMerging)).not.toBe(merged)
+    expect(mergeMarks(marks, { ...pixel, ms: 500 }, tradeMerging)).not.toBe(merged)
+    // Back again, nothing is merged anew.
+    expect(mergeMarks(marks, pixel, tradeMerging)).toBe(merged)
   })
 
   test('default: no marks are none', () => {

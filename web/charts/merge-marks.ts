@@ -52,10 +52,10 @@ export const removedMerging: Merging = {
 /** What a length of 1 is in a picture, where lengths are those of `Marks`. */
 export type PixelSize = { ms: number; price: number }
 
-type Merged = { msPerPixel: number; price: number; marks: Marks }
-const merged = new WeakMap<Marks, Merged>()
-/** Marks are merged anew when a picture is zoomed by so much: 19 %. */
-const ZOOM_STEP = 2 ** 0.25
+/** By the size of a pixel. */
+const merged = new WeakMap<Marks, Map<string, Marks>>()
+/** Marks are merged anew when a picture is zoomed by so much. */
+const ZOOM_STEP = Math.SQRT2
 
 /**
  * Marks that would cover others of their group, as one mark with the area of all; the largest come
@@ -63,12 +63,15 @@ const ZOOM_STEP = 2 ** 0.25
  */
 export function mergeMarks(marks: Marks, { ms, price }: PixelSize, merging: Merging): Marks {
   const msPerPixel = ZOOM_STEP ** Math.round(Math.log(ms) / Math.log(ZOOM_STEP))
-  const before = merged.get(marks)
-  if (before?.msPerPixel === msPerPixel && before.price === price) return before.marks
-  const now = { msPerPixel, price, marks: merge(marks, { ms: msPerPixel, price }, merging) }
-  merged.set(marks, now)
-  return now.marks
+  const sizes = merged.get(marks) ?? new Map<string, Marks>()
+  const size = `${msPerPixel} ${price}`
+  const found = sizes.get(size) ?? merge(marks, { ms: msPerPixel, price }, merging)
+  // Of a picture whose height changes, the sizes before are of no use.
+  if (sizes.size >= SIZES_MAX) sizes.clear()
+  merged.set(marks, sizes.set(size, found))
+  return found
 }
+const SIZES_MAX = 30
 
 const orders = new WeakMap<Marks, Uint32Array>()
 
@@ -90,9 +93,10 @@ function merge(marks: Marks, pixel: PixelSize, { reach, radiusMax, isExact }: Me
   const areas = radii.map((radius) => radius ** 2)
   const areaMax = isExact ? radiusMax ** 2 : Infinity
   const kept: number[] = []
-  /** The last mark that is kept of a square of the picture and a group; `next` is the one before it. */
+  /** What is kept within a square of the picture and those around it, of a group: the last of a list. */
   const squares = new Map<number, number>()
-  const next = new Int32Array(times.length)
+  const listed: number[] = []
+  const before: number[] = []
   const sides = [0, 1, 2].map((group) => reach(radiusMax, group))
 
   for (const index of largestFirst(marks)) {
@@ -101,28 +105,26 @@ function merge(marks: Marks, pixel: PixelSize, { reach, radiusMax, isExact }: Me
     const area = areas[index] ?? 0
     const x = xs[index] ?? 0
     const y = ys[index] ?? 0
-    const column = Math.floor(x / side)
-    const row = Math.floor(y / side)
-    const squareOf = (east: number, north: number) =>
-      (column + east) * ROWS + (row + north) * sides.length + group
+    const square = Math.floor(x / side) * ROWS + Math.floor(y / side) * sides.length + group
     let taker = -1
-    for (let near = 0; near < 9 && taker < 0; near++) {
-      const square = squareOf(Math.floor(near / 3) - 1, (near % 3) - 1)
-      for (let each = squares.get(square) ?? -1; each >= 0; each = next[each] ?? -1) {
-        const own = areas[each] ?? 0
-        const far = ((xs[each] ?? 0) - x) ** 2 + ((ys[each] ?? 0) - y) ** 2
-        if (own + area > areaMax || far >= reach(Math.sqrt(own), group) ** 2) continue
-        taker = each
-        break
-      }
+    for (let item = squares.get(square) ?? -1; item >= 0; item = before[item] ?? -1) {
+      const each = listed[item] ?? 0
+      const own = areas[each] ?? 0
+      const far = ((xs[each] ?? 0) - x) ** 2 + ((ys[each] ?? 0) - y) ** 2
+      if (own + area > areaMax || far >= reach(Math.sqrt(own), group) ** 2) continue
+      taker = each
+      break
     }
     if (taker >= 0) {
       areas[taker] = (areas[taker] ?? 0) + area
       continue
     }
     kept.push(index)
-    next[index] = squares.get(squareOf(0, 0)) ?? -1
-    squares.set(squareOf(0, 0), index)
+    for (let near = 0; near < 9; near++) {
+      const around = square + (Math.floor(near / 3) - 1) * ROWS + ((near % 3) - 1) * sides.length
+      before.push(squares.get(around) ?? -1)
+      squares.set(around, listed.push(index) - 1)
+    }
   }
   // Indexes are in order of time.
   kept.sort((a, b) => a - b)
