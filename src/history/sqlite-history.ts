@@ -1,11 +1,10 @@
 /** The embedded engine: books in one SQLite file. */
 import { assertSound } from '#src/database/checksum.ts'
 import { type Database, readConsistently, transact } from '#src/database/database.ts'
-import type { ChunkCachePlace, ChunkSource } from '#src/database/stores.ts'
+import type { ChunkCachePlace } from '#src/database/stores.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { MarketFacts } from '#src/domain/market.ts'
 import { factChanges, type MarketChange } from '#src/domain/revision.ts'
-import type { Clock } from '#src/domain/time.ts'
 import { createCache } from '#src/platform/cache.ts'
 
 import { createArchiver } from './archiver.ts'
@@ -27,7 +26,7 @@ import { createFetchedChunks } from './tables/fetched-chunks.ts'
 import { createCoinTotals, createMarketList, createSources } from './tables/market-list.ts'
 import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
 import { createRevisionReads } from './tables/revision-table.ts'
-import { createTables, type Tables } from './tables/tables.ts'
+import { createTables, type TableOptions, type Tables } from './tables/tables.ts'
 import { createVerify } from './verify.ts'
 import { createAppend } from './writes/append.ts'
 import { type Coverage, createCoverage } from './writes/coverage.ts'
@@ -62,21 +61,18 @@ type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 const CHUNK_BYTES_PER_VIEW_BYTE = 16
 const VIEW_BYTES_MIN = 4 * 1024 * 1024
 
-type Options = {
-  chunkCacheBytes: number
+export type SqliteOptions = Omit<TableOptions, 'fetched'> & {
+  /** How late commits of other connections may show; 0 asks at each use. */
   lagMs: number
-  clock?: Clock | undefined
-  isServing?: boolean | undefined
-  /** Books may go to an archive while this is open. */
-  isArchiving?: boolean | undefined
+  /** The address whose replica a file is: chunks without bytes are there. */
   chunksAt?: string | undefined
-  chunkSource?: ChunkSource | undefined
+  /** The file that keeps what was fetched, if this one is served; by default it is in memory alone. */
   chunkCache?: ChunkCachePlace | undefined
 }
 
 export function createSqliteHistory(
   db: Database,
-  { lagMs, chunksAt, chunkCache, ...options }: Options,
+  { lagMs, chunksAt, chunkCache, ...options }: SqliteOptions,
 ): MarketHistory {
   const stored = createTables(db, {
     ...options,

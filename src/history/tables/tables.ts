@@ -23,10 +23,14 @@ import { createSpotTable } from './spot-table.ts'
 import { createTailTable, type TailRun } from './tail-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
-type Options = {
+export type TableOptions = {
+  /** Bytes of chunks kept in memory. */
   chunkCacheBytes: number
+  /** When changes are noted to be made; the clock of the database by default. */
   clock?: Clock | undefined
+  /** Of a file: what is elsewhere is fetched before it is read, and not waited for. */
   isServing?: boolean | undefined
+  /** Books may go to an archive while it is open. */
   isArchiving?: boolean | undefined
   /** The database at an address, of which this one is a replica. */
   chunkSource?: ChunkSource | undefined
@@ -42,7 +46,7 @@ export function createTables(
     isArchiving = false,
     chunkSource: source,
     fetched,
-  }: Options,
+  }: TableOptions,
 ) {
   const meta = createMetaTable(db)
   const logMeta = createLogMeta(db)
