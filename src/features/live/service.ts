@@ -3,15 +3,13 @@
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { Market } from '#src/domain/market.ts'
-import type { StaleSince } from '#src/domain/staleness.ts'
-import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import type { BodyStream } from '#src/http/stream.ts'
 import { createCoinCursors, createRowCursors, type FeedPosition } from '#src/live/cursors.ts'
 import { createFanout } from '#src/live/group.ts'
-import { MARKETS_A_READ, type MarketWatch, UNRESOLVED_MS } from '#src/live/market-watch.ts'
-import { type RowReader, START } from '#src/live/rows.ts'
+import { MARKETS_A_READ, UNRESOLVED_MS } from '#src/live/market-watch.ts'
+import { START } from '#src/live/rows.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import { createEventEncoder } from './encoder.ts'
@@ -34,17 +32,10 @@ const RECHECK_MS = 10_000
 const RETRY_MS = { min: 1000, max: 9999 }
 const RETRY_AFTER_SECONDS = 5
 
-type LiveServiceOptions = {
+type LiveServiceOptions = Omit<EventFeed, 'sources' | 'rowCursors' | 'coinCursors' | 'fetch'> & {
   history: MarketHistory
-  rows: RowReader
   cursors: CursorCodec
-  markets: MarketWatch
-  clock: Clock
-  /** Monotonic milliseconds. */
-  timer: Clock
-  describeMarket: (market: Market) => string
   randomBytes: (length: number) => Uint8Array
-  staleSince: StaleSince
   /** Whether keys may have been revoked without this server knowing. */
   isUnconfirmed: () => boolean
 }
@@ -65,27 +56,18 @@ type LiveStart = {
 /** Makes the service. `tick` is to be called every few milliseconds. */
 export function createLiveService({
   history,
-  rows,
   cursors,
-  markets,
-  clock,
-  timer,
-  describeMarket,
   randomBytes,
-  staleSince,
   isUnconfirmed,
+  ...shared
 }: LiveServiceOptions) {
+  const { rows, markets, clock, timer } = shared
   const feed: EventFeed = {
+    ...shared,
     sources: history,
-    rows,
     rowCursors: createRowCursors(cursors),
     coinCursors: createCoinCursors(history, cursors),
-    markets,
-    clock,
-    timer,
-    describeMarket,
     fetch: history.fetch,
-    staleSince,
   }
   const groups = createFanout<Uint8Array, EventSource>()
   const subscribers = new Set<EventSubscriber>()
