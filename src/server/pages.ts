@@ -1,5 +1,5 @@
 /** What people read in a browser, and the document of the routes: loaded when first asked for. */
-import { type AnyElysia, Elysia } from 'elysia'
+import type { AnyElysia } from 'elysia'
 
 import { ifSound } from '#src/domain/errors.ts'
 import { dashboardPages, type PageDeps } from '#src/features/dashboard/routes.ts'
@@ -10,6 +10,7 @@ import { type HeldExamples, openapi, swaggerAssets, swaggerHead } from '#src/htt
 import { pathOf, targetOf } from '#src/http/target.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
+import { compose } from './create-server.ts'
 import { OPENAPI_PATH } from './page-routes.ts'
 
 export type PagesOptions = Pick<PageDeps, 'facts' | 'findMarket' | 'publicUrl' | 'clock'> & {
@@ -26,28 +27,20 @@ export function createPages(
   const components = createComponents()
   const declared = declaredRoutes(api)
   const trap = createErrorTrap()
-  const own = new Elysia({
-    name: 'bookfeed',
-    // Both are part of what is tested: other values change what Elysia accepts.
-    aot: true,
-    normalize: false,
-    // Otherwise a host name of one or two characters breaks the path.
-    handler: { standardHostname: false },
-  })
-    .use(trap.plugin)
-    .use(openapi(version, declared, components, () => ifSound(findExamples) ?? {}))
-    .use(swaggerAssets())
+  const own = compose([
+    trap.plugin,
+    openapi(version, declared, components, () => ifSound(findExamples) ?? {}),
+    swaggerAssets(),
     // Of `/swagger` it replaces the page of the plugin.
-    .use(
-      dashboardPages({
-        facts,
-        findMarket,
-        publicUrl,
-        venue: homeVenue,
-        clock,
-        extras: { '/swagger': swaggerHead },
-      }),
-    )
+    dashboardPages({
+      facts,
+      findMarket,
+      publicUrl,
+      venue: homeVenue,
+      clock,
+      extras: { '/swagger': swaggerHead },
+    }),
+  ])
   const ownRoutes = [...own.routes]
   const elysia = own.use(api).compile()
   return {
