@@ -48,14 +48,12 @@ export type PageEnd<P> = {
   resume?: P | undefined
 }
 
-type PageCursors = { nextCursor: string | null; resumeCursor: string | undefined }
-
 /** A page that is about to be read. */
 export type Walk<P> = {
   /** The page begins behind this position; undefined at the beginning of the list. */
   after: P | undefined
   /** The cursors of a page that ends there. */
-  end: (end: PageEnd<P>) => PageCursors
+  end: (end: PageEnd<P>) => { nextCursor: string | null; resumeCursor: string | undefined }
 }
 
 export type CursorCodec = ReturnType<typeof createCursorCodec>

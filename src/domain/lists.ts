@@ -57,11 +57,9 @@ const historyList = <Filters extends HistoryFilters>(
   position: rowPosition,
   start: startOf,
 })
-
-type SnapshotView = 'own' | 'consolidated'
 export type SnapshotFilters = HistoryFilters & {
   interval?: Interval | undefined
-  view: SnapshotView
+  view: 'own' | 'consolidated'
   cut: RowCut
 }
 

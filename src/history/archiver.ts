@@ -109,12 +109,10 @@ export function createArchiver({ db, chunks, markets, segments, logMeta }: Table
   }
 }
 
-type PartPlace = Pick<Pointer, 'at' | 'length'>
-
 /** All rows first, in their order, because most reads go on with the next ones; then the others. */
 function layOut(taken: readonly { ref: ChunkRef; parts: Parts }[], size: number) {
   const bytes = new Uint8Array(size)
-  const places = new Map<ChunkRef, Record<PackedKind, PartPlace>>()
+  const places = new Map<ChunkRef, Record<PackedKind, Pick<Pointer, 'at' | 'length'>>>()
   let at = 0
   for (const kind of ['rows', 'tops', 'hashes'] as const) {
     for (const { ref, parts } of taken) {

@@ -20,7 +20,6 @@ const SEGMENTS_MAX = 12
 const names = Array.from({ length: SEGMENTS_MAX }, (_, index) => `p${index}`)
 
 type Answer<Peers> = (request: Request, peers: Peers) => Response | Promise<Response>
-type Routed = Request & { params: Record<string, string> }
 
 /**
  * Options of `Bun.serve` that give every request to `answer`, marked for `isRewritten` where Bun
@@ -35,7 +34,7 @@ export function markRewritten<Peers>(answer: Answer<Peers>, frequentPaths: reado
 
   function add(pattern: string, parameters: readonly string[]): void {
     const checked: Answer<Peers> = (request, peers) => {
-      const { params } = request as Routed
+      const { params } = request as Request & { params: Record<string, string> }
       for (const name of parameters) {
         if (!isPlain(params[name] ?? '')) {
           mark(request)

@@ -35,8 +35,10 @@ const batchLimits = { linesMax: 2000, bytesMax: 8_388_608 }
 const COLUMNS_SHOWN_MAX = 12
 
 type TakeBatch = (file: string, batch: LineBatch) => void
-type Importer = ImportRun & { takeLines: TakeBatch; messages: MessageImport }
-type MessageImport = ReturnType<typeof createMessageImport>
+type Importer = ImportRun & {
+  takeLines: TakeBatch
+  messages: ReturnType<typeof createMessageImport>
+}
 
 /**
  * Imports files in their order, but messages and tables of books after those that describe markets,

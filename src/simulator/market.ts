@@ -306,13 +306,6 @@ export const toFinalCoinPrice = (market: SimulatedMarket, strike: number): numbe
     ? toCoinPrice(market, strike)
     : Math.min(toCoinPrice(market, strike), strike - 1)
 
-/**
- * The fair price is that of a bet on the sign of a random walk at the window's end. So it is a
- * martingale, moves more the nearer the end is, and runs to 0 or 1; the walk's last value is the
- * market's winner. Only exact IEEE operations, the same on every platform.
- */
-type FairPrice = SimulatedMarket['price']
-
 /** Moves the price on to a time; one step however long, with the right distribution. */
 function advancePrice({ price, coinPrice }: SimulatedMarket, timestampMs: number): void {
   const { windowStartMs, windowEndMs } = price
@@ -352,7 +345,12 @@ function normalProbability(x: number): number {
   return x < 0 ? tail : 1 - tail
 }
 
-function step(price: FairPrice, durationMs: number): number {
+/**
+ * A step of the fair price, which is that of a bet on the sign of a random walk at the window's end.
+ * So it is a martingale, moves more the nearer the end is, and runs to 0 or 1; the walk's last value
+ * is the market's winner. Only exact IEEE operations, the same on every platform.
+ */
+function step(price: SimulatedMarket['price'], durationMs: number): number {
   const windowMs = price.windowEndMs - price.windowStartMs
   return price.random.normal() * Math.sqrt(Math.max(0, durationMs) / windowMs)
 }

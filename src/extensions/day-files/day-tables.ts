@@ -45,7 +45,6 @@ const SHARES = [1, 0.75, 0.5, 0.25, 0.1]
 const SECONDS = [30, 5, 0]
 
 type OfQuote = OfMarket & { state: Top }
-type OfTrade = OfMarket & { trade: Trade }
 /** What prevailed at a moment before the expiry. */
 type PanelRow = OfMarket & {
   offsetMs: number
@@ -81,7 +80,7 @@ const quoteColumns: Columns<OfQuote> = [
   ...columnsWithin([], ({ state }: OfQuote) => state, topColumns),
 ]
 
-const tradeColumns: Columns<OfTrade> = [
+const tradeColumns: Columns<OfMarket & { trade: Trade }> = [
   ...marketColumns,
   required('timestamp', 'time', ({ trade }) => trade.timestampMs),
   optional('outcome', 'text', ({ trade }) => trade.outcome),

@@ -208,10 +208,10 @@ const rowOrigin = {
 /** Schemas of the rows of channels, and of a market now and as of a moment of a replay. */
 export type RowSchemas = Record<Exclude<Channel, 'markets'> | 'market' | 'marketAsOf', TSchema>
 
-type Described = { summary: string; payload: TSchema }
-
 /** Each message of the server by its type. */
-export function serverMessages(rows: RowSchemas): Record<string, Described> {
+export function serverMessages(
+  rows: RowSchemas,
+): Record<string, { summary: string; payload: TSchema }> {
   const ofRow = rowPayloads(rows)
   const market = { id, data: rows.market }
   const marketNowOrThen = [market, { id, data: rows.marketAsOf }]

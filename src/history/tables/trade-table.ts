@@ -10,8 +10,6 @@ import type { Moments } from './revision-table.ts'
 
 type TradeRow = typeof trade.$inferSelect
 type Range = Record<'marketId' | 'fromMs' | 'toMs' | 'belowId', number> & { outcome: number | null }
-type OwnTrade = { marketId: number; trade: Trade }
-type Replacement = Pick<TradeRow, 'id' | 'replacedBy' | 'checksum'>
 
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
@@ -35,7 +33,7 @@ export function createTradeTable(db: Database, moments: Moments) {
     `SELECT ${sql.columns()} FROM trade WHERE ${isEqual}
        AND transaction_hash IS NULL AND replaced_by IS NULL`,
   )
-  const replace = db.prepare<unknown, [Replacement]>(
+  const replace = db.prepare<unknown, [Pick<TradeRow, 'id' | 'replacedBy' | 'checksum'>]>(
     'UPDATE trade SET replaced_by = $replacedBy, checksum = $checksum WHERE id = $id',
   )
   const lastId = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM trade')
@@ -87,7 +85,7 @@ export function createTradeTable(db: Database, moments: Moments) {
      * with a transaction is that is equal in all else. The id meant for a trade that is held stays
      * unused.
      */
-    insert(found: readonly OwnTrade[]): ReadonlySet<Trade> {
+    insert(found: readonly { marketId: number; trade: Trade }[]): ReadonlySet<Trade> {
       const added = new Set<Trade>()
       if (found.length === 0) return added
       const last = later(lastId)
