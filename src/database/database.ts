@@ -109,6 +109,41 @@ export const withLater = <Values extends unknown[], Answer>(
 ): WithLater<Values, Answer> =>
   Object.assign((...values: Values) => ask(...values)(), { later: ask })
 
+export type ReadOnce<Answer> = WithLater<[], Answer> & { put(answer: Answer): void }
+
+/**
+ * Reads what only its owner changes: in a transaction that writes once, because no other writes
+ * meanwhile, and outside of one at each call. The owner calls `put` with each change. `later` asks
+ * another machine with the next statement; a file is read when the answer is needed.
+ */
+export function readOnce<Row, Answer>(
+  db: Database,
+  statement: Statement<Row, []>,
+  toAnswer: (rows: Row[]) => Answer,
+): ReadOnce<Answer> {
+  let known: { writing: symbol; answer: () => Answer } | undefined
+
+  function ask(): () => Answer {
+    const writing = writingOf(db)
+    if (writing !== undefined && known?.writing === writing) return known.answer
+    const rows = statement.later?.() ?? (() => statement.all())
+    let read: { value: Answer } | undefined
+    const answer = (): Answer => {
+      read ??= { value: toAnswer(rows()) }
+      return read.value
+    }
+    known = writing && { writing, answer }
+    return answer
+  }
+
+  function put(answer: Answer): void {
+    const writing = writingOf(db)
+    known = writing && { writing, answer: () => answer }
+  }
+
+  return Object.assign(withLater(ask), { put })
+}
+
 const RETRY_AFTER_SECONDS = 30
 
 /** The message says what to do; it names a file only at its opening. */
@@ -195,12 +230,21 @@ export function readConsistently<T>(db: Database, body: () => T): T {
 
 /** Finds a column of the row with an id; undefined where there is no such row. */
 export function prepareCell(db: Database, table: string, column: string) {
-  const find = db.prepare<unknown, [number]>(`SELECT ${column} FROM ${table} WHERE id = $1`)
-  return (id: number): Cell | undefined => find.values(id)[0]?.[0]
+  const find = db.prepare<{ cell: Cell }, [number]>(
+    `SELECT ${column} AS cell FROM ${table} WHERE id = $1`,
+  )
+  return withLater((id: number) => {
+    const rows = later(find, id)
+    return (): Cell | undefined => rows()[0]?.cell
+  })
 }
 
-/** In whole milliseconds of the engine's clock. */
-export function createClock(db: Database): () => number {
-  const now = db.prepare<{ ms: number }, []>(db.engine.now)
-  return () => now.get()?.ms ?? 0
-}
+/** Unix milliseconds. */
+export type StoreClock = WithLater<[], number>
+
+/**
+ * In whole milliseconds of the engine's clock. A transaction that writes has one time: that of its
+ * first reading, before which everything that it finds was committed.
+ */
+export const createClock = (db: Database): StoreClock =>
+  readOnce(db, db.prepare<{ ms: number }, []>(db.engine.now), ([now]) => now?.ms ?? 0)

@@ -3,7 +3,7 @@ import { assertSound } from '#src/database/checksum.ts'
 import { type Database, readConsistently, transact } from '#src/database/database.ts'
 import type { ChunkCachePlace } from '#src/database/stores.ts'
 import { AppError } from '#src/domain/errors.ts'
-import type { MarketFacts } from '#src/domain/market.ts'
+import type { Market, MarketFacts } from '#src/domain/market.ts'
 import { factChanges, type MarketChange } from '#src/domain/revision.ts'
 import { createCache } from '#src/platform/cache.ts'
 
@@ -123,11 +123,16 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
    */
   function write<T>(body: () => T, changed?: Iterable<string>): T {
     try {
-      const result = transact(db, body)
+      const result = transact(db, () => {
+        const result = body()
+        for (const { conditionId, seal } of markets.takeChanged()) changing(conditionId, seal)
+        return result
+      })
       views.invalidate(changed)
       return result
     } catch (error) {
       runs.forgetAll()
+      markets.forgetChanged()
       for (const each of Object.values(moments)) each.forgetNoted()
       views.invalidate()
       throw error
@@ -137,14 +142,14 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
   const writeTo = <T>(conditionId: string, body: () => T): T =>
     changing(conditionId, () => write(body, [conditionId]))
 
-  const writeOnce = (id: string, apply: () => Omit<AppendResult, 'kind'>): AppendResult =>
-    write(() => {
-      const applied = meta.findBatch(id)
-      if (applied !== undefined) return { kind: 'already_applied', ...applied }
-      const counts = apply()
-      meta.putBatch(id, counts)
-      return { kind: 'appended', ...counts }
-    })
+  /** In a transaction, unless a batch with this id was applied before. */
+  function applyOnce(id: string, apply: () => Omit<AppendResult, 'kind'>): AppendResult {
+    const applied = meta.findBatch(id)
+    if (applied !== undefined) return { kind: 'already_applied', ...applied }
+    const counts = apply()
+    meta.putBatch(id, counts)
+    return { kind: 'appended', ...counts }
+  }
 
   const getMarket = (conditionId: string): StoredMarket =>
     requireMarket(conditionId, markets.find(conditionId))
@@ -170,7 +175,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
           ...(came.length > 0 ? [{ why: 'gap_noted' as const, ...spanOfGaps(came) }] : []),
           ...(went.length > 0 ? [{ why: 'gap_closed' as const, ...spanOfGaps(went) }] : []),
         ]
-        if (isChanged) touch(market, changes)()
+        if (isChanged) touch(market, changes)
       })
     return result
   }
@@ -179,11 +184,12 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
 
   return {
     append: (batch) =>
-      writeOnce(batch.id, () => {
-        const apply = () => applyBatch(batch).counts
-        return batch.gapReason === undefined
-          ? importing(checkedIn(batch.snapshots), apply)
-          : apply()
+      write(() => {
+        const applyLater = applyBatch.later(batch)
+        const apply = () => applyLater().counts
+        return applyOnce(batch.id, () =>
+          batch.gapReason === undefined ? importing(checkedIn(batch.snapshots), apply) : apply(),
+        )
       }),
 
     record: (recording) =>
@@ -194,14 +200,18 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
 
     putTrades: ({ id, conditionId, trades: found }) =>
       changing(conditionId, () =>
-        writeOnce(id, () => {
-          const market = getMarket(conditionId)
-          for (const { timestampMs } of found) assertNearWindow(market, timestampMs)
-          const accepted = trades.insert(
-            found.map((trade) => ({ marketId: market.id, trade })),
-          ).size
-          if (accepted > 0) touch(market, lateTrades(market, accepted))()
-          return { accepted, duplicates: found.length - accepted }
+        write(() => {
+          const find = markets.find.later(conditionId)
+          trades.later()
+          meta.later()
+          return applyOnce(id, () => {
+            const market = requireMarket(conditionId, find())
+            for (const { timestampMs } of found) assertNearWindow(market, timestampMs)
+            const own = found.map((trade) => ({ marketId: market.id, trade }))
+            const accepted = trades.insert(own).size
+            if (accepted > 0) touch(market, lateTrades(market, accepted))
+            return { accepted, duplicates: found.length - accepted }
+          })
         }),
       ),
 
@@ -211,7 +221,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
       writeTo(conditionId, () => {
         const market = getMarket(conditionId)
         if (gaps.record(market.id, found) > 0)
-          touch(market, [{ why: 'gap_noted', ...spanOfGaps(found) }])()
+          touch(market, [{ why: 'gap_noted', ...spanOfGaps(found) }])
       }),
 
     putMarket: (facts) => writeTo(facts.conditionId, () => putMarket(facts)),
@@ -224,10 +234,13 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
     listOldest: createOldestList(db),
     close: (conditionId) =>
       writeTo(conditionId, () => {
-        const market = markets.find(conditionId)
+        const find = markets.find.later(conditionId)
+        events.later()
+        const market = find()
         if (market === undefined || market.isClosed) return
-        runs.change(market, { gone: [], late: [], fresh: [], isClosed: true })
-        markets.close(market.id)()
+        const nothing = { refs: [], gone: [], late: [], fresh: [] }
+        runs.change(market, runs.load(market), { ...nothing, isClosed: true })
+        markets.close(market)
         events.noteClosed(market)
       }),
   }
@@ -266,19 +279,20 @@ function createNoting({ markets, runs, revisions, events }: Tables & { runs: Run
     noteFacts,
 
     putMarket(facts: MarketFacts): void {
-      noteFacts(markets.find(facts.conditionId), markets.put(facts))
+      const find = markets.find.later(facts.conditionId)
+      markets.later()
+      events.later()
+      revisions.later()
+      const known = find()
+      noteFacts(known, markets.put(facts, known))
     },
 
-    /**
-     * Shows that something besides the books was written; notes what of it was served before. The
-     * result is to be called as that of `markets.touch`.
-     */
-    touch(market: StoredMarket, changes: readonly MarketChange[]): () => void {
-      const seal = markets.touch(market.id)
+    /** Shows that something besides the books was written; notes what of it was served before. */
+    touch(market: Market, changes: readonly MarketChange[]): void {
+      markets.touch(market)
       runs.keep(market)
       const revised = { ...market, revision: market.revision + 1 }
       for (const change of changes) revisions.note(revised, change)
-      return seal
     },
   }
 }

@@ -3,9 +3,9 @@
 import { chunk as chunkTable } from '#db/history/schema.ts'
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, prepareCell } from '#src/database/database.ts'
+import { type Cell, type Database, later, prepareCell, withLater } from '#src/database/database.ts'
 import { type ChunkKind as Kind, chunkKinds as kinds } from '#src/database/stores.ts'
-import type { Beside, Position } from '#src/domain/snapshot.ts'
+import type { Beside } from '#src/domain/snapshot.ts'
 import { Fault } from '#src/platform/fault.ts'
 import { createPartCache, type Movable, type Part } from '#src/platform/parts.ts'
 
@@ -107,20 +107,19 @@ function createChunkIndex(db: Database) {
   const refs = `SELECT ${sqlOf(chunkTable).columns(['id', ...refColumns])} FROM chunk WHERE market_id = $marketId`
   type OfMarket = { marketId: number }
   const listRefs = db.prepare<RefRow, [OfMarket]>(`${refs} ORDER BY last_ms, last_id`)
-  const findAt = db.prepare<RefRow, [OfMarket & Position]>(
-    `${refs} AND (last_ms, last_id) >= ($timestampMs, $id) ORDER BY last_ms, last_id LIMIT 1`,
-  )
   const findLast = db.prepare<RefRow, [OfMarket]>(
     `${refs} ORDER BY last_ms DESC, last_id DESC LIMIT 1`,
   )
   return {
-    listRefs: (marketId: number): ChunkRef[] => listRefs.all({ marketId }).map(toRef),
+    listRefs: withLater((marketId: number) => {
+      const rows = later(listRefs, { marketId })
+      return (): ChunkRef[] => rows().map(toRef)
+    }),
 
-    /** The first chunk whose last row is at or after `at`: the one that `at` is in, or would be. */
-    findAt: (marketId: number, { timestampMs, id }: Position): ChunkRef | undefined =>
-      findAt.all({ marketId, timestampMs, id }).map(toRef)[0],
-
-    findLast: (marketId: number): ChunkRef | undefined => findLast.all({ marketId }).map(toRef)[0],
+    findLast: withLater((marketId: number) => {
+      const rows = later(findLast, { marketId })
+      return (): ChunkRef | undefined => rows().map(toRef)[0]
+    }),
   }
 }
 
@@ -152,7 +151,12 @@ const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Fault =>
  * `ChunkFetch.read` does.
  */
 function createBlobs(db: Database, elsewhere: ChunkFetch) {
-  const cells = new Map(kinds.map((kind) => [kind, prepareCell(db, 'chunk', kind)]))
+  const cells = {
+    tops: prepareCell(db, 'chunk', 'tops'),
+    rows: prepareCell(db, 'chunk', 'rows'),
+    hashes: prepareCell(db, 'chunk', 'hashes'),
+    notes: prepareCell(db, 'chunk', 'notes'),
+  }
   const lengths = new Map(
     kinds.map((kind) => [
       kind,
@@ -168,8 +172,7 @@ function createBlobs(db: Database, elsewhere: ChunkFetch) {
     return pointer || isAbsent ? { chunkId: ref.id, kind, place, pointer } : undefined
   }
 
-  const readBlob = (kind: Kind, ref: ChunkRef): Uint8Array => {
-    const stored = cells.get(kind)?.(ref.id)
+  function toBlob(kind: Kind, ref: ChunkRef, stored: Cell | undefined): Uint8Array {
     if (stored === undefined) throw new Fault(`Chunk ${ref.id} is gone.`, { kind: 'chunk_gone' })
     const bytes = unseal(stored, placeOf(kind, ref))
     if (bytes !== undefined) return bytes
@@ -179,12 +182,17 @@ function createBlobs(db: Database, elsewhere: ChunkFetch) {
     return fetched
   }
 
+  const readBlob = withLater((kind: Kind, ref: ChunkRef) => {
+    const cell = cells[kind].later(ref.id)
+    return (): Uint8Array => toBlob(kind, ref, cell())
+  })
+
   return {
     /** What has to be fetched before a blob can be read; of one that is gone, nothing. */
     lackingPart(kind: Kind, ref: ChunkRef): ElsewherePart | undefined {
       const length = lengths.get(kind)?.values(ref.id)[0]?.[0]
       if (length === undefined || Number(length) > SEALED_POINTER_BYTES) return undefined
-      const stored = length === 0 ? NOTHING : cells.get(kind)?.(ref.id)
+      const stored = length === 0 ? NOTHING : cells[kind](ref.id)
       const part = partAt(kind, ref, stored)
       return part && elsewhere.isLacking(part) ? part : undefined
     },
@@ -192,8 +200,9 @@ function createBlobs(db: Database, elsewhere: ChunkFetch) {
     readBlob,
 
     loadBeside(ref: ChunkRef, { count }: Chunk): ReadBeside {
-      const hashes = readBlob('hashes', ref)
+      const findHashes = readBlob.later('hashes', ref)
       const notes = decodeNotes(readBlob('notes', ref), count)
+      const hashes = findHashes()
       return (row, timestampMs) => ({
         sourceHash: readHash(hashes, row),
         ...withReceipt(notes[row], timestampMs),

@@ -5,9 +5,13 @@
 import { gap, marketEvent } from '#db/history/schema.ts'
 import { assertSealed, assertSound, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, readConsistently } from '#src/database/database.ts'
+import {
+  type Database,
+  readConsistently,
+  readOnce,
+  type StoreClock,
+} from '#src/database/database.ts'
 import type { Gap } from '#src/domain/coverage.ts'
-import type { Clock } from '#src/domain/time.ts'
 
 import type { RevisionLog } from '../revisions.ts'
 import { type GapRow, listOf, sumOf } from './gap-table.ts'
@@ -21,11 +25,15 @@ const events = { created: 0, closed: 1, gapCame: 2, gapWent: 3 } as const
 const NO_GAP = { outcome: null, kind: null, fromMs: null, toMs: null, reason: null }
 
 /** The verbs that write need the transaction of the change around them. */
-export function createEventTable(db: Database, meta: LogMeta, clock: Clock) {
+export function createEventTable(db: Database, meta: LogMeta, clock: StoreClock) {
   const sql = sqlOf(marketEvent)
   const insert = db.prepare<unknown, [EventRow]>(sql.insert())
-  const newest = db.prepare<Pick<EventRow, 'id' | 'atMs'>, []>(
-    `SELECT ${sql.columns(['id', 'atMs'])} FROM market_event ORDER BY id DESC LIMIT 1`,
+  const newest = readOnce(
+    db,
+    db.prepare<Pick<EventRow, 'id' | 'atMs'>, []>(
+      `SELECT ${sql.columns(['id', 'atMs'])} FROM market_event ORDER BY id DESC LIMIT 1`,
+    ),
+    ([row]) => row ?? { id: 0, atMs: 0 },
   )
   const all = db.prepare<EventRow, []>(`SELECT ${sql.columns()} FROM market_event`)
   const remove = db.prepare<Pick<EventRow, 'checksum'>, [{ marketId: number; limit: number }]>(
@@ -35,11 +43,11 @@ export function createEventTable(db: Database, meta: LogMeta, clock: Clock) {
   )
 
   function note(marketId: number, event: number, of: typeof NO_GAP | Omit<GapRow, 'marketId'>) {
-    const last = newest.get()
+    const last = newest()
     const { outcome, kind, fromMs, toMs, reason } = of
     const row: EventRow = {
-      id: (last?.id ?? 0) + 1,
-      atMs: Math.max(clock(), last?.atMs ?? 0),
+      id: last.id + 1,
+      atMs: Math.max(clock(), last.atMs),
       marketId,
       event,
       outcome,
@@ -51,10 +59,18 @@ export function createEventTable(db: Database, meta: LogMeta, clock: Clock) {
     }
     row.checksum = checksumOf(row)
     insert.run(row)
+    newest.put(row)
     meta.addToSum('market_event', row.checksum)
   }
 
   return {
+    /** Asks for what the next verbs need. */
+    later(): void {
+      clock.later()
+      newest.later()
+      meta.later()
+    },
+
     noteCreated: ({ id }: ById): void => note(id, events.created, NO_GAP),
     noteClosed: ({ id }: ById): void => note(id, events.closed, NO_GAP),
     noteGaps(went: readonly GapRow[], came: readonly GapRow[]): void {

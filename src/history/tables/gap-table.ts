@@ -2,7 +2,7 @@
 import { gap } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import type { Database } from '#src/database/database.ts'
+import { type Database, later, withLater } from '#src/database/database.ts'
 import { ENDLESS_MS, type Gap, type GapReason, type Span } from '#src/domain/coverage.ts'
 import type { OwnGap } from '#src/domain/evidence.ts'
 import { type Outcome, outcomes } from '#src/domain/market.ts'
@@ -120,18 +120,21 @@ export function createGapTable(
     /** The sum that `list` compares, of the gaps as they are. */
     sum: (marketId: number): number => sumOf(list.all({ marketId })) % SUM_END,
 
-    derived: (owner: GapOwner, { fromMs, toMs }: Span = EVER): OwnGap[] =>
-      derived.all({ ...owner, fromMs, toMs }),
+    derived: withLater((owner: GapOwner) => later(derived, { ...owner, ...EVER })),
 
     /** The gap that ends last. `gapRevision` is that of the market: while it stays, so does the answer. */
-    last(owner: GapOwner, gapRevision: number): OwnGap | undefined {
+    last: withLater((owner: GapOwner, gapRevision: number) => {
+      if (gapRevision === 0) return () => undefined
       const key = `${owner.marketId} ${owner.outcome} ${owner.kind}`
       const kept = lasts.get(key)
-      if (kept?.gapRevision === gapRevision) return kept.gap
-      const gap = last.get(owner) ?? undefined
-      lasts.set(key, { gapRevision, gap }, { size: 1 })
-      return gap
-    },
+      if (kept?.gapRevision === gapRevision) return () => kept.gap
+      const found = later(last, owner)
+      return (): OwnGap | undefined => {
+        const [gap] = found()
+        lasts.set(key, { gapRevision, gap }, { size: 1 })
+        return gap
+      }
+    }),
 
     /** Longest time between two snapshots with a derived gap between them. */
     longestDerived: (owner: GapOwner): number | undefined => longest.get(owner)?.ms ?? undefined,

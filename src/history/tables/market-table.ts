@@ -2,7 +2,7 @@
 import { market } from '#db/history/schema.ts'
 import { assertSealed, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, later, withLater } from '#src/database/database.ts'
+import { type Database, later, readOnce, withLater } from '#src/database/database.ts'
 import { AppError } from '#src/domain/errors.ts'
 import {
   type Market,
@@ -157,6 +157,7 @@ const toSpan = (firstMs: number | null, lastMs: number | null) =>
   firstMs === null || lastMs === null ? undefined : { firstMs, lastMs }
 
 type ById = { id: number }
+type Named = Pick<Market, 'id' | 'conditionId'>
 
 export function createMarketTable(
   db: Database,
@@ -164,12 +165,15 @@ export function createMarketTable(
   windowOutcomes: Pick<OutcomeTable, 'list'>,
 ) {
   const sql = sqlOf(market)
+  const holdings = createHoldings(db)
+  /** Seals first what this transaction has changed. */
   const findBy = <Value extends string | number>(condition: string) => {
     const statement = db.prepare<MarketRow, [Value]>(
       `SELECT ${sql.columns()} FROM market WHERE ${condition}
        ORDER BY order_ms DESC, condition_id DESC LIMIT 1`,
     )
     return withLater((value: Value) => {
+      for (const { seal } of holdings.takeChanged()) seal()
       const rows = later(statement, value)
       return (): StoredMarket | undefined => rows().map(toMarket)[0]
     })
@@ -190,16 +194,24 @@ export function createMarketTable(
   const unclosed = db.prepare<{ name: string }, []>(
     'SELECT condition_id AS name FROM market WHERE is_closed = 0',
   )
-  const greatest = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM market')
-  const nextId = (): number => Math.max(greatest.get()?.id ?? 0, meta.lastDeletedId()) + 1
-  const upsert = db.prepare<ById, [ById & ReturnType<typeof toFactRow>]>(
+  const greatestId = readOnce(
+    db,
+    db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM market'),
+    ([row]) => row?.id ?? 0,
+  )
+  const upsert = db.prepare<unknown, [ById & ReturnType<typeof toFactRow>]>(
     `${sql.insert(['id', ...factColumns])} ON CONFLICT (condition_id) DO UPDATE
-     SET revision = market.revision + 1, ${sql.setExcluded(factColumns)} RETURNING id`,
+     SET revision = market.revision + 1, ${sql.setExcluded(factColumns)}`,
   )
   const tradeSpan = db.prepare<{ firstMs: number | null; lastMs: number | null }, [ById]>(
     'SELECT min(time_ms) AS "firstMs", max(time_ms) AS "lastMs" FROM trade WHERE market_id = $id',
   )
-  const holdings = createHoldings(db)
+
+  function takeId(): number {
+    const id = Math.max(greatestId(), meta.lastDeletedId()) + 1
+    greatestId.put(id)
+    return id
+  }
 
   /** Throws `market_conflict` for a new window that is far from what is held. */
   function assertHoldings(known: StoredMarket, facts: MarketFacts): void {
@@ -219,11 +231,11 @@ export function createMarketTable(
       if (isSameFacts(known, facts)) return known
       assertHoldings(known, facts)
     }
-    const stored = upsert.get({ id: nextId(), ...toFactRow(facts, known?.firstSnapshotMs) })
-    if (stored !== null) holdings.seal(stored.id)
-    const put = find(facts.conditionId)
-    if (put === undefined) throw new Error('A market is there once it is put.')
-    return put
+    const id = known?.id ?? takeId()
+    upsert.run({ id, ...toFactRow(facts, known?.firstSnapshotMs) })
+    const [row] = holdings.seal(id)
+    if (row === undefined) throw new Error('A market is there once it is put.')
+    return toMarket(row)
   }
 
   return {
@@ -241,9 +253,14 @@ export function createMarketTable(
     /** Condition ids of the markets of a window. */
     listInWindow: (window: MarketWindow): string[] => inWindow.all(window).map(({ name }) => name),
 
-    /** Throws `market_conflict` as `HistoryWriter.putMarket` says. */
-    put(reported: MarketFacts): StoredMarket {
-      const known = find(reported.conditionId)
+    /** Asks for what `put` needs of a market that is new. */
+    later(): void {
+      greatestId.later()
+      meta.later()
+    },
+
+    /** `known` is the market now. Throws `market_conflict` as `HistoryWriter.putMarket` says. */
+    put(reported: MarketFacts, known: StoredMarket | undefined): StoredMarket {
       assertSame(known, reported)
       const windowStartMs = reported.windowStartMs ?? known?.windowStartMs
       const said =
@@ -280,42 +297,59 @@ function createHoldings(db: Database) {
   const byId = db.prepare<MarketRow, [ById]>(`SELECT ${sql.columns()} FROM market WHERE id = $id`)
   const putChecksum = prepareUpdate<ById & { checksum: number }>('checksum = $checksum')
 
-  /** Reads a market as it is now; the result writes its checksum. */
-  function sealLater(id: number): () => void {
+  const close = prepareUpdate('is_closed = 1, revision = revision + 1')
+  const touch = prepareUpdate('revision = revision + 1')
+  /** Markets of this transaction that need another checksum. */
+  const changed = new Map<number, Named>()
+
+  /** Reads a market as it is now; the result writes its checksum, and returns its row. */
+  const seal = withLater((id: number) => {
     const rows = later(byId, { id })
-    return () => {
-      for (const row of rows()) putChecksum.run({ id, checksum: checksumOf(row) })
-    }
-  }
-
-  /** To be called after the last change of a market in a transaction. */
-  const seal = (id: number): void => sealLater(id)()
-
-  const revise = (set: string) => {
-    const statement = prepareUpdate(set)
-    return (id: number): (() => void) => {
-      statement.run({ id })
-      return sealLater(id)
-    }
-  }
+    return () =>
+      rows().map((row) => {
+        const checksum = checksumOf(row)
+        putChecksum.run({ id, checksum })
+        return { ...row, checksum }
+      })
+  })
 
   return {
     seal,
 
-    /** Call the result, which writes the checksum, after the last change of the market. */
-    update(held: Market): () => void {
+    /**
+     * The markets that were changed and are not sealed: all are read at once, and `seal` writes the
+     * checksum of each. To be called at the end of a transaction.
+     */
+    takeChanged(): { conditionId: string; seal: () => void }[] {
+      const taken = [...changed.values()].map(({ id, conditionId }) => ({
+        conditionId,
+        seal: seal.later(id),
+      }))
+      changed.clear()
+      return taken
+    },
+
+    /** The transaction that changed them came to nothing. */
+    forgetChanged: (): void => changed.clear(),
+
+    update(held: Market): void {
       const { id } = held
       hold.run({ id, ...toHeldRow(held) })
       // Apart, because a column that is written moves its entries in every index, changed or not.
       place.run({ id, ...placeRow(held) })
-      return sealLater(id)
+      changed.set(id, held)
     },
 
-    /** As `update`. */
-    close: revise('is_closed = 1, revision = revision + 1'),
+    close(market: Named): void {
+      close.run(market)
+      changed.set(market.id, market)
+    },
 
-    /** As `update`, when something else of the market was written. */
-    touch: revise('revision = revision + 1'),
+    /** To be called when something else of the market was written. */
+    touch(market: Named): void {
+      touch.run(market)
+      changed.set(market.id, market)
+    },
   }
 }
 

@@ -6,9 +6,9 @@ import { batch, logMeta, meta as metaTable } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import {
-  type Cell,
   type Database,
   olderStore,
+  readOnce,
   storageError,
   transact,
   writingOf,
@@ -79,6 +79,7 @@ export function createMetaTable(db: Database) {
     ],
 
     findBatch: (id: string): Counts | undefined => findBatch.get({ id }) ?? undefined,
+    later: meta.later,
 
     putBatch(id: string, { accepted, duplicates }: Counts): void {
       const row = { id, accepted, duplicates }
@@ -150,6 +151,8 @@ export function createLogMeta(db: Database) {
         })
       })
     },
+
+    later: meta.later,
 
     /** The sum of the checksums of all rows of a log. */
     sumOf: (log: Log): number => Number(meta.get(nameOf(log)) ?? 0),
@@ -226,31 +229,20 @@ export function createMeta(db: Database, name: 'meta' | 'log_meta') {
   const all = db.prepare<{ key: string; value: Value }, []>(
     `SELECT ${sql.columns()} FROM ${name} ORDER BY key`,
   )
-  /** All rows as the transaction that writes has left them: it reads them from the database once. */
-  let held: { writing: symbol; rows: Map<string, Cell> } | undefined
+  /** Stored values by key, which a transaction that writes changes in place. */
+  const rows = readOnce(db, all, (list) => new Map(list.map(({ key, value }) => [key, value])))
 
-  function heldRows(): Map<string, Cell> | undefined {
-    const writing = writingOf(db)
-    if (writing === undefined) return undefined
-    if (held?.writing !== writing) held = { writing, rows: new Map(readAll()) }
-    return held.rows
-  }
-
-  const readAll = () => all.values() as [string, Cell][]
-  const rowsNow = () => {
-    const rows = heldRows()
-    return rows === undefined ? readAll() : [...rows].sort(([a], [b]) => (a < b ? -1 : 1))
-  }
+  const isWriting = (): boolean => writingOf(db) !== undefined
+  const rowsNow = () => [...rows()].sort(([a], [b]) => (a < b ? -1 : 1))
 
   const get = (key: string): Value | undefined => {
-    const rows = heldRows()
-    const value = rows === undefined ? find.values(key)[0]?.[0] : rows.get(key)
-    return value === undefined ? undefined : unpack(value as Value)
+    const value = isWriting() ? rows().get(key) : (find.values(key)[0]?.[0] as Value)
+    return value === undefined ? undefined : unpack(value)
   }
   function write(key: string, value: Value): void {
     const packed = pack(value)
     upsert.run({ key, value: packed })
-    heldRows()?.set(key, packed)
+    if (isWriting()) rows().set(key, packed)
   }
 
   const isOther = ([key]: unknown[]): boolean => key !== CHECKSUM
@@ -272,13 +264,15 @@ export function createMeta(db: Database, name: 'meta' | 'log_meta') {
   return {
     get,
     isSound,
+    /** Asks for all rows, before the first is needed in a transaction that writes. */
+    later: rows.later,
     list: (): Record<string, Value> =>
       Object.fromEntries(all.all().map(({ key, value }) => [key, unpack(value)])),
     put: (key: string, value: Value): void => change(() => write(key, value)),
     remove: (key: string): void =>
       change(() => {
         remove.run(key)
-        heldRows()?.delete(key)
+        rows().delete(key)
       }),
 
     begin(rows: Readonly<Record<string, Value>>): void {

@@ -2,10 +2,9 @@
 import { moment, revision, spotMoment, tradeMoment } from '#db/history/schema.ts'
 import { assertSealed, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import type { Database } from '#src/database/database.ts'
+import { type Database, readOnce, type StoreClock } from '#src/database/database.ts'
 import type { Coin, Market } from '#src/domain/market.ts'
 import type { FactChange, MarketChange, Revision } from '#src/domain/revision.ts'
-import type { Clock } from '#src/domain/time.ts'
 
 import type { RevisionLog } from '../revisions.ts'
 import type { ChangeReads } from './event-table.ts'
@@ -18,15 +17,26 @@ type MomentRow = typeof moment.$inferSelect
 const SECOND_MS = 1000
 
 /** Notes changes; the verbs that write need the transaction of the change around them. */
-export function createRevisionTable(db: Database, meta: LogMeta, clock: Clock) {
+export function createRevisionTable(db: Database, meta: LogMeta, clock: StoreClock) {
   const sql = sqlOf(revision)
   const insert = db.prepare<unknown, [RevisionRow]>(sql.insert())
-  const newest = db.prepare<Pick<RevisionRow, 'id' | 'atMs'>, []>(
-    `SELECT ${sql.columns(['id', 'atMs'])} FROM revision ORDER BY id DESC LIMIT 1`,
+  const newest = readOnce(
+    db,
+    db.prepare<Pick<RevisionRow, 'id' | 'atMs'>, []>(
+      `SELECT ${sql.columns(['id', 'atMs'])} FROM revision ORDER BY id DESC LIMIT 1`,
+    ),
+    ([row]) => row ?? { id: 0, atMs: 0 },
   )
   const all = db.prepare<RevisionRow, []>(`SELECT ${sql.columns()} FROM revision ORDER BY id`)
 
   return {
+    /** Asks for what `note` needs. */
+    later(): void {
+      clock.later()
+      newest.later()
+      meta.later()
+    },
+
     /** Says that a market has become what it is at its revision. */
     note(
       market: Pick<Market, 'conditionId' | 'coin' | 'timeframe' | 'orderMs' | 'revision'>,
@@ -34,11 +44,11 @@ export function createRevisionTable(db: Database, meta: LogMeta, clock: Clock) {
     ): void {
       const { conditionId, coin, timeframe, orderMs } = market
       const { why, added = 0, changed = 0, removed = 0, fromMs = null, toMs = null } = change
-      const last = newest.get()
+      const last = newest()
       const facts = change.facts?.map(({ fact, before, after }) => [fact, before, after])
       const row: RevisionRow = {
-        id: (last?.id ?? 0) + 1,
-        atMs: Math.max(clock(), last?.atMs ?? 0),
+        id: last.id + 1,
+        atMs: Math.max(clock(), last.atMs),
         why,
         conditionId,
         coin,
@@ -55,6 +65,7 @@ export function createRevisionTable(db: Database, meta: LogMeta, clock: Clock) {
       }
       row.checksum = checksumOf(row)
       insert.run(row)
+      newest.put(row)
       meta.addToSum('revision', row.checksum)
     },
 
@@ -110,32 +121,42 @@ export function createRevisionReads(
 export function createMoments(
   db: Database,
   meta: LogMeta,
-  { log, clock }: { log: MomentLog; clock: Clock },
+  { log, clock }: { log: MomentLog; clock: StoreClock },
 ) {
   const sql = sqlOf(momentTables[log])
   const put = db.prepare<unknown, [MomentRow]>(`${sql.insert()} ON CONFLICT (second) DO NOTHING`)
-  const last = db.prepare<MomentRow, []>(
-    `SELECT ${sql.columns()} FROM ${log} ORDER BY second DESC LIMIT 1`,
+  const last = readOnce(
+    db,
+    db.prepare<MomentRow, []>(`SELECT ${sql.columns()} FROM ${log} ORDER BY second DESC LIMIT 1`),
+    ([row]) => row,
   )
   const all = db.prepare<MomentRow, []>(`SELECT ${sql.columns()} FROM ${log}`)
   let notedSecond = -1
 
   return {
+    /** Asks for what `noteIds` and `leastId` need. */
+    later(): void {
+      clock.later()
+      last.later()
+      meta.later()
+    },
+
     /** To be called before ids are given, with the first of them. */
     noteIds(nextId: number): void {
       const second = Math.floor(clock() / SECOND_MS)
       if (second === notedSecond) return
       notedSecond = second
       // A clock that was set back adds to the second that was noted last.
-      if (second <= (last.get()?.second ?? -1)) return
+      if (second <= (last()?.second ?? -1)) return
       const row = { second, nextId, checksum: 0 }
       row.checksum = checksumOf(row)
       put.run(row)
+      last.put(row)
       meta.addToSum(log, row.checksum)
     },
 
     /** No id below was free when the last second was noted: what had one may be deleted since. */
-    leastId: (): number => last.get()?.nextId ?? 1,
+    leastId: (): number => last()?.nextId ?? 1,
 
     /** A sentence a fault. */
     verify: (): string[] => verifyLog(all.iterate(), log, meta),

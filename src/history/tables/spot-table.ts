@@ -2,7 +2,7 @@
 import { spot } from '#db/history/schema.ts'
 import { assertSealed, assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, readConsistently } from '#src/database/database.ts'
+import { type Database, readConsistently, readOnce } from '#src/database/database.ts'
 import type { Coin } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import {
@@ -54,8 +54,11 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
        SELECT id FROM spot WHERE coin = $coin AND time_ms < $beforeMs
          AND id < (SELECT max(id) FROM spot) LIMIT $limit) RETURNING checksum`,
   )
-  const greatest = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM spot')
-  const lastId = (): number => greatest.get()?.id ?? 0
+  const lastId = readOnce(
+    db,
+    db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM spot'),
+    ([row]) => row?.id ?? 0,
+  )
   const select = (after: '>' | '<', order: 'ASC' | 'DESC') =>
     db.prepare<SpotRow, [Range & { limit: number }]>(
       `SELECT ${sql.columns()} FROM spot ${db.engine.indexedBy('spot_order')}
@@ -100,8 +103,11 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
      * counts no longer as dropped by the next that was received. Returns how many were new.
      */
     insert(ticks: readonly SpotTick[]): number {
+      if (ticks.length === 0) return 0
+      meta.later()
+      moments.later()
       let id = lastId() + 1
-      if (ticks.length > 0) moments.noteIds(id)
+      moments.noteIds(id)
       let added = 0
       let sumAdded = 0
       for (const tick of ticks) {
@@ -110,7 +116,7 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
           sumAdded += keepEarlier(row)
           continue
         }
-        id++
+        lastId.put(id++)
         added++
         sumAdded += row.checksum + found(row)
       }

@@ -1,5 +1,5 @@
 /** The tables of a history, of which everything else is made, and their rows as snapshots. */
-import { createClock, type Database } from '#src/database/database.ts'
+import { createClock, type Database, withLater } from '#src/database/database.ts'
 import type { ChunkSource } from '#src/database/stores.ts'
 import type { Beside, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
@@ -59,7 +59,7 @@ export function createTables(
     source,
   })
   const chunks = createChunkTable(db, elsewhere, chunkCacheBytes)
-  const clock = given ?? createClock(db)
+  const clock = given === undefined ? createClock(db) : withLater(() => given)
   const windowOutcomes = createOutcomeTable(db, logMeta)
   const events = createEventTable(db, logMeta, clock)
   const momentsOf = (log: MomentLog) => createMoments(db, logMeta, { log, clock })

@@ -2,7 +2,7 @@
 import { tail } from '#db/history/schema.ts'
 import { assertSealed, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import type { Database } from '#src/database/database.ts'
+import { type Database, later, withLater } from '#src/database/database.ts'
 import type { Beside, Snapshot } from '#src/domain/snapshot.ts'
 import { BitWriter, toWords } from '#src/platform/bits.ts'
 
@@ -26,11 +26,14 @@ export function createTailTable(db: Database) {
 
   return {
     /** Throws a `damage` fault. */
-    read(marketId: number): TailRun | undefined {
-      const rows = rowsOf.all(marketId)
-      for (const row of rows) assertSealed(row, `row ${row.id} of the tail of market ${marketId}`)
-      return toRun(rows)
-    },
+    read: withLater((marketId: number) => {
+      const found = later(rowsOf, marketId)
+      return (): TailRun | undefined => {
+        const rows = found()
+        for (const row of rows) assertSealed(row, `row ${row.id} of the tail of market ${marketId}`)
+        return toRun(rows)
+      }
+    }),
 
     insert(marketId: number, writer: ChunkWriter, from: number): void {
       const frames = writer.frames(from)

@@ -1,7 +1,7 @@
 import { trade } from '#db/history/schema.ts'
 import { assertSealed, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, later } from '#src/database/database.ts'
+import { type Database, later, readOnce } from '#src/database/database.ts'
 import { outcomes } from '#src/domain/market.ts'
 import { sortMoments, type StoredTrade, type Trade, type TradeQuery } from '#src/domain/trade.ts'
 
@@ -36,7 +36,11 @@ export function createTradeTable(db: Database, moments: Moments) {
   const replace = db.prepare<unknown, [Pick<TradeRow, 'id' | 'replacedBy' | 'checksum'>]>(
     'UPDATE trade SET replaced_by = $replacedBy, checksum = $checksum WHERE id = $id',
   )
-  const lastId = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM trade')
+  const lastId = readOnce(
+    db,
+    db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM trade'),
+    ([row]) => row?.id ?? 0,
+  )
   const addToSum = db.prepare<unknown, [{ sum: number; marketId: number }]>(
     `UPDATE market SET trade_sum = (trade_sum + $sum) & ${SUM_MASK} WHERE id = $marketId`,
   )
@@ -80,6 +84,12 @@ export function createTradeTable(db: Database, moments: Moments) {
   }
 
   return {
+    /** Asks for what `insert` needs first. */
+    later(): void {
+      lastId.later()
+      moments.later()
+    },
+
     /**
      * Adds trades that are not held yet; returns them. One without a transaction is held where one
      * with a transaction is that is equal in all else. The id meant for a trade that is held stays
@@ -88,10 +98,9 @@ export function createTradeTable(db: Database, moments: Moments) {
     insert(found: readonly { marketId: number; trade: Trade }[]): ReadonlySet<Trade> {
       const added = new Set<Trade>()
       if (found.length === 0) return added
-      const last = later(lastId)
-      const least = moments.leastId()
-      const firstId = Math.max((last()[0]?.id ?? 0) + 1, least)
+      const firstId = Math.max(lastId() + 1, moments.leastId())
       moments.noteIds(firstId)
+      lastId.put(firstId + found.length - 1)
       // All of them are sent before the first answer is needed: a database may be far away.
       const sent = found.map(({ marketId, trade }, at) => {
         const row = toRow(firstId + at, marketId, trade)

@@ -1,4 +1,6 @@
 /** Applies batches: settles what is new, gives ids, and puts every row where it belongs. */
+
+import { withLater } from '#src/database/database.ts'
 import type { GapReason } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import {
@@ -21,32 +23,53 @@ import {
   type StoredMarket,
 } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
-import type { Coverage, GoneRow } from './coverage.ts'
+import type { Coverage, GoneRow, Held } from './coverage.ts'
 import type { Runs } from './runs.ts'
 
-type Group = { market: StoredMarket; change: MarketChange }
+type Group = { held: Held; change: MarketChange }
 
-/** Returns the function that applies a batch; it needs a transaction around it. */
+/**
+ * Returns the function that applies a batch; it needs a transaction around it. What it reads of all
+ * markets is asked for together: a database may be far away.
+ */
 export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }) {
-  const { markets, meta, runs, coverage, revisions, moments, events } = tables
+  const { markets, meta, chunks, runs, coverage, revisions, moments, events } = tables
   const settle = createArrivals(tables)
 
-  function sortOut(batch: Batch): Group[] {
-    const isImport = batch.gapReason === undefined
+  function findGroups(batch: Batch) {
     const byCondition = Map.groupBy(
       batch.snapshots.map((snapshot, index) => ({ snapshot, index })),
       ({ snapshot }) => snapshot.conditionId,
     )
-    const asked = [...byCondition].map(([conditionId, arrivals]) => ({
+    return [...byCondition].map(([conditionId, arrivals]) => ({
       conditionId,
       arrivals,
       find: markets.find.later(conditionId),
     }))
-    return asked.map(({ conditionId, arrivals, find }) =>
+  }
+
+  function sortOut(found: ReturnType<typeof findGroups>, batch: Batch): Group[] {
+    const isImport = batch.gapReason === undefined
+    const asked = found.map(({ conditionId, arrivals, find }) =>
       changing(conditionId, () => {
         const market = toMarket(find(), arrivals, batch)
+        const { lastSnapshotMs = -1 } = market
+        const isLate = arrivals.some(({ snapshot }) => snapshot.timestampMs <= lastSnapshotMs)
         arrivals.sort((a, b) => a.snapshot.timestampMs - b.snapshot.timestampMs)
-        return { market, change: settle(market, arrivals, isImport) }
+        if (isLate || market.isClosed) revisions.later()
+        return {
+          market,
+          arrivals,
+          findRun: runs.load.later(market),
+          listRefs: isLate ? chunks.listRefs.later(market.id) : () => [],
+          findGaps: coverage.findGaps.later(market, isLate),
+        }
+      }),
+    )
+    return asked.map(({ market, arrivals, findRun, listRefs, findGaps }) =>
+      changing(market.conditionId, () => {
+        const held = { market, run: findRun(), refs: listRefs(), ...findGaps() }
+        return { held, change: settle(held, arrivals, isImport) }
       }),
     )
   }
@@ -59,7 +82,7 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     const first = entries[0]?.snapshot
     if (first === undefined) throw new Error('A group has an entry.')
     const { conditionId, coin, timeframe } = first
-    const market = known ?? markets.put({ conditionId, coin, timeframe, source })
+    const market = known ?? markets.put({ conditionId, coin, timeframe, source }, known)
     if (known === undefined) events.noteCreated(market)
     const assetIds = { ...market.assetIds }
     for (const { snapshot } of entries) {
@@ -71,8 +94,9 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     return { ...market, assetIds }
   }
 
-  /** The result seals the market; call it last. */
-  function apply({ market, change }: Group, ids: Ids, reason: GapReason): () => void {
+  /** Returns the market as it is then. */
+  function apply({ held, change }: Group, ids: Ids, reason: GapReason): Market {
+    const { market, run, refs } = held
     const { gone } = change
     const rows = change.made
       .map((row) => ({ ...row.snapshot, id: row.id ?? ids.of.get(row) ?? 0 }))
@@ -82,49 +106,54 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
       timestampMs > lastMs || (timestampMs === lastMs && id >= ids.first)
     const fresh = rows.filter(isFresh)
     const late = rows.slice(0, rows.length - fresh.length)
-    runs.change(market, { gone, late, fresh, isClosed: market.isClosed })
-    const held = coverage.add(market, { rows, gone, firstNewId: ids.first, reason })
-    const seal = markets.update(held)
-    if (late.length + gone.length === 0 && !market.isClosed) return seal
+    const cover = coverage.begin(held, { rows, gone, reason })
+    runs.change(market, run, { refs, gone, late, fresh, isClosed: market.isClosed })
+    const covered = cover()
+    markets.update(covered)
+    const now = { ...covered, orderMs: orderOf(covered), revision: market.revision + 1 }
+    if (late.length + gone.length === 0 && !market.isClosed) return now
     const changed = change.made.filter(({ id }) => id !== undefined).length
     const times = [...rows, ...gone].map(({ timestampMs }) => timestampMs)
-    revisions.note(
-      { ...market, orderMs: orderOf(held), revision: market.revision + 1 },
-      {
-        why: reason === 'import' ? 'imported' : 'late_rows',
-        added: rows.length - changed,
-        changed,
-        removed: gone.length - changed,
-        fromMs: Math.min(...times),
-        toMs: Math.max(...times) + 1,
-      },
-    )
-    return seal
+    revisions.note(now, {
+      why: reason === 'import' ? 'imported' : 'late_rows',
+      added: rows.length - changed,
+      changed,
+      removed: gone.length - changed,
+      fromMs: Math.min(...times),
+      toMs: Math.max(...times) + 1,
+    })
+    return now
   }
 
-  return (batch: Batch) => {
-    const groups = sortOut(batch)
+  function applyTo(groups: readonly Group[], batch: Batch) {
     const unnamed = groups.flatMap(({ change }) => listUnnamed(change))
     unnamed.sort((a, b) => a.place - b.place)
     const first = meta.takeIds(unnamed.length)
     if (unnamed.length > 0) moments.snapshots.noteIds(first)
     const of = new Map(unnamed.map(({ row }, at) => [row, first + at]))
-    const changed = groups.filter(({ change }) => change.made.length + change.gone.length > 0)
-    // The rows of all markets are read together: a database may be far away.
-    const seals = changed.map((group) => ({
-      conditionId: group.market.conditionId,
-      seal: changing(group.market.conditionId, () =>
-        apply(group, { first, of }, batch.gapReason ?? 'import'),
-      ),
-    }))
-    for (const { conditionId, seal } of seals) changing(conditionId, seal)
+    const applied = groups.map((group) => {
+      const { change } = group
+      const { market } = group.held
+      const isChanged = change.made.length + change.gone.length > 0
+      const now = changing(market.conditionId, () =>
+        isChanged ? apply(group, { first, of }, batch.gapReason ?? 'import') : market,
+      )
+      return [market.conditionId, { before: market, now }] as const
+    })
     const accepted = groups.reduce((sum, { change }) => sum + change.accepted, 0)
     return {
       counts: { accepted, duplicates: batch.snapshots.length - accepted },
-      /** Its markets, as they were before it. */
-      before: new Map(groups.map(({ market }) => [market.conditionId, market])),
+      /** Its markets; what only the store knows of one (`layout`, too) is as it was before. */
+      markets: new Map(applied),
     }
   }
+
+  return withLater((batch: Batch) => {
+    const found = findGroups(batch)
+    meta.later()
+    moments.snapshots.later()
+    return () => applyTo(sortOut(found, batch), batch)
+  })
 }
 
 export type ApplyBatch = ReturnType<typeof createAppend>
@@ -156,7 +185,7 @@ type MarketChange = { gone: GoneRow[]; made: MadeRow[]; accepted: number }
 type HeldByMoment = Map<number, State[]>
 
 /** Returns the function that settles arrivals of a market, which come in order of time. */
-function createArrivals({ chunks, tails, snapshots }: Tables) {
+function createArrivals({ chunks, snapshots }: Tables) {
   function addHeld(held: HeldByMoment, chunk: Chunk, besideOf: ReadBeside): void {
     for (let row = 0; row < chunk.count; row++) {
       const timestampMs = chunk.timeMs(row)
@@ -171,25 +200,27 @@ function createArrivals({ chunks, tails, snapshots }: Tables) {
     }
   }
 
-  function findHeld(market: Market, arrivals: readonly Arrival[]): HeldByMoment {
+  function findHeld({ market, run, refs }: Held, arrivals: readonly Arrival[]): HeldByMoment {
     const { lastSnapshotMs = -1 } = market
     const late = arrivals.filter(({ snapshot }) => snapshot.timestampMs <= lastSnapshotMs)
     const held: HeldByMoment = new Map(late.map(({ snapshot }) => [snapshot.timestampMs, []]))
     if (late.length === 0) return held
     const fromMs = arrivals[0]?.snapshot.timestampMs ?? 0
     const toMs = arrivals.at(-1)?.snapshot.timestampMs ?? 0
-    for (const ref of chunks.listRefs(market.id)) {
+    for (const ref of refs) {
       if (ref.lastMs < fromMs || ref.firstMs > toMs) continue
       const chunk = chunks.load(ref)
       addHeld(held, chunk, chunks.loadBeside(ref, chunk))
     }
-    const tail = tails.read(market.id)
-    if (tail !== undefined) addHeld(held, tail.chunk, tail.beside)
+    for (const row of run.writer.snapshots)
+      held
+        .get(row.timestampMs)
+        ?.push({ ...stateOf(row), occurrence: 0, id: row.id, snapshot: () => row })
     return held
   }
 
-  return (market: Market, arrivals: readonly Arrival[], isImport: boolean): MarketChange => {
-    const held = findHeld(market, arrivals)
+  return (before: Held, arrivals: readonly Arrival[], isImport: boolean): MarketChange => {
+    const held = findHeld(before, arrivals)
     const change: MarketChange = { gone: [], made: [], accepted: 0 }
     const byMoment = Map.groupBy(arrivals, ({ snapshot }) => snapshot.timestampMs)
     for (const [timestampMs, moment] of byMoment)

@@ -2,15 +2,17 @@
  * What follows from times and verdicts of a market's snapshots. A row after the last one of its
  * outcome costs a comparison; late rows are compared with their neighbours, in chunks' columns.
  */
+import { withLater } from '#src/database/database.ts'
 import { ENDLESS_MS, type GapReason, silenceMs, type Span } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import type { Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
 
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
-import type { ReadBeside } from '../tables/chunk-table.ts'
+import type { ChunkRef, ReadBeside } from '../tables/chunk-table.ts'
 import { type GapOwner, type GapTable, ownerOf, type OwnGap } from '../tables/gap-table.ts'
 import type { StoredMarket } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
+import type { Run } from './runs.ts'
 
 /** A row that is removed. */
 export type GoneRow = Position & Pick<Snapshot, 'outcome' | 'isVerified'>
@@ -108,13 +110,26 @@ export const newOutcomeTallies = (quietMs: number): { up: OutcomeTally; down: Ou
   down: { times: new TimeTally(quietMs), verdicts: new VerdictTally() },
 })
 
-/** Rows put in and taken out, each in order; ids from `firstNewId` on are of no row before. */
+/** Rows put in and taken out, each in order. */
 type RowChange = {
   rows: readonly StoredSnapshot[]
   gone: readonly GoneRow[]
-  firstNewId: number
   /** Of pauses between the rows that are new. */
   reason: GapReason
+}
+
+/** What is held of a market before a change. */
+export type Held = HeldGaps & {
+  market: StoredMarket
+  run: Run
+  /** All chunks if a row of the change is not after the last snapshot; else none. */
+  refs: readonly ChunkRef[]
+}
+
+/** `pauses`, as `refs`; `verdicts`, the gap of contradicted books that ends last. */
+type HeldGaps = {
+  pauses: Record<Outcome, readonly OwnGap[]>
+  verdicts: Record<Outcome, OwnGap | undefined>
 }
 
 /** Keeps spans, counts, pauses and derived gaps true, in a transaction of the caller. */
@@ -125,15 +140,39 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
   const updateVerdicts = createVerdictUpdate(gaps, times)
 
   return {
-    /** Returns what is held of a market after a change, whose rows are not empty. */
-    add(market: StoredMarket, change: RowChange): Market {
-      const up = updateTimes(market, 'up', change)
-      const down = updateTimes(market, 'down', change)
-      updateVerdicts(market, change)
-      return {
-        ...withHeld(market, change),
-        spans: { up: up.span, down: down.span },
-        longestSilenceMs: { up: up.longest, down: down.longest },
+    /** Reads the gaps that `begin` needs; `isLate` if a row is not after the last snapshot. */
+    findGaps: withLater((market: StoredMarket, isLate: boolean) => {
+      const { gapRevision } = market
+      const ask = (outcome: Outcome) => ({
+        pauses:
+          isLate && gapRevision > 0
+            ? gaps.derived.later(ownerOf(market, outcome, 'time'))
+            : () => [],
+        verdict: gaps.last.later(ownerOf(market, outcome, 'verdict'), gapRevision),
+      })
+      const up = ask('up')
+      const down = ask('down')
+      return (): HeldGaps => ({
+        pauses: { up: up.pauses(), down: down.pauses() },
+        verdicts: { up: up.verdict(), down: down.verdict() },
+      })
+    }),
+
+    /**
+     * To be called before the rows of a change, which are not empty, are written. The result is to
+     * be called after that, and returns what is held of the market then.
+     */
+    begin(held: Held, change: RowChange): () => Market {
+      const { market } = held
+      const up = updateTimes(held, 'up', change)
+      const down = updateTimes(held, 'down', change)
+      return () => {
+        updateVerdicts(held, change)
+        return {
+          ...withHeld(market, change),
+          spans: { up: up.span, down: down.span },
+          longestSilenceMs: { up: up.longest(), down: down.longest() },
+        }
       }
     },
   }
@@ -143,48 +182,58 @@ export type Coverage = ReturnType<typeof createCoverage>
 
 /** Keeps the gaps of pauses; the function returns an outcome's span and longest pause. */
 function createTimesUpdate(gaps: GapTable, times: MarketTimes) {
-  /** Derives the gaps around late rows; returns the longest pause there, with and without them. */
-  function mergeGaps(late: Span, owner: GapOwner, change: RowChange & { quietMs: number }) {
-    const now = new TimeTally(change.quietMs)
-    const before = new TimeTally(change.quietMs)
-    const timesBefore = change.gone
-      .filter(({ outcome }) => outcomeCodes[outcome] === owner.outcome)
-      .map(({ timestampMs }) => timestampMs)
-    for (const run of times.around(owner, late)) {
-      for (let row = 0; row < run.count; row++) {
-        if (run.outcome(row) !== owner.outcome) continue
-        now.add(run.timeMs(row))
-        if (run.id(row) < change.firstNewId) timesBefore.push(run.timeMs(row))
-      }
+  /**
+   * Derives the gaps around late rows, of which `among` has those of the last millisecond too;
+   * returns the longest pause there, with and without them.
+   */
+  function mergeGaps(
+    held: Held,
+    owner: GapOwner,
+    change: RowChange & { lateSpan: Span; among: readonly Position[] },
+  ) {
+    const { reason, lateSpan, among, gone } = change
+    const quietMs = silenceMs(held.market.timeframe)
+    const now = new TimeTally(quietMs)
+    const before = new TimeTally(quietMs)
+    const goneIds = new Set(gone.map(({ id }) => id))
+    const nowMs = among.map(({ timestampMs }) => timestampMs)
+    for (const { timestampMs, id } of times.around(held, owner.outcome, lateSpan)) {
+      before.add(timestampMs)
+      if (!goneIds.has(id)) nowMs.push(timestampMs)
     }
-    for (const timeMs of timesBefore.sort((a, b) => a - b)) before.add(timeMs)
-    const known = gaps.derived(owner, { fromMs: now.firstMs, toMs: now.lastMs })
-    gaps.replaceDerived(owner, known, inherit(now.gaps, change.reason, known))
+    for (const timeMs of nowMs.sort((a, b) => a - b)) now.add(timeMs)
+    const known = held.pauses[outcomes[owner.outcome] ?? 'up'].filter(
+      ({ fromMs, toMs }) => fromMs >= now.firstMs && toMs <= now.lastMs,
+    )
+    gaps.replaceDerived(owner, known, inherit(now.gaps, reason, known))
     return { nowMs: now.longestMs, beforeMs: before.longestMs }
   }
 
-  return (market: StoredMarket, outcome: Outcome, change: RowChange) => {
-    const held = market.spans[outcome]
+  return (held: Held, outcome: Outcome, change: RowChange) => {
+    const { market } = held
+    const heldSpan = market.spans[outcome]
     const own = change.rows.filter((row) => row.outcome === outcome)
     const [first] = own
-    if (first === undefined) return { span: held, longest: market.longestSilenceMs[outcome] }
+    if (first === undefined)
+      return { span: heldSpan, longest: () => market.longestSilenceMs[outcome] }
     const owner = ownerOf(market, outcome, 'time')
-    const quietMs = silenceMs(market.timeframe)
-    const tally = new TimeTally(quietMs)
-    if (held !== undefined) tally.resume(held.lastMs, market.longestSilenceMs[outcome])
+    const tally = new TimeTally(silenceMs(market.timeframe))
+    if (heldSpan !== undefined) tally.resume(heldSpan.lastMs, market.longestSilenceMs[outcome])
     const late = own.filter(({ timestampMs }) => timestampMs < tally.lastMs)
     for (const { timestampMs } of own.slice(late.length)) tally.add(timestampMs)
     gaps.replaceDerived(owner, [], inherit(tally.gaps, change.reason))
     const { lastMs, longestMs } = tally
-    const span = { firstMs: Math.min(held?.firstMs ?? Infinity, first.timestampMs), lastMs }
+    const span = { firstMs: Math.min(heldSpan?.firstMs ?? Infinity, first.timestampMs), lastMs }
     const last = late.at(-1)
-    if (last === undefined) return { span, longest: tally.longest }
+    if (last === undefined) return { span, longest: () => tally.longest }
     const lateSpan = { fromMs: first.timestampMs, toMs: last.timestampMs }
-    const { nowMs, beforeMs } = mergeGaps(lateSpan, owner, { ...change, quietMs })
+    const heldMs = heldSpan?.lastMs ?? -1
+    const among = own.filter(({ timestampMs }) => timestampMs <= heldMs)
+    const { nowMs, beforeMs } = mergeGaps(held, owner, { ...change, lateSpan, among })
     // The longest one lies elsewhere, or there is a longer one here.
     if (beforeMs < longestMs || nowMs >= longestMs)
-      return { span, longest: Math.max(longestMs, nowMs) }
-    const longest = gaps.longestDerived(owner) ?? times.scan(market)[outcome].times.longestMs
+      return { span, longest: () => Math.max(longestMs, nowMs) }
+    const longest = () => gaps.longestDerived(owner) ?? times.scan(market)[outcome].times.longestMs
     return { span, longest }
   }
 }
@@ -245,16 +294,22 @@ export function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'ta
       return tail !== undefined && has(tail.chunk, tail.beside)
     },
 
-    /** Runs with an outcome's rows of a span, its end included, and those before and after. */
-    around({ marketId, outcome }: GapOwner, { fromMs, toMs }: Span): Chunk[] {
-      const refs = chunks.listRefs(marketId).filter(({ counts }) => (counts[outcome] ?? 0) > 0)
+    /** Rows of an outcome in a span, its end included, and some before and after it; in order. */
+    around({ refs: all, run }: Held, outcome: number, { fromMs, toMs }: Span): Position[] {
+      const unfinished = run.writer.snapshots.filter((row) => outcomeCodes[row.outcome] === outcome)
+      if ((unfinished[0]?.timestampMs ?? fromMs) < fromMs) return unfinished
+      const refs = all.filter(({ counts }) => (counts[outcome] ?? 0) > 0)
       const first = refs.findIndex(({ lastMs }) => lastMs >= fromMs)
       const next = refs.findIndex(({ firstMs }) => firstMs > toMs)
       const start = Math.max(0, (first < 0 ? refs.length : first) - 1)
-      const near = refs.slice(start, next < 0 ? refs.length : next + 1)
-      const runs = near.map(chunks.load)
-      const tail = next < 0 ? tails.read(marketId) : undefined
-      return tail === undefined ? runs : [...runs, tail.chunk]
+      const rows: Position[] = []
+      for (const ref of refs.slice(start, next < 0 ? refs.length : next + 1)) {
+        const chunk = chunks.load(ref)
+        for (let row = 0; row < chunk.count; row++)
+          if (chunk.outcome(row) === outcome)
+            rows.push({ timestampMs: chunk.timeMs(row), id: chunk.id(row) })
+      }
+      return next < 0 ? [...rows, ...unfinished] : rows
     },
 
     /** Looks at a whole market. A run that cannot be read is left out; `verify` reports it. */
@@ -295,22 +350,21 @@ function skipUnreadable(read: () => void): void {
 
 /**
  * Keeps the gaps of books that contradict their hash. A market without such a book costs nothing;
- * one whose rows come in order, a look at the new ones. `market` is as it was before.
+ * one whose rows come in order, a look at the new ones.
  */
 function createVerdictUpdate(gaps: GapTable, times: MarketTimes) {
-  function updateOutcome(market: StoredMarket, outcome: Outcome, change: RowChange): void {
+  function updateOutcome({ market, verdicts }: Held, outcome: Outcome, change: RowChange): void {
     const isOwn = (row: { outcome: Outcome }): boolean => row.outcome === outcome
     const rows = change.rows.filter(isOwn)
     const isContradicted = rows.some(({ isVerified }) => isVerified === false)
     // Every contradicted row that is held has a gap.
-    if (!isContradicted && market.gapRevision === 0) return
-    const owner = ownerOf(market, outcome, 'verdict')
-    const last = gaps.last(owner, market.gapRevision)
+    const last = verdicts[outcome]
     if (!isContradicted && last === undefined) return
+    const owner = ownerOf(market, outcome, 'verdict')
     const heldMs = market.spans[outcome]?.lastMs ?? -1
     if (change.gone.some(isOwn) || !rows.every(({ timestampMs }) => timestampMs > heldMs)) {
-      const { verdicts } = times.scan(market)[outcome]
-      gaps.replaceDerived(owner, gaps.derived(owner), inherit(verdicts.gaps, 'hash_mismatch'))
+      const tally = times.scan(market)[outcome].verdicts
+      gaps.replaceDerived(owner, gaps.derived(owner), inherit(tally.gaps, 'hash_mismatch'))
       return
     }
     const open = last?.toMs === ENDLESS_MS ? [last] : []
@@ -319,7 +373,7 @@ function createVerdictUpdate(gaps: GapTable, times: MarketTimes) {
     gaps.replaceDerived(owner, open, inherit(tally.gaps, 'hash_mismatch'))
   }
 
-  return (market: StoredMarket, change: RowChange): void => {
-    for (const outcome of outcomes) updateOutcome(market, outcome, change)
+  return (held: Held, change: RowChange): void => {
+    for (const outcome of outcomes) updateOutcome(held, outcome, change)
   }
 }

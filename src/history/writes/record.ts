@@ -1,5 +1,8 @@
 /** Writes what a recorder received, in one transaction. */
+
+import { withLater } from '#src/database/database.ts'
 import { ENDLESS_MS, type Span } from '#src/domain/coverage.ts'
+import type { Market } from '#src/domain/market.ts'
 import type { MarketChange } from '#src/domain/revision.ts'
 
 import type { GapChange, Recording } from '../history.ts'
@@ -11,29 +14,31 @@ import type { ApplyBatch } from './append.ts'
 
 type Heard = Recording['trades'][number] | GapChange
 
-type Ports = Pick<Tables, 'gaps' | 'markets' | 'trades'> & {
+type Ports = Pick<Tables, 'events' | 'gaps' | 'markets' | 'revisions' | 'trades'> & {
   applyBatch: ApplyBatch
   /** Throws `unknown_market`. */
   requireMarket: (conditionId: string, found: StoredMarket | undefined) => StoredMarket
-  /** Shows that something besides the books was written; the result seals the market. */
-  touch: (market: StoredMarket, changes: readonly MarketChange[]) => () => void
+  /** Shows that something besides the books was written. */
+  touch: (market: Market, changes: readonly MarketChange[]) => void
 }
 
 /** Returns the function that applies a recording; it needs a transaction around it. */
-export function createRecord({ gaps, markets, trades, applyBatch, requireMarket, touch }: Ports) {
-  /**
-   * Whether it may change something. The market of a batch need not be read again for each statement
-   * that a recorder has its book, as nearly all of them change nothing.
-   */
-  function mayChange(change: GapChange, market: StoredMarket | undefined): boolean {
-    if (change.kind !== 'known' || market === undefined) return true
-    if (market.gapRevision === 0) return false
-    const last = gaps.last(ownerOf(market, change.outcome, 'recorded'), market.gapRevision)
-    return last !== undefined && last.toMs > change.fromMs
-  }
+export function createRecord(ports: Ports) {
+  const { events, gaps, markets, revisions, trades, applyBatch, requireMarket, touch } = ports
+
+  /** Whether it may change something: nearly all statements that a recorder has a book do not. */
+  const mayChange = withLater((change: GapChange, market: StoredMarket) => {
+    if (change.kind !== 'known') return () => true
+    const owner = ownerOf(market, change.outcome, 'recorded')
+    const find = gaps.last.later(owner, market.gapRevision)
+    return (): boolean => {
+      const last = find()
+      return last !== undefined && last.toMs > change.fromMs
+    }
+  })
 
   /** `before`: the market without the rows of this recording. Returns how many rows were changed. */
-  function apply(market: StoredMarket, before: StoredMarket, heard: GapChange): number {
+  function apply(market: Market, before: Market, heard: GapChange): number {
     if (heard.kind === 'ended') return gaps.end(market.id, heard.outcome, heard.atMs)
     // The gaps follow once all is written.
     if (heard.kind === 'said') return 0
@@ -47,48 +52,58 @@ export function createRecord({ gaps, markets, trades, applyBatch, requireMarket,
 
   return ({ source = 'recorded', isImport = false, snapshots, ...beside }: Recording) => {
     const gapReason = isImport ? undefined : ('venue_silent' as const)
-    const { counts, before } = applyBatch({ id: '', source, gapReason, snapshots })
-    const gapChanges = beside.gaps.filter((change) =>
-      // What an import knows is `said`.
-      isImport ? change.kind !== 'known' : mayChange(change, before.get(change.conditionId)),
-    )
-    const heard: Heard[] = [...beside.trades, ...gapChanges]
-    const asked = [...Map.groupBy(heard, (each) => each.conditionId)].map(([conditionId, own]) => ({
+    const applyLater = applyBatch.later({ id: '', source, gapReason, snapshots })
+    const all: Heard[] = [...beside.trades, ...beside.gaps]
+    const inBatch = new Set(snapshots.map(({ conditionId }) => conditionId))
+    const asked = [...Map.groupBy(all, (each) => each.conditionId)].map(([conditionId, own]) => ({
       conditionId,
       own,
-      find: markets.find.later(conditionId),
+      find: inBatch.has(conditionId) ? undefined : markets.find.later(conditionId),
     }))
+    if (beside.trades.length > 0) trades.later()
+    if (beside.gaps.length > 0) {
+      events.later()
+      revisions.later()
+    }
+    const { counts, markets: applied } = applyLater()
     const known = asked.map(({ conditionId, own, find }) =>
       changing(conditionId, () => {
-        const market = requireMarket(conditionId, find())
+        const before = applied.get(conditionId)?.before ?? requireMarket(conditionId, find?.())
+        const { now } = applied.get(conditionId) ?? { now: before }
         const traded = own.flatMap((each) => ('trade' in each ? [each.trade] : []))
-        for (const { timestampMs } of traded) assertNearWindow(market, timestampMs)
-        return { conditionId, market, own, traded }
+        for (const { timestampMs } of traded) assertNearWindow(now, timestampMs)
+        const parts = own
+          // What an import knows is `said`.
+          .filter((each) => 'trade' in each || !isImport || each.kind !== 'known')
+          .map((each) => ({
+            each,
+            isNeeded: 'trade' in each ? () => true : mayChange.later(each, before),
+          }))
+        return { before, now, parts, traded }
+      }),
+    )
+    const needed = known.map(({ before, now, parts }) =>
+      changing(now.conditionId, () => {
+        const heard = parts.filter(({ isNeeded }) => isNeeded()).map(({ each }) => each)
+        return { before, now, heard }
       }),
     )
     const added = trades.insert(
-      known.flatMap(({ market, traded }) =>
-        traded.map((trade) => ({ marketId: market.id, trade })),
-      ),
+      known.flatMap(({ now, traded }) => traded.map((trade) => ({ marketId: now.id, trade }))),
     )
-    const seals = known.flatMap(({ conditionId, market, own }) =>
-      changing(conditionId, () => {
-        const changed = own.filter((each) =>
-          'trade' in each
-            ? added.has(each.trade)
-            : apply(market, before.get(conditionId) ?? market, each) > 0,
+    for (const { before, now, heard } of needed)
+      changing(now.conditionId, () => {
+        const changed = heard.filter((each) =>
+          'trade' in each ? added.has(each.trade) : apply(now, before, each) > 0,
         )
-        if (changed.length === 0) return []
-        return [{ conditionId, seal: touch(market, describe(market, changed)) }]
-      }),
-    )
-    for (const { conditionId, seal } of seals) changing(conditionId, seal)
+        if (changed.length > 0) touch(now, describe(now, changed))
+      })
     return counts
   }
 }
 
 /** What of it changes what was served before. */
-function describe(market: StoredMarket, heard: readonly Heard[]): MarketChange[] {
+function describe(market: Market, heard: readonly Heard[]): MarketChange[] {
   const trades = heard.filter((each) => 'trade' in each)
   const gapSpans = (isNoted: boolean) =>
     heard.flatMap((each) =>
@@ -122,5 +137,5 @@ export function spanOfGaps(gaps: readonly Span[]): Pick<MarketChange, 'fromMs' |
 }
 
 /** While a market is recorded, trades are what it gains. */
-export const lateTrades = ({ isClosed }: StoredMarket, added: number): MarketChange[] =>
+export const lateTrades = ({ isClosed }: Market, added: number): MarketChange[] =>
   isClosed ? [{ why: 'late_trades', added }] : []

@@ -1,10 +1,13 @@
 /** Late rows are merged into sealed chunks; open runs grow in writers, rebuilt when stale. */
+
+import { withLater } from '#src/database/database.ts'
 import type { Market } from '#src/domain/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/domain/snapshot.ts'
 import { createCache } from '#src/platform/cache.ts'
 
 import { ChunkWriter } from '../codec/chunk-writer.ts'
 import { CHUNK_ROWS } from '../codec/chunk.ts'
+import type { ChunkRef } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import { type TailRun, toTail } from '../tables/tail-table.ts'
 
@@ -12,10 +15,20 @@ import { type TailRun, toTail } from '../tables/tail-table.ts'
 const OPEN_RUNS_MAX = 128
 
 /** The unfinished run of a market at a revision; `savedCount` of its rows are in the tail table. */
-type Run = { revision: number; writer: ChunkWriter; savedCount: number }
+export type Run = {
+  revision: number
+  writer: ChunkWriter
+  savedCount: number
+  /** Finds the chunk before it, or nothing if that is full. */
+  chunkBefore: () => ChunkRef | undefined
+}
 
-/** Rows that go, rows among those held, rows after these, each in order. */
+/**
+ * Rows that go, rows among those held, rows after these, each in order; `refs` are the chunks of the
+ * market if rows go or are among those held.
+ */
 type RunChange = {
+  refs: readonly ChunkRef[]
   gone: readonly Position[]
   late: readonly StoredSnapshot[]
   fresh: readonly StoredSnapshot[]
@@ -27,20 +40,26 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
   const open = createCache<number, Run>(OPEN_RUNS_MAX)
   const mergeIntoChunks = createMerge({ chunks, snapshots })
 
-  function load(market: Market): Run {
+  const load = withLater((market: Market) => {
     const known = open.get(market.id)
-    if (known?.revision === market.revision) return known
-    const writer = known?.writer ?? new ChunkWriter()
-    writer.reset()
-    const tail = tails.read(market.id)
-    if (tail !== undefined) for (const row of snapshots.ofTail(tail)) writer.add(row)
-    const run = { revision: market.revision, writer, savedCount: writer.count }
-    open.set(market.id, run, { size: 1 })
-    return run
-  }
+    if (known?.revision === market.revision) return () => known
+    const read = tails.read.later(market.id)
+    const chunkBefore = chunks.findLast.later(market.id)
+    return (): Run => {
+      const writer = known?.writer ?? new ChunkWriter()
+      writer.reset()
+      const tail = read()
+      if (tail !== undefined) for (const row of snapshots.ofTail(tail)) writer.add(row)
+      const run = { revision: market.revision, writer, savedCount: writer.count, chunkBefore }
+      open.set(market.id, run, { size: 1 })
+      return run
+    }
+  })
 
   function seal(market: Market, run: Run): void {
     if (run.writer.count > 0) chunks.insert(market.id, run.writer)
+    const isFull = run.writer.count >= CHUNK_ROWS
+    run.chunkBefore = isFull ? () => undefined : () => chunks.findLast(market.id)
     clear(market, run)
   }
 
@@ -51,8 +70,8 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
   }
 
   /** Takes a last chunk that is not full back as the run, so that sealing leaves no tiny chunks. */
-  function reopen(market: Market, run: Run): void {
-    const last = chunks.findLast(market.id)
+  function reopen(run: Run): void {
+    const last = run.chunkBefore()
     if (last === undefined || last.counts[0] + last.counts[1] >= CHUNK_ROWS) return
     for (const row of snapshots.ofChunk(last)) run.writer.add(row)
     chunks.remove(last)
@@ -67,10 +86,13 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
   }
 
   return {
+    /** Reads the run of a market that is to be changed. */
+    load,
+
     /** Changes a market whose row is written right after, at the next revision. */
-    change(market: Market, { gone, late, fresh, isClosed }: RunChange): void {
-      const afterChunks = mergeIntoChunks(market, late, gone)
-      const run = load(market)
+    change(market: Market, run: Run, { refs, gone, late, fresh, isClosed }: RunChange): void {
+      const afterChunks = mergeIntoChunks(market, refs, late, gone)
+      if (late.length + gone.length > 0) run.chunkBefore = () => chunks.findLast(market.id)
       const goneIds = new Set(gone.map(({ id }) => id))
       const kept = run.writer.snapshots.filter(({ id }) => !goneIds.has(id))
       if (afterChunks.length > 0 || kept.length < run.writer.count) {
@@ -78,7 +100,7 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
         clear(market, run)
         add(market, run, merged)
       }
-      if (fresh.length > 0 && run.writer.count === 0) reopen(market, run)
+      if (fresh.length > 0 && run.writer.count === 0) reopen(run)
       add(market, run, fresh)
       if (isClosed) seal(market, run)
       if (run.savedCount < run.writer.count) tails.insert(market.id, run.writer, run.savedCount)
@@ -132,16 +154,16 @@ function createMerge({ chunks, snapshots }: Pick<Tables, 'chunks' | 'snapshots'>
 
   return (
     market: Market,
+    refs: readonly ChunkRef[],
     late: readonly StoredSnapshot[],
     goneRows: readonly Position[],
   ): readonly StoredSnapshot[] => {
     let rows = late
     let gone = goneRows
-    for (;;) {
+    for (const ref of refs) {
       const [next] = [...rows.slice(0, 1), ...gone.slice(0, 1)].sort(comparePositions)
-      const ref = next && chunks.findAt(market.id, next)
-      if (ref === undefined) return rows
       const end = { timestampMs: ref.lastMs, id: ref.lastId }
+      if (next === undefined || comparePositions(next, end) > 0) continue
       const within = rows.filter((row) => comparePositions(row, end) <= 0)
       const goneIds = new Set(gone.map(({ id }) => id))
       const kept = snapshots.ofChunk(ref).filter(({ id }) => !goneIds.has(id))
@@ -150,5 +172,6 @@ function createMerge({ chunks, snapshots }: Pick<Tables, 'chunks' | 'snapshots'>
       rows = rows.slice(within.length)
       gone = gone.filter((position) => comparePositions(position, end) > 0)
     }
+    return rows
   }
 }

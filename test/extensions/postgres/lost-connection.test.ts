@@ -118,6 +118,26 @@ describe.skipIf(postgresPrograms === undefined)('a connection that an administra
   )
 
   test(
+    'error: nor is one whose last write fails, though its commit is sent with it',
+    () => {
+      const db = openPostgres(newPlace(), postgresLedger)
+      const insert = db.prepare<unknown, [string]>("INSERT INTO meta VALUES ($1, '\\x00')")
+      const change = () =>
+        transact(db, () => {
+          insert.run('one')
+          insert.run('one')
+        })
+      expect(change).toThrow('duplicate')
+      expect(db.inTransaction).toBe(false)
+      expect(db.prepare('SELECT * FROM meta').all()).toEqual([])
+      transact(db, () => void insert.run('two'))
+      expect(db.prepare('SELECT key FROM meta').all()).toEqual([{ key: 'two' }])
+      db.close()
+    },
+    MS_MAX,
+  )
+
+  test(
     'error: a provision or a change of a key is done whole, or fails and is not done',
     () => {
       using ledger = openLedger(newPlace(), { nowMs: 0 })
