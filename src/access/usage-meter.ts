@@ -30,7 +30,7 @@ export function createUsageMeter({
   clock,
   randomBytes,
 }: {
-  ledger: Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsage'>
+  ledger: Pick<Ledger, 'addUsage' | 'usageOf' | 'countUsage' | 'pruneUsage'>
   clock: Clock
   randomBytes: (length: number) => Uint8Array
 }) {
@@ -48,9 +48,10 @@ export function createUsageMeter({
     return `${toText(day)} ${randomBytes(NAME_BYTES).toHex()}`
   }
 
-  /** Forgets what is too old, once a day. */
+  /** Once a day notes what was used before it, and forgets what is too old. */
   function prune(day: number): void {
     if (day === prunedDay) return
+    ledger.countUsage(toText(day), { actor: 'system', nowMs: clock() })
     ledger.pruneUsage(toText(day - DAYS_KEPT + 1))
     prunedDay = day
   }

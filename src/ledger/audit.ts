@@ -14,6 +14,7 @@ import { sqlOf } from '#src/database/columns.ts'
 import { type Database, readConsistently, writingOf } from '#src/database/database.ts'
 import type { PaymentState } from '#src/domain/selling/payment.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
+import { DAY_MS, toIsoDay } from '#src/domain/time.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { AuditContext } from './actor.ts'
@@ -34,7 +35,12 @@ export type RowAction =
   | 'review.resolved'
 
 type Entry = Pick<AuditRow, 'subject' | 'state'> & {
-  action: RowAction | `screening.${Verdict['verdict']}` | 'sanctions_list.replaced' | 'job.started'
+  action:
+    | RowAction
+    | `screening.${Verdict['verdict']}`
+    | 'sanctions_list.replaced'
+    | 'job.started'
+    | 'usage.counted'
 }
 
 type Head = Pick<AuditRow, 'seq' | 'hash'>
@@ -204,7 +210,9 @@ function* findFaults({ db, chain, rows, seals }: AuditedLedger) {
   yield* db.engine.listFaults(db)
   /** What the chain says last of a row, by `kind id`. */
   const lastStates = new Map<string, LastState>()
-  yield* verifyChain(chain.all(), lastStates)
+  const counts: AuditRow[] = []
+  yield* verifyChain(chain.all(), lastStates, counts)
+  yield* compareUsage(db, counts)
   yield* compareList(db, lastStates.get(LIST))
   lastStates.delete(LIST)
   for (const row of rows.all()) {
@@ -222,6 +230,7 @@ function* findFaults({ db, chain, rows, seals }: AuditedLedger) {
 function* verifyChain(
   rows: Iterable<AuditRow>,
   lastStates: Map<string, LastState>,
+  counts: AuditRow[],
 ): Generator<string> {
   let before: Head = chainStart
   for (const row of rows) {
@@ -239,7 +248,47 @@ function* verifyChain(
     }
     if (kind !== undefined) lastStates.set(name, row)
     if (row.action === 'sanctions_list.replaced') lastStates.set(LIST, row)
+    if (row.action === 'usage.counted') counts.push(row)
     before = row
+  }
+}
+
+/** What is in the chain of a day; the names stay as they are. */
+export type UsageCount = { rows: number; requests: number; bytes: number }
+
+/** Counts of days after one and before another (both exclusive), by day. */
+export const COUNT_USAGE = `SELECT day, count(*) AS rows, CAST(sum(requests) AS BIGINT) AS requests,
+    CAST(sum(bytes) AS BIGINT) AS bytes
+  FROM usage WHERE day > $1 AND day < $2 GROUP BY day ORDER BY day`
+
+/** Accounts are idle for longer than this before they are forgotten, with their usage. */
+const COUNTED_MS = 29 * DAY_MS
+
+/** The day from which on (exclusive) no usage is forgotten, if the newest counted day is this one. */
+const keptSince = (newestDay: string): string => toIsoDay(Date.parse(newestDay) - COUNTED_MS)
+
+/** More than was counted is what came later; less was removed, except of old days (`keptSince`). */
+function* compareUsage(db: Database, counts: readonly AuditRow[]): Generator<string> {
+  const newest =
+    counts
+      .map(({ subject }) => subject)
+      .toSorted()
+      .at(-1) ?? ''
+  if (Number.isNaN(Date.parse(newest))) return
+  const since = keptSince(newest)
+  const found = new Map(
+    db
+      .prepare<UsageCount & { day: string }, [string, string]>(COUNT_USAGE)
+      .all(since, `${newest}~`)
+      .map(({ day, ...count }) => [day, count]),
+  )
+  for (const { seq, subject: day, state } of counts) {
+    if (day <= since) continue
+    const { rows = 0, requests = 0, bytes = 0 } = found.get(day) ?? {}
+    const counted = parse(state)
+    const isLess = (name: string, now: number): boolean => now < Number(counted[name])
+    if (isLess('rows', rows) || isLess('requests', requests) || isLess('bytes', bytes))
+      yield `Usage of ${day} was removed: audit row ${seq} counted ${counted.requests} requests (rows: ${counted.rows}), and ${requests} are there (rows: ${rows}).`
   }
 }
 

@@ -184,6 +184,11 @@ export type Ledger = Disposable & {
   addUsage(entries: readonly UsageEntry[], flush?: UsageFlush): void
   /** Counters of an account from a day on (inclusive), summed over its keys, by day and route. */
   usageOf(accountId: string, fromDay: string): UsageRow[]
+  /**
+   * Writes into the audit chain what was used on each day before one (exclusive) that is not counted
+   * yet. What comes later of such a day is in no count. Never waits, as `addUsage`.
+   */
+  countUsage(beforeDay: string, by: AuditContext): void
   /** Forgets what is older than a day (exclusive). Never waits, as `addUsage`. */
   pruneUsage(beforeDay: string): void
 
@@ -204,8 +209,9 @@ export type Ledger = Disposable & {
   listAuditOfOperator(subject: string, limit: number): AuditRow[]
   /**
    * Re-reads the whole chain. Faults are a row that does not carry the hash of all before it, a
-   * number left out, a table that differs from the last audited state of one of its rows, and a row
-   * of usage, credits, answers or the sanctions list whose seal is not its own.
+   * number left out, a table that differs from the last audited state of one of its rows, a row of
+   * usage, credits, answers or the sanctions list whose seal is not its own, and usage of the last
+   * weeks that is less than what was counted.
    */
   verifyAudit(): Iterable<string>
   /** Number and hash (hex) of the last row, to be noted elsewhere; undefined in an empty chain. */

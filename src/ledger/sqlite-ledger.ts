@@ -62,7 +62,7 @@ export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger
     ...meta,
     ...accounts.verbs,
     ...keys.verbs,
-    ...createUsage(db, seals),
+    ...createUsage(core),
     ...createActivity(db),
     ...createScreenings(core),
     noteJob: (job, by) =>

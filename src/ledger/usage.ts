@@ -1,8 +1,10 @@
 /** What keys were used for: see `Ledger`. */
-import { type Database, transact } from '#src/database/database.ts'
+import { transact } from '#src/database/database.ts'
 
+import { COUNT_USAGE, type UsageCount } from './audit.ts'
+import type { LedgerCore } from './core.ts'
 import type { Ledger, UsageEntry, UsageRow } from './ledger.ts'
-import { SEAL_PRIME, sealNames, type Seals } from './seals.ts'
+import { SEAL_PRIME, sealNames } from './seals.ts'
 
 const NUMBER_BYTES = 6
 const NO_NUMBER = new Uint8Array(0)
@@ -10,7 +12,10 @@ const NO_NUMBER = new Uint8Array(0)
 /** A query that has a row where a flush was done. */
 const IS_DONE = 'SELECT 1 FROM meta WHERE key = $meter AND value >= $number'
 
-export function createUsage(db: Database, seals: Seals) {
+/** Entry of `meta`: the last day that `countUsage` has counted, as text. */
+const COUNTED = 'counted_usage'
+
+export function createUsage({ db, seals, chain }: LedgerCore) {
   const count = db.prepare<unknown, [UsageEntry & FlushMark & { seal: number; growth: number }]>(
     `INSERT INTO usage (key_id, day, route, requests, bytes, seal)
      SELECT $keyId, $day, $route, CAST($requests AS BIGINT), CAST($bytes AS BIGINT),
@@ -44,6 +49,17 @@ export function createUsage(db: Database, seals: Seals) {
     "DELETE FROM meta WHERE key >= 'usage ' AND key < 'usage ' || CAST($1 AS TEXT)",
   )
 
+  const countDays = db.prepare<UsageCount & { day: string }, [after: string, before: string]>(
+    COUNT_USAGE,
+  )
+  const findCounted = db.prepare<{ value: Uint8Array }, [string]>(
+    'SELECT value FROM meta WHERE key = $1',
+  )
+  const putCounted = db.prepare<unknown, [string, Uint8Array]>(
+    `INSERT INTO meta (key, value) VALUES ($1, $2)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  )
+
   /** Never waits, except within a transaction. Throws while another process writes. */
   const run = (body: () => void): void =>
     db.inTransaction ? body() : db.engine.withoutWaiting(db, () => transact(db, body))
@@ -67,6 +83,15 @@ export function createUsage(db: Database, seals: Seals) {
       })
     },
     usageOf: (accountId, fromDay) => listOf.all(accountId, fromDay),
+    countUsage: (beforeDay, by) =>
+      run(() => {
+        const counted = new TextDecoder().decode(findCounted.get(COUNTED)?.value)
+        const days = countDays.all(counted, beforeDay)
+        for (const { day, ...count } of days)
+          chain.begin(by)({ action: 'usage.counted', subject: day, state: JSON.stringify(count) })
+        const last = days.at(-1)
+        if (last !== undefined) putCounted.run(COUNTED, new TextEncoder().encode(last.day))
+      }),
     pruneUsage: (beforeDay) =>
       run(() => {
         removeBefore.run(beforeDay)

@@ -203,6 +203,40 @@ onEachEngine((engine) => {
       dispose()
     })
 
+    test('error: finds usage of a finished day that was removed, and none that came later', () => {
+      const { db, ledger, dispose } = openBoth()
+      createKeyOne(ledger)
+      const days = ['2026-10-01', '2026-11-19', '2026-11-20']
+      void ledger.addUsage(days.map((day) => someUsage(1, { day, requests: 3, bytes: 30 })))
+      const countTo = (day: string): string[] => {
+        void ledger.countUsage(day, by())
+        return ledger
+          .listAudit(0, 100)
+          .filter(({ action }) => action === 'usage.counted')
+          .map(({ actor, subject, state }) => `${actor} ${subject} ${state}`)
+      }
+      const first = ['2026-10-01', '2026-11-19'].map(
+        (day) => `operator ${day} {"rows":1,"requests":3,"bytes":30}`,
+      )
+      expect(countTo('2026-11-20')).toEqual(first)
+      expect(countTo('2026-11-20')).toEqual(first)
+      void ledger.addUsage([someUsage(1, { day: '2026-11-20', route: 'trades', requests: 1 })])
+      expect(countTo('2026-11-21')).toHaveLength(3)
+      void ledger.addUsage([someUsage(1, { day: '2026-11-20', requests: 5 })])
+      expect(ledger.verifyAudit()).toEqual([])
+      const last = ledger.auditHead()?.seq
+      db.run("DELETE FROM usage WHERE day = '2026-11-20' AND route = 'trades'")
+      expect(ledger.verifyAudit()).toEqual([
+        `Usage of 2026-11-20 was removed: audit row ${last} counted 4 requests (rows: 2), and 8 are there (rows: 1).`,
+      ])
+      db.run("DELETE FROM usage WHERE day = '2026-11-19'")
+      expect(ledger.verifyAudit()).toHaveLength(2)
+      // So old usage may be that of an account that was forgotten.
+      db.run("DELETE FROM usage WHERE day = '2026-10-01'")
+      expect(ledger.verifyAudit()).toHaveLength(2)
+      dispose()
+    })
+
     test('error: finds another key of the ledger', () => {
       const place = engine.newPlace()
       openLedger(place, { nowMs: NOW_MS }).dispose()
