@@ -334,6 +334,18 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     expect(page.faults).toEqual([])
   })
 
+  test('error: code that is loaded later and cannot be is said', async () => {
+    const page = await openMarket()
+    await page.route('**/assets/**', (route) => route.abort())
+    const figure = page.locator('.figure:has(.heat)')
+    await figure.locator('button:has-text("CSV")').click()
+    await figure.locator('[role=alert] >> text=could not be loaded').waitFor()
+    await figure.locator('button:has-text("API")').click()
+    await page.waitForSelector('.calls >> text=The code could not be loaded.')
+    page.forgive(/ERR_FAILED|dynamically imported/)
+    expect(page.faults).toEqual([])
+  })
+
   test('behavior: a row that is written shows while the market is open', async () => {
     const page = await openMarket(both)
     await useKey(page)

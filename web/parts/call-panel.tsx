@@ -1,12 +1,8 @@
+import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-import { type Call, type Language, languages, toCode } from '../lib/calls.ts'
-import { apiKey, isTestKey, SAMPLE } from '../lib/key.ts'
 import { createStore, useStore } from '../lib/store.ts'
-import { Choice } from './choice.tsx'
-import { CopyButton } from './copy-button.tsx'
-
-const options = languages.map((each) => [each, each] as const)
+import type { CallProps } from './call-code.tsx'
 
 /** Names the part of the page whose panel is open; one is open at a time. */
 const opened = createStore<object | undefined>(undefined)
@@ -34,41 +30,15 @@ export function useCallPanel(): [isOpen: boolean, toggle: () => void] {
   return [isOpen, () => opened.set(isOpen ? undefined : own)]
 }
 
-type Props = {
-  calls: readonly Call[]
-  /** What was sent in place of a key, which is no secret; the sample's if it is left out. */
-  guestToken?: string | undefined
-}
-
 /** The requests behind a picture, ready to copy. */
-export function CallPanel({ calls, guestToken = SAMPLE }: Props) {
-  const [language, setLanguage] = useState<Language>('curl')
-  const hasKey = useStore(apiKey.store) !== undefined
-  const code = toCode(calls, language, hasKey ? undefined : guestToken)
-  return (
-    <div class="calls">
-      <div class="row spread">
-        <Choice label="Language" options={options} value={language} onChoose={setLanguage} />
-        <CopyButton key={language} text={code} size="tiny" />
-      </div>
-      <p class="note">
-        {hasKey ? (
-          <>
-            The code reads your key from the environment, as all examples do. Set the key once:{' '}
-            <code>export KEY=bf_live_…</code>
-          </>
-        ) : (
-          <>
-            {isTestKey(guestToken)
-              ? 'The code reads test data with the public test key, which needs no account.'
-              : 'The code reads the sample, which needs no key.'}{' '}
-            <a href="/account">Get a key</a>
-          </>
-        )}
-      </p>
-      <pre tabIndex={0}>
-        <code>{code}</code>
-      </pre>
-    </div>
-  )
+export function CallPanel(props: CallProps) {
+  const [Code, setCode] = useState<ComponentType<CallProps>>()
+  const [text, setText] = useState('Loading…')
+  useEffect(() => {
+    import('./call-code.tsx').then(
+      ({ CallCode }) => setCode(() => CallCode),
+      () => setText('The code could not be loaded. Close this panel and open it again.'),
+    )
+  }, [])
+  return <div class="calls">{Code ? <Code {...props} /> : <p class="note">{text}</p>}</div>
 }

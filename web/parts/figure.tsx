@@ -1,10 +1,10 @@
 /** A picture with its name, the calls that made it, and what it can be saved as. */
 
 import type { ComponentChildren } from 'preact'
-import { useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 
 import type { Call } from '../lib/calls.ts'
-import { type Caption, type Cell, saveCsv, savePng } from '../lib/save.ts'
+import type { Caption, Cell } from '../lib/save.ts'
 import { Button } from './button.tsx'
 import { CallPanel, useCallPanel } from './call-panel.tsx'
 
@@ -25,6 +25,10 @@ type Props = {
   legend?: ComponentChildren
   children: ComponentChildren
 }
+
+const loadSave = () => import('../lib/save.ts')
+/** After the first load. Saving works offline once its code is there. */
+const LOAD_SAVE_MS = 10_000
 
 const pageTitle = (): string => document.querySelector('h1')?.textContent ?? ''
 
@@ -58,14 +62,29 @@ export function Figure(props: Props) {
   const [isOpen, toggle] = useCallPanel()
   const id = useId()
   const section = useRef<HTMLElement>(null)
-  const savePicture = () => {
-    const picture = canvas?.()
-    if (picture === null || picture === undefined) return
-    const whole = `${pageTitle()}: ${title}${isSimulated ? ' (simulated)' : ''}`
-    const below = [...(notes?.() ?? []), sourceText(source), location.href]
-    savePng(picture, { title: whole, legend: legendIn(section.current), notes: below }, name)
-  }
-  const saveRows = () => saveCsv(isSimulated ? withSource(rows()) : rows(), name)
+  const [fault, setFault] = useState('')
+  useEffect(() => {
+    const timer = setTimeout(() => void loadSave().catch(() => undefined), LOAD_SAVE_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  const save = (run: (code: Awaited<ReturnType<typeof loadSave>>) => void) =>
+    void loadSave().then(
+      (code) => {
+        setFault('')
+        run(code)
+      },
+      () => setFault('The file cannot be made: its code could not be loaded.'),
+    )
+  const savePicture = () =>
+    save(({ savePng }) => {
+      const picture = canvas?.()
+      if (picture === null || picture === undefined) return
+      const whole = `${pageTitle()}: ${title}${isSimulated ? ' (simulated)' : ''}`
+      const below = [...(notes?.() ?? []), sourceText(source), location.href]
+      savePng(picture, { title: whole, legend: legendIn(section.current), notes: below }, name)
+    })
+  const saveRows = () =>
+    save(({ saveCsv }) => saveCsv(isSimulated ? withSource(rows()) : rows(), name))
   return (
     <section ref={section} class="figure card" aria-labelledby={id}>
       <header class="figure-head">
@@ -77,6 +96,11 @@ export function Figure(props: Props) {
           <Button text="CSV" look="tiny" onClick={saveRows} />
         </div>
       </header>
+      {fault !== '' && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
       {isOpen && <CallPanel calls={calls} guestToken={guestToken} />}
       {children}
       {legend && <div class="legend">{legend}</div>}
