@@ -19,6 +19,7 @@ import type { StoredTrade, Trade, TradeQuery } from '#src/domain/trade.ts'
 import type { WindowOutcome } from '#src/domain/window-outcome.ts'
 import type { CacheCounts } from '#src/platform/cache.ts'
 import type { MaybePromise } from '#src/platform/maybe-promise.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 
 import type { Archiver } from './archiver.ts'
 import type { ManifestStore, RevisionLog } from './revisions.ts'
@@ -248,6 +249,8 @@ export type MarketHistory = HistoryWriter &
     fetch(ranges: readonly RowRange[]): Promise<void> | undefined
     /** Set by `withDowntime`: those of `gaps` that are not stored, and change without a revision. */
     readonly derivedGaps?: (market: Market) => readonly Gap[]
+    /** Set by `withRows`: finds in steps, with fetches, what reads of these rows return. */
+    prepare?: (ranges: readonly RowRange[]) => Steps<void>
     /** Set by `withRows`: rows were left out, and `withSteps` finds pages with a step. */
     readonly leavesOutRows?: true
     /** Whether nothing has to be fetched, as of a file of which no book went to a bucket. */

@@ -153,7 +153,8 @@ function* readConsolidated(
 ): Steps<{ rows: ConsolidatedRow[]; last: Position | undefined; hasMore: boolean }> {
   const { market, stepMs } = query
   const { states, hasMore } = yield* readSlice(history, query)
-  const prevailing = states.flatMap((state) => {
+  const asked = stepMs === undefined ? withoutOther(states, query) : states
+  const prevailing = asked.flatMap((state) => {
     const outcome = otherOutcome(state.outcome)
     const atMs = [state.timestampMs, ...(stepMs === undefined ? [] : [lastOfStepMs(query, state)])]
     return atMs.map((timestampMs): RowRange => prevailingRange(market, outcome, timestampMs))
@@ -161,6 +162,23 @@ function* readConsolidated(
   yield* fetched(history, ...prevailing)
   const wanted = states.filter((state) => !isSuperseded(history, query, state))
   return { rows: toRows(history, query, wanted), last: states.at(-1), hasMore }
+}
+
+/** States whose other book is looked for in the store, as `createOtherFinder` does without steps. */
+function withoutOther(states: readonly StoredSnapshot[], { order }: RowQuery): StoredSnapshot[] {
+  const ascending = order === 'asc' ? states : states.toReversed()
+  const lastMs = ascending.at(-1)?.timestampMs ?? 0
+  const seen = new Set<Outcome>()
+  let ahead = 0
+  return ascending.filter(({ outcome, timestampMs }) => {
+    for (let next = ascending[ahead]; next !== undefined; next = ascending[++ahead]) {
+      if (next.timestampMs > timestampMs) break
+      seen.add(next.outcome)
+    }
+    const isFound = seen.has(otherOutcome(outcome)) && timestampMs < lastMs
+    seen.add(otherOutcome(outcome))
+    return !isFound
+  })
 }
 
 const scanner = createSnapshotScanner()

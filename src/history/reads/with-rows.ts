@@ -5,16 +5,22 @@
  */
 
 import type { RowPredicate } from '#src/domain/lists.ts'
-import type { Position } from '#src/domain/snapshot.ts'
+import { comparePositions, type Position } from '#src/domain/snapshot.ts'
 import type { StoredTrade, TradeQuery } from '#src/domain/trade.ts'
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 
 import type { MarketHistory, Page, RowQuery, RowRange, StoredRow, Top } from '../history.ts'
+import { fetched } from './fetched.ts'
 
 /** Rows that one step examines: a millisecond of work. */
 export const BLOCK = 2000
 /** Rows whose texts are read at once. */
 const TEXTS = 100
+/** Rows of the first block, beside as many as a verb returns: most are left. */
+const FIRST_ROWS = 24
+/** Places, and blocks, that are remembered. */
+const KEPT_MAX = 20_000
 /** The factor by which more trades are read if too few of them match. */
 const GROWTH = 4
 
@@ -25,18 +31,135 @@ type RowsLeft = Pick<RowPredicate, 'isState'> & {
   endMs?: number
 }
 
+/** Rows of a range that follow each other, of which some are left. */
+type Block = {
+  after: Position | undefined
+  /** Undefined where the range ends. */
+  last: Position | undefined
+  left: readonly Top[]
+  /** All of them; empty where none is left. */
+  rows: readonly Top[]
+  /** Of the market when it was read. */
+  revision: number | undefined
+}
+
 /**
  * A history whose verbs leave out other rows; `withSteps` finds its pages with a step. A verb looks
- * at all rows up to the last that it returns, without a pause. Streams of rows (`lines`, `runs`,
- * `events`) are of all rows.
+ * at all rows up to the last that it returns: `prepare` does so in steps before, and what it found
+ * is remembered. Streams of rows (`lines`, `runs`, `events`) are of all rows.
  */
 export function withRows(
   history: MarketHistory,
   { isState, isTrade, endMs }: RowsLeft,
 ): MarketHistory {
   const scanner = createSnapshotScanner()
+  /** By range. */
+  const known = new Map<string, Block[]>()
+  let kept = 0
   const clamp = <Query extends RowRange>(query: Query): Query =>
     endMs === undefined ? query : { ...query, toMs: Math.min(query.toMs ?? endMs, endMs) }
+  const rangeOf = ({ market, outcome, order, fromMs, toMs }: RowRange): string =>
+    [market.conditionId, outcome, order, order === 'asc' ? toMs : fromMs].join(' ')
+  const revisionOf = ({ market }: RowRange) => history.findMarket(market.conditionId)?.revision
+
+  /**
+   * What follows a place, as far as it is known. A row that came meanwhile is in no block without
+   * rows that are left; another block is read again once the market has changed.
+   */
+  function findKnown(
+    query: RowRange,
+    after: Position | undefined,
+    revision: number | undefined,
+  ): Block | undefined {
+    const blocks = known.get(rangeOf(query))
+    if (blocks === undefined) return undefined
+    const isAhead = aheadIn(query)
+    const holds = (block: Block): boolean => {
+      if (after === undefined) return block.after === undefined
+      if (block.after !== undefined && isAhead(block.after, after)) return false
+      return block.last === undefined || isAhead(block.last, after)
+    }
+    const block = blocks.find(holds)
+    if (block === undefined) return undefined
+    const isLasting = block.left.length === 0 && block.last !== undefined
+    if (!isLasting && block.revision !== revision) return undefined
+    if (block.after === after || after === undefined) return block
+    const isLater = (place: Position): boolean => isAhead(place, after)
+    return { ...block, after, left: block.left.filter(isLater), rows: block.rows.filter(isLater) }
+  }
+
+  function readBlock(
+    query: RowRange,
+    {
+      after,
+      size,
+      revision,
+    }: { after: Position | undefined; size: number; revision: number | undefined },
+  ): Block {
+    const found = findKnown(query, after, revision)
+    if (found !== undefined) return found
+    const rows = history.tops({ ...query, stepMs: undefined, after, limit: size })
+    const last = rows.length < size ? undefined : rows.at(-1)
+    const left = rows.filter(isState)
+    const block = { after, last, left, rows: left.length === 0 ? [] : rows, revision }
+    if (kept > KEPT_MAX) {
+      known.clear()
+      kept = 0
+    }
+    kept += 1 + block.rows.length
+    const range = rangeOf(query)
+    const blocks = known.get(range)
+    if (blocks === undefined) known.set(range, [block])
+    else blocks.unshift(block)
+    return block
+  }
+
+  /** All blocks of a range, as long as they are asked for. */
+  function* blocksOf(query: RowRange): Generator<Block> {
+    const revision = revisionOf(query)
+    let after = startOf(query)
+    let size = firstSize(query)
+    for (;;) {
+      const block = readBlock(query, { after, size, revision })
+      yield block
+      if (block.last === undefined) return
+      after = block.last
+      size = nextSize(size, block)
+    }
+  }
+
+  /** Reads blocks, with a pause after each, up to those that hold what a verb returns. */
+  function* prepare(ranges: readonly RowRange[]): Steps<void> {
+    // Of several moments the latest first: what it finds may answer those before.
+    const latestFirst = ranges.map(clamp).sort((a, b) => (b.toMs ?? 0) - (a.toMs ?? 0))
+    for (const query of latestFirst) {
+      const { limit = Number.POSITIVE_INFINITY } = query
+      let after = startOf(query)
+      let size = firstSize(query)
+      let revision = revisionOf(query)
+      for (let count = 0; count <= limit;) {
+        const isKnown = findKnown(query, after, revision) !== undefined
+        if (!isKnown && !history.isWhole()) {
+          yield* fetched(history, {
+            ...query,
+            stepMs: undefined,
+            after,
+            limit: size,
+            withTops: true,
+          })
+          revision = revisionOf(query)
+        }
+        const block = readBlock(query, { after, size, revision })
+        count += block.left.length
+        if (block.last === undefined || count > limit) break
+        after = block.last
+        size = nextSize(size, block)
+        if (isKnown) continue
+        yield
+        revision = revisionOf(query)
+      }
+    }
+  }
 
   /**
    * A read goes on after rows that are left out, block after block: of each the next block is
@@ -45,15 +168,20 @@ export function withRows(
   function fetchOne(range: RowRange): Promise<void> | undefined {
     const query = clamp(range)
     const { limit = Number.POSITIVE_INFINITY } = query
-    let { after } = query
+    const revision = revisionOf(query)
+    let after = startOf(query)
+    let size = firstSize(query)
     for (let count = 0; count <= limit;) {
-      const block = { ...query, stepMs: undefined, after, limit: BLOCK, withTops: true }
-      const coming = history.fetch([block])
-      if (coming !== undefined) return coming
-      const places = history.tops(block)
-      if (places.length < BLOCK) break
-      count += places.filter(isState).length
-      after = places.at(-1)
+      if (findKnown(query, after, revision)?.left.length !== 0) {
+        const part = { ...query, stepMs: undefined, after, limit: size, withTops: true }
+        const coming = history.fetch([part])
+        if (coming !== undefined) return coming
+      }
+      const block = readBlock(query, { after, size, revision })
+      if (block.last === undefined) break
+      count += block.left.length
+      after = block.last
+      size = nextSize(size, block)
     }
     return undefined
   }
@@ -69,32 +197,36 @@ export function withRows(
   }
 
   function tops(asked: RowQuery): Top[] {
-    const query = clamp(asked)
     const found: Top[] = []
-    let { after } = query
-    for (;;) {
-      const block = history.tops({ ...query, after, limit: BLOCK })
-      found.push(...block.filter(isState))
-      if (found.length >= query.limit || block.length < BLOCK) return found.slice(0, query.limit)
-      after = block.at(-1)
+    for (const { left } of blocksOf(clamp(asked))) {
+      found.push(...left)
+      if (found.length >= asked.limit) break
     }
+    return found.slice(0, asked.limit)
   }
 
   /** The rows that are left, with their places. */
   function* rowsOf(query: RowQuery) {
-    let { after } = query
-    for (;;) {
-      const part = { ...query, after, limit: TEXTS }
-      const places = history.tops(part)
-      const { received, texts } = history.page(part)
-      let at = 0
-      for (const text of texts()) {
-        const place = places[at]
-        const receivedMs = received[at++]
-        if (place !== undefined && isState(place)) yield { place, text: text.slice(), receivedMs }
+    const isAhead = aheadIn(query)
+    /** What was read last. */
+    let done: Position | undefined
+    for (const { left, rows } of blocksOf(query)) {
+      for (const next of left) {
+        if (done !== undefined && !isAhead(next, done)) continue
+        const from = rows.indexOf(next)
+        const places = rows.slice(from, from + TEXTS)
+        const part = { ...query, after: placeBefore(query, next), limit: places.length }
+        const lastAt = places.findLastIndex(isState)
+        const { received, texts } = history.page(part)
+        let at = 0
+        for (const text of texts()) {
+          const place = places[at]
+          const receivedMs = received[at]
+          if (place !== undefined && isState(place)) yield { place, text: text.slice(), receivedMs }
+          if (at++ >= lastAt) break
+        }
+        done = places.at(-1) ?? next
       }
-      if (places.length < TEXTS) return
-      after = places.at(-1)
     }
   }
 
@@ -130,8 +262,9 @@ export function withRows(
     }
   }
 
-  const verbs: Pick<MarketHistory, 'fetch' | 'tops' | 'page' | 'at' | 'latest'> = {
+  const verbs: Pick<MarketHistory, 'fetch' | 'prepare' | 'tops' | 'page' | 'at' | 'latest'> = {
     fetch,
+    prepare,
     tops,
     page,
     at: ({ market, outcome, timestampMs }) => findLast({ market, outcome, toMs: timestampMs + 1 }),
@@ -140,6 +273,33 @@ export function withRows(
   const trades = isTrade === undefined ? history.trades : createTradesLeft(history, isTrade)
   return { ...history, ...verbs, trades, leavesOutRows: true }
 }
+
+const firstSize = ({ limit = BLOCK }: RowRange): number => Math.min(BLOCK, FIRST_ROWS + limit)
+
+/** Larger where few rows were left. */
+const nextSize = (size: number, { left }: Pick<Block, 'left'>): number =>
+  left.length * 2 > size ? size : Math.min(BLOCK, 4 * size)
+
+/** Whether a place comes after another in the order of a range. */
+const aheadIn =
+  ({ order }: RowRange) =>
+  (place: Position, other: Position): boolean =>
+    comparePositions(place, other) * (order === 'asc' ? 1 : -1) > 0
+
+/** What a range begins after: of its place and its first moment the one that leaves less. */
+function startOf(query: RowRange): Position | undefined {
+  const { after, fromMs, toMs, order } = query
+  const nearMs = order === 'asc' ? fromMs : toMs
+  if (nearMs === undefined) return after
+  const near = { timestampMs: nearMs, id: -1 }
+  return after !== undefined && aheadIn(query)(after, near) ? after : near
+}
+
+/** What a range begins after whose first row is at a place. */
+const placeBefore = ({ order }: RowRange, { timestampMs, id }: Position): Position => ({
+  timestampMs,
+  id: order === 'asc' ? id - 1 : id + 1,
+})
 
 function createTradesLeft(
   history: Pick<MarketHistory, 'trades'>,
