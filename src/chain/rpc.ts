@@ -77,8 +77,8 @@ export function createRpc(options: RpcOptions) {
     /** The address of the node, without credentials. */
     origin,
     /**
-     * Asks anew on which chain the node is: a sentence if it is another one than ours. Undefined also
-     * where it does not answer. Never rejects.
+     * Asks anew on which chain the node is: if it is another one than ours, the two, such as
+     * `is on chain 1, not on 137`. Undefined also where it does not answer. Never rejects.
      */
     findOtherChain,
     /** Code at an address, `0x` if there is none. */
@@ -158,9 +158,8 @@ function createGuard(
         await identify()
       } catch (error) {
         if (!isFault(error, 'other_chain')) return undefined
-        const message = describe(error.message)
-        fail(message)
-        return message
+        fail(describe(error.message))
+        return error.message
       }
       return undefined
     },

@@ -209,7 +209,9 @@ async function checkPayments(context: CliContext, ledger: Ledger | undefined): P
       // Wallets are screened and sign in by them all the same.
       await nodes.check()
       const todo = 'Correct BOOKFEED_RPC_URL.'
-      const wrong = nodes.warnings().map((warning) => found('wrong', warning, todo))
+      const wrong = nodes
+        .onOtherChains()
+        .map(({ origin, reason }) => found('wrong', `The RPC at ${origin} ${reason}.`, todo))
       if (isMeant || wanted.length === 0) return [found('skipped', text), ...wrong]
       const rest = 'Set all of these variables, or none: docs/configuration.md.'
       return [found('wrong', text, rest), ...wrong]

@@ -65,7 +65,7 @@ export type AppDeps = ReaderDeps & {
   wallets: Wallets
   billing: Billing
   /** Says which nodes of chains are on a wrong one; by default none. */
-  nodes?: { warnings: () => readonly string[] } | undefined
+  nodes?: { onOtherChains: () => readonly { reason: string }[] } | undefined
   signup: () => SignupState
   /** Undefined where nothing is recorded. */
   recording: () => RecordingState | undefined
@@ -177,7 +177,7 @@ export function createApp(options: AppDeps) {
         signup,
         recording,
         billing,
-        nodeWarnings: options.nodes?.warnings ?? (() => []),
+        nodesOnOtherChains: options.nodes?.onOtherChains ?? (() => []),
         version,
         say,
       },

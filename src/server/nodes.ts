@@ -20,19 +20,25 @@ export function createNodes({ config, printError }: Pick<CliContext, 'config' | 
     const url = rpcUrls[chain.network]
     return url === undefined ? [] : [createRpc({ chain, url, log })]
   })
-  let onOtherChains: readonly string[] = []
+  let onOtherChains: readonly { origin: string; reason: string }[] = []
 
   /** Asks each on which chain it is. Never rejects. */
   async function check(): Promise<void> {
-    const found = await Promise.all(list.map((rpc) => rpc.findOtherChain()))
-    onOtherChains = found.filter((text) => text !== undefined)
+    const reasons = await Promise.all(list.map((rpc) => rpc.findOtherChain()))
+    onOtherChains = list.flatMap(({ origin }, at) => {
+      const reason = reasons[at]
+      return reason === undefined ? [] : { origin, reason }
+    })
   }
 
   return {
     list,
     check,
-    /** A sentence for each that was on another chain than it is configured for, with its address. */
-    warnings: (): readonly string[] => onOtherChains,
+    /**
+     * Those that were on another chain than they are configured for: their address, which is not
+     * public, and a reason such as `is on chain 1, not on 137`.
+     */
+    onOtherChains: () => onOtherChains,
     start(): Job | undefined {
       if (list.length === 0) return undefined
       void check()

@@ -28,8 +28,8 @@ type Deps = {
   signup: () => SignupState
   recording: () => RecordingState | undefined
   billing: Pick<Billing, 'sales' | 'warnings'>
-  /** Sentences on nodes of chains that are on another chain, with their addresses. */
-  nodeWarnings: () => readonly string[]
+  /** Nodes that are on another chain than they are configured for. */
+  nodesOnOtherChains: () => readonly { reason: string }[]
   version: string
   /** Takes a line when the history or the ledger begins to refuse, and one when it ends. */
   say: Log
@@ -58,7 +58,7 @@ export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
     signup,
     recording,
     billing,
-    nodeWarnings,
+    nodesOnOtherChains,
     version,
     say,
   } = deps
@@ -131,7 +131,11 @@ export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
         const states = {
           signup: signup(),
           recorder,
-          selling: [...describePause(billing.sales()), ...nodeWarnings(), ...billing.warnings()],
+          selling: [
+            ...describePause(billing.sales()),
+            ...describeNodes(nodesOnOtherChains()),
+            ...billing.warnings(),
+          ],
         }
         return after(checkStores(), (stores) => toReadiness(checkAll(stores, recorder), states))
       },
@@ -193,7 +197,10 @@ const isImplied = (reason: string, reasons: readonly string[]): boolean =>
       (other.includes(reason) || (reason === NO_ROOM && other.startsWith('No room is left'))),
   )
 
-/** Without addresses, as what fails may work again soon: the operator's page and `bookfeed doctor` name them. */
+const describeNodes = (nodes: readonly { reason: string }[]): string[] =>
+  nodes.map(({ reason }) => `A node of BOOKFEED_RPC_URL ${reason}.`)
+
+/** Without addresses, as anybody may read this: the operator's page and `bookfeed doctor` name them. */
 function describePause({ state, sinceMs }: SalesState): string[] {
   if (state !== 'paused' || sinceMs === undefined) return []
   return [`Purchases are paused since ${toIso(sinceMs)}, because payments cannot be settled.`]
