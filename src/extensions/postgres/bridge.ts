@@ -43,14 +43,21 @@ const patiences = {
 } satisfies Record<string, Patience>
 export type Purpose = keyof typeof patiences
 const PAUSE_MS_MIN = 100
+/** Asked before a COMMIT, notes for `CONFIRM` whether the transaction has written anything. */
+export const NOTE_WRITTEN: Question = {
+  text: `SELECT set_config('bookfeed.has_written',
+    CAST(pg_current_xact_id_if_assigned() IS NOT NULL AS TEXT), false)`,
+  values: [],
+}
 /**
  * Writes what no reader sees, and waits for the standbys that a commit waits for; theirs is one order,
  * so they have what was committed before it, too. An administrator can end such a wait
  * (`pg_cancel_backend`): PostgreSQL then reports a commit that no standby has like all others, with
- * a warning that the driver drops.
+ * a warning that the driver drops. A commit that wrote nothing waits for no standby, nor does this.
  */
 export const CONFIRM: Question = {
-  text: `SELECT CASE current_setting('synchronous_standby_names') WHEN '' THEN NULL
+  text: `SELECT CASE WHEN current_setting('synchronous_standby_names') = ''
+      OR current_setting('bookfeed.has_written', true) = 'false' THEN NULL
     ELSE CAST(pg_logical_emit_message(true, 'bookfeed', '') AS TEXT) END`,
   values: [],
 }

@@ -20,6 +20,7 @@ import {
   type Bridge,
   CONFIRM,
   MAY_STAND_STILL,
+  NOTE_WRITTEN,
   openBridge,
   type Purpose,
   type Question,
@@ -151,8 +152,10 @@ export class PostgresDatabase implements Database {
     }
     if (word !== 'COMMIT') return { changes: this.#ask({ text }).changes }
     try {
+      const isConfirmed = this.#isWriting && this.format.confirmsEach
+      if (isConfirmed) this.#later(NOTE_WRITTEN)
       const commit = this.#later({ text, values: [], isWrite: this.#isWriting })
-      if (this.#isWriting && this.format.confirmsEach) this.#later(CONFIRM)
+      if (isConfirmed) this.#later(CONFIRM)
       return { changes: commit().changes }
     } finally {
       // Whether it could be done or not.
