@@ -142,9 +142,9 @@ function makeFolder(dataPath: string, warn: (message: string) => void = () => {}
 const OTHERS = 0o077
 /** Of a folder that belongs to all users, such as /tmp. */
 const STICKY = 0o1000
-const ourFiles = /^(history|ledger|chunks)\.db/
+const ourFiles = /^((history|ledger|chunks)\.db|pending-usage\.json|usage\.reserve)/
 
-/** Keeps others out: the files, the WAL too, hold the key of cursors and digests of keys. */
+/** Keeps others out: the files, the WAL too, hold the key of cursors, digests of keys, and usage. */
 function keepPrivate(folder: string, warn: (message: string) => void): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const paths = readdirSync(folder).filter((name) => ourFiles.test(name))
