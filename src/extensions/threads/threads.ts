@@ -59,10 +59,12 @@ async function startThreads(
   memory: { limits: LimitMemory; choice: SharedArrayBuffer },
 ): Promise<ListeningServer> {
   const config = context.config()
-  // None of them notices that the port is another program's, because all of them share it.
-  const probe = listen(app, config)
-  const { url, port = 0 } = probe
-  await probe.stop(true)
+  // No thread notices that a port is another program's, because all of them share it. A port that the
+  // system chooses is held until they listen, or another program could get it meanwhile.
+  const isChosen = config.port === 0
+  const holder = listen(app, config, isChosen)
+  const { url, port = 0 } = holder
+  if (!isChosen) await holder.stop(true)
   const beats = new Int32Array(new SharedArrayBuffer(4 * (threads + 1)))
   const worker = serveWorker(context)
   const running = new Map<number, Thread<void, ToThread>>()
@@ -124,7 +126,11 @@ async function startThreads(
     for (const [thread, started] of running)
       if (Atomics.exchange(beats, thread, 0) === 0) void started.terminate()
   })
-  await Promise.all(Array.from({ length: threads }, (_, index) => start(index + 1)))
+  try {
+    await Promise.all(Array.from({ length: threads }, (_, index) => start(index + 1)))
+  } finally {
+    if (isChosen) await holder.stop(true)
+  }
   return {
     url,
     /** To be called after commits: they look at once. */
