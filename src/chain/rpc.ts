@@ -77,8 +77,9 @@ export function createRpc(options: RpcOptions) {
     /** The address of the node, without credentials. */
     origin,
     /**
-     * Asks anew on which chain the node is: if it is another one than ours, the two, such as
-     * `is on chain 1, not on 137`. Undefined also where it does not answer. Never rejects.
+     * Asks the node again for its chain. Resolves with both chains if they differ, such as
+     * `is on chain 1, not on 137`, and with undefined if they agree or the node does not answer.
+     * Never rejects.
      */
     findOtherChain,
     /** Code at an address, `0x` if there is none. */

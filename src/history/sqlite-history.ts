@@ -238,8 +238,8 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
         events.later()
         const market = find()
         if (market === undefined || market.isClosed) return
-        const nothing = { refs: [], gone: [], late: [], fresh: [] }
-        runs.change(market, runs.load(market), { ...nothing, isClosed: true })
+        const run = runs.load(market)
+        runs.change(market, run, { refs: [], gone: [], late: [], fresh: [], isClosed: true })
         markets.close(market)
         events.noteClosed(market)
       }),

@@ -1,4 +1,4 @@
-/** Marks of a heat map, of which one stands for those that it would cover. */
+/** Marks of a heat map: small ones that a larger mark would cover become a part of it. */
 
 /** In order of time. A group is drawn in one colour, and a mark in one shape. */
 export type Marks = {
@@ -49,12 +49,12 @@ export const removedMerging: Merging = {
   isExact: false,
 }
 
-/** What a length of 1 is in a picture, where lengths are those of `Marks`. */
+/** The time and the price that one pixel spans. */
 export type PixelSize = { ms: number; price: number }
 
-/** By the size of a pixel. */
+/** Merged marks, by the size of a pixel. */
 const merged = new WeakMap<Marks, Map<string, Marks>>()
-/** Marks are merged anew when a picture is zoomed by so much. */
+/** Marks are merged again when the zoom changes by this factor. */
 const ZOOM_STEP = Math.SQRT2
 
 /**
@@ -93,7 +93,7 @@ function merge(marks: Marks, pixel: PixelSize, { reach, radiusMax, isExact }: Me
   const areas = radii.map((radius) => radius ** 2)
   const areaMax = isExact ? radiusMax ** 2 : Infinity
   const kept: number[] = []
-  /** What is kept within a square of the picture and those around it, of a group: the last of a list. */
+  /** By square of the picture and group: where its list of kept marks, in it and around it, ends in `listed`. */
   const squares = new Map<number, number>()
   const listed: number[] = []
   const before: number[] = []

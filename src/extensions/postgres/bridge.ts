@@ -114,7 +114,10 @@ export function openBridge(address: Address, times: StoreTimes) {
   let pauseMs = 0
   let fastestMs = Number.POSITIVE_INFINITY
 
-  /** Where the answers to a commit come late, something after it has to be confirmed in time. */
+  /**
+   * Asks a commit. If its answer is late, an administrator may have ended the wait for a standby, so
+   * `CONFIRM` is asked until one answer comes in time. No answer within `msMax` is a failure.
+   */
   function waitForCommit(asked: Asked, msMax: number): Answer[] | Failure {
     let sentMs = performance.now()
     const endMs = sentMs + msMax

@@ -1,6 +1,6 @@
 /**
  * The gaps of a market as every response reports them: those that are stored and, while a recorder
- * is silent, those that it will note when it runs again.
+ * is silent, those that it will store when it runs again.
  */
 
 import { ENDLESS_MS, type Gap, isOver, silenceMs } from '#src/domain/coverage.ts'
@@ -9,7 +9,7 @@ import type { Clock } from '#src/domain/time.ts'
 
 import type { MarketHistory } from '../history.ts'
 
-/** How long after a recorder was last heard of its last states may be, in milliseconds. */
+/** Milliseconds between the last sign of a recorder and the last states that it stored. */
 const LAST_STATES_MS = 5000
 
 type View = { stored: readonly Gap[]; derived: readonly Gap[]; all: readonly Gap[] }
@@ -18,7 +18,7 @@ const nothing: readonly Gap[] = []
 
 /**
  * A history whose `gaps` also has what a silent recorder misses of markets that are not over. Such a
- * gap stays until it is noted, or the next state shows that nothing is missing.
+ * gap stays until it is stored, or the next state shows that nothing is missing.
  */
 export function withDowntime(
   history: MarketHistory,
@@ -27,14 +27,14 @@ export function withDowntime(
     silence = () => undefined,
   }: {
     clock: Clock
-    /** When a recorder that fell silent was last heard of; undefined while none is silent. */
+    /** When the silent recorder gave its last sign, in Unix milliseconds; undefined while none is silent. */
     silence?: (() => number | undefined) | undefined
   },
 ): MarketHistory {
   /** By condition id, of markets with derived gaps. */
   const views = new Map<string, View>()
   let lastMs = 0
-  /** When a recorder was last heard of before it fell silent. */
+  /** The last sign of a recorder before its silence. */
   let heardMs = 0
 
   function findView(market: Market): View | undefined {
@@ -44,7 +44,7 @@ export function withDowntime(
     const { conditionId } = market
     const view = views.get(conditionId)
     if (silentMs === undefined && view === undefined) return undefined
-    if (isOver(market) || !isLeft(market, heardMs)) {
+    if (isOver(market) || !isUnrecorded(market, heardMs)) {
       views.delete(conditionId)
       return undefined
     }
@@ -90,10 +90,10 @@ function gapAfterLast(market: Market, outcome: Outcome, nowMs: number): Gap | un
 }
 
 /**
- * Whether nobody recorded a market after a recorder was last heard of. A state of either outcome that
- * is later is of another recorder, or of the same one again.
+ * Whether no recorder records the market since the last sign of the silent one. A later state of
+ * either outcome comes from another recorder, or from the same one after its return.
  */
-const isLeft = ({ windowEndMs = 0, lastSnapshotMs = 0 }: Market, heardMs: number): boolean =>
+const isUnrecorded = ({ windowEndMs = 0, lastSnapshotMs = 0 }: Market, heardMs: number): boolean =>
   heardMs < windowEndMs && lastSnapshotMs < heardMs + LAST_STATES_MS
 
 const isSameStart = (a: Gap, b: Gap): boolean => a.outcome === b.outcome && a.fromMs === b.fromMs

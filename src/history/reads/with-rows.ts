@@ -90,12 +90,9 @@ export function withRows(
 
   function readBlock(
     query: RowRange,
-    {
-      after,
-      size,
-      revision,
-    }: { after: Position | undefined; size: number; revision: number | undefined },
+    place: { after: Position | undefined; size: number; revision: number | undefined },
   ): Block {
+    const { after, size, revision } = place
     const found = findKnown(query, after, revision)
     if (found !== undefined) return found
     const rows = history.tops({ ...query, stepMs: undefined, after, limit: size })
@@ -140,13 +137,7 @@ export function withRows(
       for (let count = 0; count <= limit;) {
         const isKnown = findKnown(query, after, revision) !== undefined
         if (!isKnown && !history.isWhole()) {
-          yield* fetched(history, {
-            ...query,
-            stepMs: undefined,
-            after,
-            limit: size,
-            withTops: true,
-          })
+          yield* fetched(history, blockRange(query, after, size))
           revision = revisionOf(query)
         }
         const block = readBlock(query, { after, size, revision })
@@ -173,8 +164,7 @@ export function withRows(
     let size = firstSize(query)
     for (let count = 0; count <= limit;) {
       if (findKnown(query, after, revision)?.left.length !== 0) {
-        const part = { ...query, stepMs: undefined, after, limit: size, withTops: true }
-        const coming = history.fetch([part])
+        const coming = history.fetch([blockRange(query, after, size)])
         if (coming !== undefined) return coming
       }
       const block = readBlock(query, { after, size, revision })
@@ -273,6 +263,15 @@ export function withRows(
   const trades = isTrade === undefined ? history.trades : createTradesLeft(history, isTrade)
   return { ...history, ...verbs, trades, leavesOutRows: true }
 }
+
+/** What a block needs to be here. */
+const blockRange = (query: RowRange, after: Position | undefined, size: number): RowRange => ({
+  ...query,
+  stepMs: undefined,
+  after,
+  limit: size,
+  withTops: true,
+})
 
 const firstSize = ({ limit = BLOCK }: RowRange): number => Math.min(BLOCK, FIRST_ROWS + limit)
 

@@ -55,7 +55,7 @@ export function createMarketList(db: Database) {
     }
   }
 
-  /** Conditions by which an index of its own is chosen, and of those that each row is looked at for. */
+  /** `indexed` are conditions that an index serves; `others` need a look at each row. */
   function conditionsOf(query: Omit<MarketQuery, 'limit'>) {
     const { coin, timeframe, status, winner, source } = query
     const range = rangeOf(query)

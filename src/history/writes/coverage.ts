@@ -126,9 +126,10 @@ export type Held = HeldGaps & {
   refs: readonly ChunkRef[]
 }
 
-/** `pauses`, as `refs`; `verdicts`, the gap of contradicted books that ends last. */
 type HeldGaps = {
+  /** Gaps of long pauses, if a row of the change is not after the last snapshot; else none. */
   pauses: Record<Outcome, readonly OwnGap[]>
+  /** The gap of contradicted books that ends last. */
   verdicts: Record<Outcome, OwnGap | undefined>
 }
 
@@ -159,8 +160,8 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
     }),
 
     /**
-     * To be called before the rows of a change, which are not empty, are written. The result is to
-     * be called after that, and returns what is held of the market then.
+     * Call it before the rows of a change are written; there is at least one. Call the result once
+     * they are written: it returns the market with them.
      */
     begin(held: Held, change: RowChange): () => Market {
       const { market } = held

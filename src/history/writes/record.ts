@@ -54,11 +54,11 @@ export function createRecord(ports: Ports) {
     const gapReason = isImport ? undefined : ('venue_silent' as const)
     const applyLater = applyBatch.later({ id: '', source, gapReason, snapshots })
     const all: Heard[] = [...beside.trades, ...beside.gaps]
-    const inBatch = new Set(snapshots.map(({ conditionId }) => conditionId))
+    const withBooks = new Set(snapshots.map(({ conditionId }) => conditionId))
     const asked = [...Map.groupBy(all, (each) => each.conditionId)].map(([conditionId, own]) => ({
       conditionId,
       own,
-      find: inBatch.has(conditionId) ? undefined : markets.find.later(conditionId),
+      find: withBooks.has(conditionId) ? undefined : markets.find.later(conditionId),
     }))
     if (beside.trades.length > 0) trades.later()
     if (beside.gaps.length > 0) {
@@ -68,8 +68,9 @@ export function createRecord(ports: Ports) {
     const { counts, markets: applied } = applyLater()
     const known = asked.map(({ conditionId, own, find }) =>
       changing(conditionId, () => {
-        const before = applied.get(conditionId)?.before ?? requireMarket(conditionId, find?.())
-        const { now } = applied.get(conditionId) ?? { now: before }
+        const inBatch = applied.get(conditionId)
+        const before = inBatch?.before ?? requireMarket(conditionId, find?.())
+        const now = inBatch?.now ?? before
         const traded = own.flatMap((each) => ('trade' in each ? [each.trade] : []))
         for (const { timestampMs } of traded) assertNearWindow(now, timestampMs)
         const parts = own

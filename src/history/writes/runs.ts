@@ -19,7 +19,7 @@ export type Run = {
   revision: number
   writer: ChunkWriter
   savedCount: number
-  /** Finds the chunk before it, or nothing if that is full. */
+  /** Finds the last chunk, which comes before these rows; may find nothing if that chunk is full. */
   chunkBefore: () => ChunkRef | undefined
 }
 
