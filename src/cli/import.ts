@@ -67,8 +67,8 @@ does not matter. - is standard input.
 Messages and tables of books name their markets only, so they are read after everything else.
 
 The members of an object determine its kind, so the lines of a file may be mixed. Prices and sizes are
-strings or numbers with at most six decimals; a side may be sorted either way. A timestamp may also be Unix
-milliseconds, or seconds if it is below 100000000000; objects before 2020, in the future or more than
+strings or numbers with at most six decimals; a side may be sorted either way. A timestamp has a zone (Z or an offset
+such as +00:00) and a T or a space before the time of day, or is Unix milliseconds, or seconds below 100000000000; objects before 2020, in the future or more than
 two days from the window of their market are refused. Other members are ignored. A snapshot id of 40 hex
 digits is stored as the venue's hash of the book, and the book is checked against it: if they contradict
 each other between books that match, a gap is recorded.

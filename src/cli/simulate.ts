@@ -179,7 +179,7 @@ function toReason(error: unknown): string {
 function parseStart(text: string): number {
   const whole = text
     .replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00Z')
-    .replace(/(T\d\d:\d\d)(?=Z|[+-])/, '$1:00')
+    .replace(/([T ]\d\d:\d\d)(?=Z|[+-])/, '$1:00')
   const startMs = parseMoment(whole)
   if (startMs !== undefined) return startMs
   throw new InvalidArgumentError(

@@ -31,23 +31,28 @@ export const toUnixMs = (time: number): number => (time >= MILLISECONDS_FROM ? t
 export const MOMENT_MS_MAX = 253_402_300_799_999
 
 const rfc3339 =
-  /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i
+  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i
+
+/** True for text that is a date-time in form, though there may be no such day or time of day. */
+export const isDateTime = (text: string): boolean => rfc3339.test(text)
 
 /**
- * Reads Unix milliseconds, Unix seconds (below 100000000000), or RFC 3339 with `Z` or an offset.
- * What is finer than a millisecond is cut off. Undefined for anything else: local times, days and
- * times of day that there are not, leap seconds, and moments before 1970 or after 9999.
+ * Reads Unix milliseconds, Unix seconds (below 100000000000), or RFC 3339 with `Z` or an offset,
+ * and `T` or, as pandas and Python print it, a space before the time of day. Cuts off what is finer
+ * than a millisecond. Undefined for anything else: local times, days and times of day that do not
+ * exist, leap seconds, and moments before 1970 or after 9999.
  */
 export function parseMoment(text: string): number | undefined {
   if (/^(0|[1-9]\d{0,15})$/.test(text)) {
     const unixMs = toUnixMs(Number(text))
     return unixMs <= MOMENT_MS_MAX ? unixMs : undefined
   }
-  const [, wall, fraction = '', sign = '+', hours = '0', minutes = '0'] = rfc3339.exec(text) ?? []
-  if (wall === undefined) return undefined
-  const wallMs = Date.parse(`${wall}Z`)
+  const [, day, time, fraction = '', sign = '+', hours = '0', minutes = '0'] =
+    rfc3339.exec(text) ?? []
+  if (day === undefined) return undefined
+  const wallMs = Date.parse(`${day}T${time}Z`)
   // The 30th of February would be taken for the 2nd of March.
-  if (new Date(wallMs).toJSON()?.slice(0, wall.length) !== wall.toUpperCase()) return undefined
+  if (new Date(wallMs).getUTCDate() !== Number(day.slice(8))) return undefined
   const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000
   const unixMs =
     wallMs + Number(fraction.slice(0, 3).padEnd(3, '0')) - (sign === '-' ? -offsetMs : offsetMs)

@@ -267,9 +267,9 @@ const momentRule = (part: Part): Rule => ({
   read: (sent) => (part === 'query' ? queryMoment(sent) : memberMoment(sent)),
 })
 
-/** A space is a `+` that was not percent-encoded: the sign of an offset. */
+/** A space before an offset is a `+` that was not percent-encoded. */
 const queryMoment = (sent: unknown): number | undefined =>
-  typeof sent === 'string' ? parseMoment(sent.replace(' ', '+')) : undefined
+  typeof sent === 'string' ? parseMoment(sent.replace(/ (?=\d\d:\d\d$)/, '+')) : undefined
 
 /** Numbers are Unix times; a text of digits is neither form. */
 function memberMoment(sent: unknown): number | undefined {

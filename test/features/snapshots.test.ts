@@ -137,6 +137,20 @@ describe('from and to', () => {
     expect(await ids({ to: 0 })).toEqual([])
   })
 
+  test('behavior: a moment as Python and pandas print it is that moment', async () => {
+    const ms = timeOf(both, 100)
+    const iso = new Date(ms).toISOString()
+    const expected = await readPage(send, both.path, { from: ms })
+    for (const from of [
+      iso.replace('Z', '000+00:00'),
+      iso.replace('T', ' ').replace('Z', '000+00:00'),
+    ]) {
+      expect((await readPage(send, both.path, { from })).text).toBe(expected.text)
+      const plain = await send(`${both.path}?from=${from.replaceAll(' ', '%20')}`)
+      expect(await plain.text()).toBe(expected.text)
+    }
+  })
+
   test('behavior: seconds and milliseconds of one moment give the same page', async () => {
     const seconds = Math.ceil(timeOf(both, 100) / 1000)
     const inSeconds = await readPage(send, both.path, { from: seconds, to: seconds + 20 })

@@ -30,14 +30,19 @@ async function importLines(lines: readonly string[], nowMs = NOW_MS) {
 }
 
 describe('times of what is imported', () => {
-  test.each([iso(startMs), startMs, String(startMs), startMs / 1000, String(startMs / 1000)])(
-    'default: %p is the same moment, of a book and of a trade',
-    async (timestamp) => {
-      for (const line of [aBook(timestamp), aTradeAt(timestamp)]) {
-        expect(await importLines([line])).toMatchObject({ timesMs: [startMs], reasons: [] })
-      }
-    },
-  )
+  test.each([
+    iso(startMs),
+    startMs,
+    String(startMs),
+    startMs / 1000,
+    String(startMs / 1000),
+    iso(startMs).replace('Z', '000+00:00'),
+    iso(startMs).replace('T', ' ').replace('.000Z', '+00:00'),
+  ])('default: %p is the same moment, of a book and of a trade', async (timestamp) => {
+    for (const line of [aBook(timestamp), aTradeAt(timestamp)]) {
+      expect(await importLines([line])).toMatchObject({ timesMs: [startMs], reasons: [] })
+    }
+  })
 
   test.each([
     ['2019-12-31T23:59:59.999Z', '2019-12-31T23:59:59.999Z is before 2020, when the venue opened'],

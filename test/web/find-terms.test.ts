@@ -22,6 +22,8 @@ describe('readFindTerms', () => {
       'BTC, 5m, Apr 14, 8:05 UTC',
       '14 april bitcoin 5m 8:05am',
       'bitc 5m 2026-04-14T08:05:00Z',
+      'btc 5m 2026-04-14T08:05:00.672Z',
+      'btc 5m 2026-04-14 08:05:00.672000+00:00',
       '8:05 5m Apr 14 2026 btc',
     ]) {
       expect([text, read(text)]).toEqual([text, wanted])

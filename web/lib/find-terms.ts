@@ -83,9 +83,9 @@ function coinOf(word: string, names: Readonly<Record<string, string>>): string |
 const monthOf = (word: string): number =>
   /^[a-z]{3,9}\.?$/.test(word) ? months.indexOf(word.slice(0, LETTERS_MIN)) : -1
 
-/** Minutes of the day of `8:05`, `08:05:30`, `8am` and `8:05pm`. */
+/** Minutes of the day of `8:05`, `08:05:30`, `08:05:30.672+00:00`, `8am` and `8:05pm`. */
 function readClock(word: string): number | undefined {
-  const match = /^(\d{1,2})(?::(\d{2})(?::\d{2})?)?(am|pm)?z?$/.exec(word)
+  const match = /^(\d{1,2})(?::(\d{2})(?::\d{2}(?:\.\d+)?)?)?(am|pm)?(?:z|\+00:00)?$/.exec(word)
   const [, hour = '', minute, half] = match ?? []
   if (match === null || (minute === undefined && half === undefined)) return undefined
   const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + (half === 'pm' ? 12 : 0)

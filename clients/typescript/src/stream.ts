@@ -358,9 +358,10 @@ const placeOf = ({ data, seq }: Wire): Place => ({
 const comparePlaces = (a: Place, b: Place) => a.timeMs - b.timeMs || a.seq - b.seq
 const latest = (a: Place | undefined, b: Place) => (a && comparePlaces(a, b) > 0 ? a : b)
 
-/** As the server reads it: small numbers are seconds. */
+/** As the server reads it: small numbers are seconds, and a space may stand for the `T`. */
 function momentOf(time: number | string | undefined): number {
   if (time === undefined) return 0
-  const number = typeof time === 'number' || /^\d+$/.test(time) ? Number(time) : Date.parse(time)
+  const isNumber = typeof time === 'number' || /^\d+$/.test(time)
+  const number = isNumber ? Number(time) : Date.parse(time.replace(' ', 'T'))
   return number < 100_000_000_000 ? number * 1000 : number
 }

@@ -12,7 +12,7 @@ import {
   parseConditionId,
 } from '#src/domain/market.ts'
 import { notKept, recordFault } from '#src/domain/record-fault.ts'
-import { MOMENT_MS_MAX, toUnixMs } from '#src/domain/time.ts'
+import { isDateTime, MOMENT_MS_MAX, parseMoment, toUnixMs } from '#src/domain/time.ts'
 
 import {
   byteAt,
@@ -148,31 +148,32 @@ const finerPattern = /^(\d{13})(?:\d{3}|\d{6})(?:\.\d+)?$/
 export function toReceivedMs(text: string, field: string): number {
   const [, finerMs] = finerPattern.exec(text) ?? []
   if (finerMs !== undefined) return Number(finerMs)
-  const [, head = text, fraction = '', zulu = ''] = /^(.+)\.(\d+)(Z?)$/.exec(text) ?? []
-  const coarseMs = toTimestampMs(head + zulu, field)
-  const isWhole = zulu === '' && coarseMs === Number(head)
+  if (text[4] === '-') return toDateTimeMs(text, field)
+  const [, head = text, fraction = ''] = /^(.+)\.(\d+)$/.exec(text) ?? []
+  const coarseMs = toWholeMs(head, field)
+  const isWhole = coarseMs === Number(head)
   return isWhole ? coarseMs : coarseMs + Number(fraction.padEnd(3, '0').slice(0, 3))
 }
 
 const NOT_A_TIME = 'not an ISO date-time in UTC, nor Unix milliseconds or seconds'
 const OUT_OF_RANGE = 'before 1970 or after 9999'
-const isoPattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
-const ISO_LENGTH = 24
 
-/** Reads `YYYY-MM-DDTHH:MM:SS[.mmm]Z`, or what `toUnixMs` takes. Throws a `record` fault. */
+/**
+ * Reads a date-time as `parseMoment` does, but nothing finer than a millisecond, or what `toUnixMs`
+ * takes. Throws a `record` fault.
+ */
 export function toTimestampMs(text: string, field: string): number {
   if (text[4] !== '-') return toWholeMs(text, field)
-  if (!isoPattern.test(text)) throw recordFault(`${field}: ${NOT_A_TIME}`)
-  if (text < '1970') throw recordFault(`${field}: ${OUT_OF_RANGE}`)
-  const timeMs = Date.parse(text.length > ISO_LENGTH ? `${text.slice(0, ISO_LENGTH - 1)}Z` : text)
-  // The 31st of June would be taken for the 1st of July.
-  if (new Date(timeMs).getUTCDate() !== Number(text.slice(8, 10))) {
-    throw recordFault(`${field}: no such day or time of day`)
-  }
-  if (text.length > ISO_LENGTH && /[1-9]/.test(text.slice(ISO_LENGTH - 1))) {
-    throw recordFault(`${field}: finer than a millisecond`)
-  }
+  const timeMs = toDateTimeMs(text, field)
+  if (/\.\d{3}\d*[1-9]/.test(text)) throw recordFault(`${field}: finer than a millisecond`)
   return timeMs
+}
+
+function toDateTimeMs(text: string, field: string): number {
+  const timeMs = parseMoment(text)
+  if (timeMs !== undefined) return timeMs
+  if (!isDateTime(text)) throw recordFault(`${field}: ${NOT_A_TIME}`)
+  throw recordFault(`${field}: ${text < '1970' ? OUT_OF_RANGE : 'no such day or time of day'}`)
 }
 
 function toWholeMs(digits: string, field: string): number {
