@@ -1,16 +1,28 @@
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
-import type { HistoryReader, HistoryWriter } from '#src/history/history.ts'
+import type { HistoryReader, HistoryWriter, MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { appendAll, aSnapshot, getMarket } from './books.ts'
 import { conform } from './conformance.ts'
 
-conform('in memory', () => openHistory(':memory:'), { seeds: 4, steps: 50 })
-conform('in memory, next to no cache', () => openHistory(':memory:', { chunkCacheBytes: 1000 }), {
-  seeds: 1,
-  steps: 40,
+let folder = ''
+let files = 0
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bookfeed-history-'))
 })
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** Every other history reads nearly all chunks from its file. */
+function openNext(): MarketHistory {
+  const path = join(folder, `${++files}.db`)
+  return openHistory(path, files % 2 === 0 ? { chunkCacheBytes: 1000 } : {})
+}
+
+conform('a history on SQLite', openNext, { seeds: 2, steps: 50 })
 
 test('default: the embedded engine is a reader that never returns a promise', () => {
   const history = openHistory(':memory:')

@@ -15,7 +15,7 @@ const { aHistory, run, write } = createImportHarness()
 
 /** More of them by hand: `ANY_ORDER_SEEDS=300 bun test --timeout 600000 test/ingest/any-order.test.ts`. */
 // biome-ignore lint/style/noProcessEnv: how much is drawn is not for the product's settings.
-const { ANY_ORDER_SEEDS = '4' } = process.env
+const { ANY_ORDER_SEEDS = '2' } = process.env
 const SEEDS = Array.from({ length: Number(ANY_ORDER_SEEDS) }, (_, at) => `seed ${at}`)
 const START_MS = Date.UTC(2026, 3, 14, 8)
 const slug = `btc-updown-5m-${START_MS / 1000}`

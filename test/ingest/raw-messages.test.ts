@@ -27,7 +27,11 @@ let folder = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'bookfeed-raw-'))
 })
-afterAll(() => rm(folder, { recursive: true }))
+const recorded: MarketHistory[] = []
+afterAll(async () => {
+  for (const history of recorded) history.dispose()
+  await rm(folder, { recursive: true })
+})
 
 const at = (atMs: number, fault: Fault) => ({ atMs, fault })
 const script = [
@@ -81,6 +85,7 @@ async function record(name: string, env: Record<string, string> = {}, rawBytesMa
     return { ...known, rawBytesMax: rawBytesMax ?? known.rawBytesMax }
   }
   const history = openDataFolder({ ...context, clock })
+  recorded.push(history)
   {
     using _job = startRecording({ ...context, clock, config }, history, {
       every,
@@ -135,10 +140,9 @@ function isEnough(history: MarketHistory): boolean {
   )
 }
 
-/** Of tests that only read it; one is enough for them. */
+/** One recording for all tests that only read it. */
 let plain: ReturnType<typeof record> | undefined
 const recordPlain = () => (plain ??= record('plain'))
-afterAll(async () => (await plain)?.history.dispose())
 
 const inMemory = () => openHistory(':memory:', { chunkCacheBytes: 0, lagMs: 0 })
 
@@ -271,13 +275,15 @@ const withoutReasons = (all: ReturnType<typeof timesOf>) =>
 
 describe('importFiles of raw messages', () => {
   test.each([
-    ['every state', {}],
-    ['two connections', { BOOKFEED_FEED_CONNECTIONS: '2' }],
-    ['a rate', { BOOKFEED_RECORD_RATE: '5m=5' }],
+    ['every state', recordPlain],
+    [
+      'two connections and a rate',
+      () => record('rate', { BOOKFEED_FEED_CONNECTIONS: '2', BOOKFEED_RECORD_RATE: '5m=5' }),
+    ],
   ])(
     'default: they become what the recorder stored: %s',
-    async (name, env) => {
-      const { history, raw, nowMs } = await record(name, env)
+    async (_, recordIt) => {
+      const { history, raw, nowMs } = await recordIt()
       const replayed = await replay(raw, { nowMs })
       expect(replayed.faults).toEqual([])
       const first = await everything(history, nowMs)
@@ -317,7 +323,6 @@ describe('importFiles of raw messages', () => {
         const { faults } = await replay(raw, { nowMs, history: replayed.history, ...part })
         expect([faults, beside()]).toEqual([[], held])
       }
-      history.dispose()
     },
     TEST_MS_MAX,
   )
@@ -339,8 +344,7 @@ describe('importFiles of raw messages', () => {
   test(
     'behavior: nothing runs on over a file that is missing',
     async () => {
-      const { history, raw, nowMs } = await record('missing', {}, 220_000)
-      history.dispose()
+      const { raw, nowMs } = await record('missing', {}, 220_000)
       const names = (await readdir(raw)).sort().map((name) => join(raw, name))
       expect(names.length).toBeGreaterThan(2)
       const missing = names[1] ?? ''
@@ -405,7 +409,6 @@ describe('importFiles of raw messages', () => {
 
       const whole = await importOrder([first, second])
       expect(whole.flatMap(({ gaps }) => gaps).length).toBeGreaterThan(2)
-      expect(await importOrder([first, second, copy, copy2])).toEqual(whole)
       expect(await importOrder([first, copy, second, copy2])).toEqual(whole)
       expect(await importOrder([first, copy], [copy2, second])).toEqual(
         await importOrder([first], [second]),
@@ -413,12 +416,7 @@ describe('importFiles of raw messages', () => {
       // Until the second file has a whole book, only the first one knows the book; each may see
       // another reason why it does not.
       const known = withoutReasons(whole)
-      for (const order of [
-        [[first, killed, second]],
-        [[second, first, killed]],
-        [[first, killed], [second]],
-        [[second], [first, killed]],
-      ])
+      for (const order of [[[second, first, killed]], [[first, killed], [second]]])
         expect(withoutReasons(await importOrder(...order))).toEqual(known)
       const apart = await importOrder([second], [first])
       expect(withoutReasons(apart)).toEqual(withoutReasons(await importOrder([first], [second])))
