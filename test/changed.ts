@@ -15,7 +15,7 @@ import { readProject } from './support/project-tree.ts'
 const root = new URL('..', import.meta.url).pathname
 /** It reads all files. */
 const TIDY = 'test/tidy.test.ts'
-/** `bun run test` runs them by themselves, too. */
+/** `bun run test:all` runs them alone, too. */
 const needsQuiet = /-drill\.test\.ts$|^test\/contract\/fuzz-socket\.test\.ts$/
 
 const { values, positionals } = parseArgs({
@@ -71,7 +71,7 @@ list('First, the nearest tests:', [`${TIDY} reads all files`, ...near.map(reason
 if (values.near && !values.list)
   print(`\nNot run, because of --near: ${far.length} test files, which --list shows.`)
 else list(values.near ? 'Not run, because of --near:' : 'Then, if those pass:', far.map(reasonOf))
-list('Not run: they need the machine to themselves, as in `bun run test`:', apart.map(reasonOf))
+list('Not run: they need the machine to themselves, as in `bun run test:all`:', apart.map(reasonOf))
 list('Their tests are skipped, because of ENGINES:', skippedEngines)
 list(`Read by no test but ${TIDY}:`, selection.withoutTests)
 print('')

@@ -1,10 +1,18 @@
 /**
- * `bun test/run.ts`: all tests, as `bun run test` runs them after its checks. Most run in several
- * processes at once. Drills and the fuzz over sockets measure how long something takes, so they
- * have the machine to themselves.
+ * `bun test/run.ts`: the tests that `bun run test` runs after its checks; `bun test/run.ts all` runs
+ * all others, as `bun run test:all` does. Most run in several processes at once. Drills and the fuzz
+ * over sockets measure how long something takes, so they run alone afterwards.
  */
 
-import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -16,7 +24,36 @@ const MEMORY = '/dev/shm'
 const MEMORY_BYTES_MIN = 8 * 2 ** 30
 /** Milliseconds of the longest files, which begin first: `--update-timings` writes them anew. */
 const TIMINGS = 'test/timings.json'
-const needsQuiet = ['**/*-drill.test.ts', 'test/contract/fuzz-socket.test.ts']
+const needsQuiet = /-drill\.test\.ts$|^test\/contract\/fuzz-socket\.test\.ts$/
+
+/**
+ * Why `bun run test` leaves a file to `bun run test:all`: the first pattern that fits its path, or
+ * else its text.
+ */
+const reasons: [why: string, path: RegExp | undefined, text: RegExp | undefined][] = [
+  ['PostgreSQL, Redis or a bucket', /^test\/extensions\/(archive|postgres)\//, /\/engines\//],
+  ['pages in a browser', undefined, /support\/browser\.ts/],
+  ['purchases, kills and faults of whole servers', /^test\/e2e\//, undefined],
+  ['drills and long runs', needsQuiet, undefined],
+]
+/** One test of a page in a browser, and one of a purchase on the local chain, for `bun run test`. */
+const smokeTests = ['test/web/pricing.test.ts', 'test/e2e/purchase.test.ts']
+
+/** Optional programs, and what is skipped without them. */
+const programs: [names: string[], skipped: string][] = [
+  [['chromium-headless-shell', 'chromium', 'google-chrome'], 'the page in a browser'],
+  [['python3'], 'the client for Python, and examples'],
+  [['nginx'], 'requests through nginx'],
+  [['curl'], 'commands of the documentation'],
+  [['openssl'], 'servers with certificates'],
+  [['prlimit'], 'full disks'],
+]
+
+function reasonFor(file: string): string | undefined {
+  if (smokeTests.includes(file)) return undefined
+  const text = readFileSync(join(root, file), 'utf8')
+  return reasons.find(([, path, words]) => path?.test(file) || words?.test(text))?.[0]
+}
 
 function hasRoom(folder: string): boolean {
   if (!existsSync(folder)) return false
@@ -61,9 +98,25 @@ async function run(...words: readonly string[]): Promise<number> {
   return await child.exited
 }
 
-const all = await run(
-  ...[`--parallel=${PROCESSES}`, `--timings=${TIMINGS}`],
-  ...['--timeout', '120000'],
-  ...needsQuiet.flatMap((pattern) => ['--path-ignore-patterns', pattern]),
+const isAll = Bun.argv[2] === 'all'
+const files = [...new Bun.Glob('test/**/*.test.ts').scanSync({ cwd: root })].sort()
+const filesByReason = Map.groupBy(files, reasonFor)
+const chosen = files.filter((file) => (reasonFor(file) !== undefined) === isAll)
+const [alone = [], together = []] = [true, false].map((isAlone) =>
+  chosen.filter((file) => needsQuiet.test(file) === isAlone).map((file) => `./${file}`),
 )
-process.exitCode = all === 0 ? await run('--timeout', '120000', 'drill', 'fuzz-socket') : all
+
+process.exitCode = await run(
+  ...[`--parallel=${PROCESSES}`, `--timings=${TIMINGS}`, '--timeout', '120000'],
+  ...together,
+)
+if (process.exitCode === 0 && alone.length > 0)
+  process.exitCode = await run('--timeout', '120000', ...alone)
+
+const lines = programs
+  .filter(([names]) => names.every((name) => Bun.which(name) === null))
+  .map(([[name], skipped]) => `Skipped, because ${name} is not installed: ${skipped}.`)
+if (!isAll)
+  for (const [why, left] of filesByReason)
+    if (why !== undefined) lines.push(`Left to \`bun run test:all\`: ${left.length} files, ${why}.`)
+process.stdout.write(lines.map((line) => `${line}\n`).join(''))
