@@ -17,10 +17,8 @@ import {
   type RateWindows,
 } from '#src/platform/rate-windows.ts'
 
-/** Keys, and addresses: beyond this many within a minute, further ones share one window. */
+/** Keys, addresses and addresses that sign up: beyond this many of each, others share one window. */
 const WINDOWS_MAX = 80_000
-/** Addresses that sign up: beyond this many within a day, further ones share one window. */
-const SIGNUP_ADDRESSES_MAX = 100_000
 
 /**
  * Rooms by level: all callers, those that pay nothing (free keys and guests), guests. So at least
@@ -69,8 +67,8 @@ const inThisThread: LimitStore = {
 
 /** Addresses that sign up have windows of their own. */
 export const createSignupWindows = (store: LimitStore = inThisThread) => ({
-  minutes: store.windows('signup', RATE_WINDOW_MS, SIGNUP_ADDRESSES_MAX),
-  days: store.windows('signup-day', DAY_MS, SIGNUP_ADDRESSES_MAX),
+  minutes: store.windows('signup', RATE_WINDOW_MS, WINDOWS_MAX),
+  days: store.windows('signup-day', DAY_MS, WINDOWS_MAX),
 })
 
 /** `streamsMax` is for all accounts together. */
