@@ -24,19 +24,13 @@ export type OperatorAccess = {
 const FAILURES_MAX = 10
 const ADDRESSES_MAX = 20_000
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
-/** Headers of proxies. */
-const proxyHeaders = [
-  'forwarded',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-real-ip',
-  'via',
-  'cf-connecting-ip',
-  'true-client-ip',
-  'x-client-ip',
-  'x-forwarded-server',
-]
+/**
+ * Names of headers that proxies and content networks add: `Via` and `CDN-Loop`, any form of
+ * `Forwarded`, and the address of the client (`X-Real-IP`, `Fly-Client-IP`, `X-Azure-ClientIP`,
+ * `X-Envoy-External-Address`). No browser and no command line tool sends one by itself.
+ */
+const proxyHeader =
+  /^(via|cdn-loop|cf-ray)$|forwarded|(client|connecting|external|real|remote|source|user|originating|socket|connection)-?(ip(v[46])?|addr(ess)?)$/
 
 /**
  * Throws `operator_only`, and `rate_limited` after many wrong tokens.
@@ -95,7 +89,8 @@ function strangerReason(request: Request, peers: PeerSource | undefined): string
   const host = headers.get('host') ?? ''
   // Another domain may resolve to this machine (DNS rebinding).
   if (!loopbackHost.test(host)) return 'The request names another host than this machine.'
-  if (proxyHeaders.some((name) => headers.has(name))) return 'A proxy has forwarded the request.'
+  if ([...headers.keys()].some((name) => proxyHeader.test(name)))
+    return 'A proxy has forwarded the request.'
   const origin = headers.get('origin')
   const site = headers.get('sec-fetch-site') ?? 'none'
   const isOwnPage = origin === null || origin.toLowerCase() === `http://${host.toLowerCase()}`

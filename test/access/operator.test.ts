@@ -35,10 +35,54 @@ describe('who is the operator', () => {
     async (host) => expect(await judge({ host })).toBe(403),
   )
 
-  test.each(['forwarded', 'x-forwarded-for', 'X-Forwarded-Host', 'x-real-ip', 'via'])(
-    'error: a request that was passed on, by %s',
-    async (name) => expect(await judge({ headers: { [name]: '127.0.0.1' } })).toBe(403),
+  test.each([
+    'forwarded',
+    'x-forwarded-for',
+    'X-Forwarded-Host',
+    'x-forwarded-proto',
+    'x-forwarded-server',
+    'x-original-forwarded-for',
+    'cloudfront-forwarded-proto',
+    'x-real-ip',
+    'via',
+    'cf-connecting-ip',
+    'cf-connecting-ipv6',
+    'cf-ray',
+    'true-client-ip',
+    'x-client-ip',
+    'Fly-Client-IP',
+    'Fastly-Client-IP',
+    'X-Cluster-Client-IP',
+    'X-Envoy-External-Address',
+    'X-Azure-ClientIP',
+    'x-azure-socketip',
+    'CDN-Loop',
+    'Ali-Cdn-Real-Ip',
+    'x-appengine-user-ip',
+    'x-nf-client-connection-ip',
+    'x-originating-ip',
+    'wl-proxy-client-ip',
+  ])('error: a request that was passed on, by %s', async (name) =>
+    expect(await judge({ headers: { [name]: '127.0.0.1' } })).toBe(403),
   )
+
+  test('default: a browser and a command line tool add no such header', async () => {
+    const browser = {
+      'user-agent': 'Mozilla/5.0',
+      accept: '*/*',
+      'accept-language': 'en-US',
+      'accept-encoding': 'gzip, br',
+      referer: 'http://127.0.0.1:3000/admin',
+      'sec-fetch-mode': 'cors',
+      'sec-fetch-dest': 'empty',
+      'sec-ch-ua-platform': '"Linux"',
+      'upgrade-insecure-requests': '1',
+      'x-requested-with': 'fetch',
+      dnt: '1',
+    }
+    expect(await judge({ headers: browser })).toBe(200)
+    expect(await judge({ headers: { 'user-agent': 'curl/8.5.0', accept: '*/*' } })).toBe(200)
+  })
 
   test.each([
     { origin: 'https://evil.example' },
