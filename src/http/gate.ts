@@ -42,7 +42,8 @@ export type ChargeWindow = (visit: Visit, window: { key: string; limit: number }
 /** Codes with which a route may refuse before it is reached, or fail. */
 export function accessCodes(access: Access): ErrorCode[] {
   if (access === 'none') return []
-  if (access === 'operator') return ['operator_only', 'rate_limited', 'internal']
+  if (access === 'operator')
+    return ['operator_only', 'rate_limited', 'invalid_parameter', 'internal']
   const ofAll: ErrorCode[] = ['rate_limited', 'unavailable', 'invalid_parameter', 'internal']
   if (isOpen(access)) return ofAll
   const ofKey: ErrorCode[] = ['unauthenticated', 'sanctioned', ...ofAll]

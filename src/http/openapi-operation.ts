@@ -78,7 +78,9 @@ type OpenApiAnswer = {
 
 export type Components = ReturnType<typeof createComponents>
 
-export function createComponents() {
+/** `more` are headers that all responses of the document have besides. */
+export function createComponents(more: HeaderTexts = {}) {
+  const common = { ...commonHeaders, ...more }
   const schemas: Record<string, OpenApiSchema> = {}
   const { headers, headerList } = createHeaders()
   const responses: Record<string, OpenApiResponse> = {}
@@ -98,7 +100,7 @@ export function createComponents() {
     )
     responses[name] ??= {
       description: codes.map((code) => errorCodes[code].title).join(' · '),
-      headers: headerList({ ...commonHeaders, ...own }, 'failure'),
+      headers: headerList({ ...common, ...own }, 'failure'),
       content: {
         [PROBLEM_MEDIA_TYPE]: {
           schema: schema(Problem),
@@ -115,14 +117,14 @@ export function createComponents() {
 
     answer: ({ operationId, description, headers: own, content }: OpenApiAnswer) => ({
       description,
-      headers: headerList({ ...commonHeaders, ...own }, operationId),
+      headers: headerList({ ...common, ...own }, operationId),
       ...(content === undefined ? {} : { content }),
     }),
 
     /** One 304 for each kind, named by the headers that set it apart. */
     unchanged(own: HeaderTexts, operationId: string): Reference {
       const description = 'Not modified: `If-None-Match` names the current state.'
-      const answer = { description, headers: headerList({ ...commonHeaders, ...own }, operationId) }
+      const answer = { description, headers: headerList({ ...common, ...own }, operationId) }
       const ids = Object.values(answer.headers).map(({ $ref }) => $ref.split('/').at(-1) ?? '')
       const name = ['NotModified', ...ids.filter((id) => !plainHeaders.has(id))].join('.')
       responses[name] ??= answer

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import type { MadeKey, Overview, PaymentList } from '#src/features/admin/schema.ts'
 
 import { addKey, NOW_MS } from '../support/harness.ts'
+import { expectDocumented, readDocument } from '../support/openapi-document.ts'
 import { createOperatorServer } from '../support/operator-server.ts'
 import { addPayment } from '../support/payment-records.ts'
 
@@ -194,6 +195,27 @@ describe('/admin/api', () => {
       ['operator', 'bad'],
     ])
     expect([...ledger.verifyAudit()]).toEqual([])
+  })
+
+  test('error: each refusal of an operation is in the document of the operator', async () => {
+    const { open } = createShop()
+    const { document, entries } = await readDocument(() => open('/admin/api/openapi.json'))
+    expect(entries.length).toBeGreaterThan(10)
+    for (const entry of entries) {
+      const path = entry.path.replace('{id}', 'pay_odd')
+      const init = entry.requestBody === undefined ? {} : { body: { nothing: 1 } }
+      const refusals = [
+        await open(`${path}?nothing=1`, { method: entry.method, ...init }),
+        await open(path, { method: entry.method, ...init, address: '192.0.2.1' }),
+        ...(entry.requestBody === undefined ? [] : [await open(path, init)]),
+        await open(path.replace('pay_odd', '%zz'), { method: entry.method, ...init }),
+      ]
+      for (const refused of refusals) {
+        expect([path, refused.status]).not.toEqual([path, 404])
+        if (refused.status >= 400) await expectDocumented(document, entry, refused)
+      }
+      expect(refusals.map(({ status }) => status).slice(0, 2)).toEqual([400, 403])
+    }
   })
 
   test('behavior: no answer holds a key, a digest, a signature or the token', async () => {

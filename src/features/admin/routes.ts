@@ -88,7 +88,9 @@ export function adminRoutes(api: Api, deps: AdminDeps) {
 }
 
 function describe(routes: readonly DeclaredRoute[], { version }: AdminDeps): object {
-  const components = createComponents()
+  const components = createComponents({
+    'Cross-Origin-Resource-Policy': '`same-origin`: no page of another origin may load it.',
+  })
   return {
     openapi: '3.0.3',
     info: { title: 'Bookfeed, for its operator', version },
