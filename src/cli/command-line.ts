@@ -4,8 +4,8 @@ import { InvalidArgumentError, Option } from 'commander'
 
 import type { ConfigVariable } from '#src/config/variables.ts'
 import * as values from '#src/operator/values.ts'
-import { toPrintable } from '#src/operator/values.ts'
 import { isFault } from '#src/platform/fault.ts'
+import { toPrintable } from '#src/platform/printable.ts'
 
 import type { CliContext } from '../server/extension.ts'
 

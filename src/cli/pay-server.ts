@@ -2,7 +2,7 @@
 
 import { parseMillionths } from '#src/domain/decimal.ts'
 import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
-import { toPrintable } from '#src/operator/values.ts'
+import { toPrintable } from '#src/platform/printable.ts'
 import { isRecord } from '#src/platform/record.ts'
 
 import { commandError } from '../server/command-end.ts'

@@ -3,6 +3,7 @@
 import { type Millionths, parseMillionths } from '#src/domain/decimal.ts'
 import { holdsKey } from '#src/domain/selling/api-key.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
+import { toPrintable } from '#src/platform/printable.ts'
 
 export const wrongValue = (param: string, message: string): Fault =>
   new Fault(message, { kind: 'wrong_value', param })
@@ -17,10 +18,6 @@ const ALL = 'all'
 /** Takes a value away. */
 const NONE = 'none'
 export type OrNone<T> = T | typeof NONE
-
-/** What could move the cursor, or colour or reverse the line; labels are written by strangers. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-export const toPrintable = (text: string): string => text.replace(unprintable, '\ufffd')
 
 export const integerIn =
   (min: number, max: number) =>

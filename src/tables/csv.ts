@@ -3,6 +3,7 @@
 import { formatMillionths } from '#src/domain/decimal.ts'
 import { toIso } from '#src/domain/time.ts'
 import { NONE } from '#src/platform/parquet/column.ts'
+import { toPrintable } from '#src/platform/printable.ts'
 
 import type { Column, Columns, ColumnType, Kind } from './column.ts'
 import type { JsonEncoder, JsonRow } from './json-rows.ts'
@@ -29,7 +30,7 @@ export function createCsv<Row>(columns: Columns<Row>, piece: number) {
     int64: String,
     int32: String,
     boolean: (value) => String(value === 1),
-    text: (code) => csvCell(group.texts[code] ?? ''),
+    text: (code) => textCell(group.texts[code] ?? ''),
     millionths: formatMillionths,
     digits: (code) => group.texts[code] ?? '',
   }
@@ -80,9 +81,19 @@ export function createCsv<Row>(columns: Columns<Row>, piece: number) {
 
 const csvLine = (cells: readonly string[]): string => `${cells.join(',')}\n`
 
-/** An empty cell is what is not there. */
-const csvCell = (text: string): string =>
-  /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+/** A spreadsheet runs such a cell as a formula. A number with a unit, such as `-240s`, is none. */
+const formula = /^(?![-+]\d+(\.\d+)?[a-z]{0,2}$)[-=+@\n\uFF0B\uFF0D\uFF1D\uFF20]/
+/** Makes a spreadsheet take a cell as text. */
+const TEXT_MARK = "'"
+
+const quoted = (text: string): string =>
+  /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+
+/** Text that others wrote, such as the question of a market; an empty cell is null. */
+function textCell(given: string): string {
+  const text = given.split('\n').map(toPrintable).join('\n')
+  return quoted(formula.test(text) ? TEXT_MARK + text : text)
+}
 
 export const csvHeader = (columns: readonly ColumnType[]): string =>
   csvLine(columns.map(({ name }) => name))
@@ -96,7 +107,11 @@ export function createJsonCsv(columns: readonly Column<JsonRow>[]): JsonEncoder 
   return {
     *add(rows) {
       for (const [at, row] of rows.entries()) {
-        lines.push(csvLine(columns.map(({ read }) => csvCell(String(read(row) ?? '')))))
+        const cells = columns.map(({ kind, read }) => {
+          const text = String(read(row) ?? '')
+          return kind === 'text' ? textCell(text) : quoted(text)
+        })
+        lines.push(csvLine(cells))
         if (at % STEP_ROWS === STEP_ROWS - 1) yield
       }
     },

@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { openHistory } from '#src/history/open.ts'
 import { splitList } from '#src/tables/json-rows.ts'
 
 import { askDuckDb } from '../support/duckdb.ts'
 import { createHarness } from '../support/harness.ts'
-import { createMarketHistory } from '../support/market-history.ts'
+import { conditionIdOf, createMarketHistory } from '../support/market-history.ts'
 import { readDocument } from '../support/openapi-document.ts'
 import { addressOf } from '../support/operation-requests.ts'
 
@@ -118,6 +119,34 @@ describe('a list as a table', () => {
     const csv = await send('/v1/btc/markets?format=csv')
     expect(await json.text()).toContain('64126.512345678901234567')
     expect(await csv.text()).toContain(',64126.512345678901234567,')
+  })
+
+  test.each([
+    ['=HYPERLINK("http://evil.example";"open")', `"'=HYPERLINK(""http://evil.example"";""open"")"`],
+    ["@SUM(1+1)*cmd|' /C calc'!A0", "'@SUM(1+1)*cmd|' /C calc'!A0"],
+    ["-1+cmd|' /C calc'!A0", "'-1+cmd|' /C calc'!A0"],
+    ['+1-1', "'+1-1"],
+    ['\uFF1D1+1', "'\uFF1D1+1"],
+    ['\n=1+1', `"'\n=1+1"`],
+    ['\t=1+1', '\uFFFD=1+1'],
+    ['\u001b[31mred\r\u0007', '\uFFFD[31mred\uFFFD\uFFFD'],
+    ['\u202Eupside', '\uFFFDupside'],
+    ['-240s', '-240s'],
+    ['Bitcoin = up?', 'Bitcoin = up?'],
+  ])('error: a question %j runs in no spreadsheet and moves no cursor', async (question, cell) => {
+    const own = openHistory(':memory:')
+    own.putMarket({
+      conditionId: conditionIdOf('f'),
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'recorded',
+      question,
+    })
+    const { send: ask } = createHarness({ history: own })
+    const path = '/v1/btc/markets'
+    expect(await (await ask(`${path}?format=csv`)).text()).toContain(`,${cell},`)
+    const { data } = (await (await ask(path)).json()) as Json
+    expect(data.map((row) => row.question)).toEqual([question])
   })
 
   test.each([

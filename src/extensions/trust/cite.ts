@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 
 import { renderJson } from '#src/cli/command-line.ts'
-import { toPrintable } from '#src/operator/values.ts'
+import { toPrintable } from '#src/platform/printable.ts'
 import type { CliContext } from '#src/server/extension.ts'
 
 import { createServer, parseUrl, realWorld, type VerifyWorld } from './verify-manifest.ts'

@@ -15,9 +15,9 @@ import {
   type SignedStatement,
 } from '#src/domain/manifest.ts'
 import { toDigested } from '#src/domain/trade.ts'
-import { toPrintable } from '#src/operator/values.ts'
 import { count } from '#src/platform/count.ts'
 import { codeOf } from '#src/platform/message.ts'
+import { toPrintable } from '#src/platform/printable.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
 import { commandError } from '#src/server/command-end.ts'
