@@ -5,23 +5,16 @@
 
 import type { Caller } from '#src/domain/selling/caller.ts'
 import { type Clock, DAY_MS, toIsoDay } from '#src/domain/time.ts'
-import type { Ledger, UsageEntry, UsageFlush, UsageRow } from '#src/ledger/ledger.ts'
+import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
 
 const DAYS_KEPT = 90
 /** Random, so that no two meters have the same name. */
 const NAME_BYTES = 16
-const NO_DAY = -1
 /** Bounds how long one flush holds the process. */
 const ENTRIES_PER_FLUSH = 500
 
 /** `day` counts from 1970. */
 type Counter = Omit<UsageEntry, 'day'> & { accountId: string; day: number }
-
-/**
- * What is not in the ledger, or not known to be: `part` is what the next flush writes as this
- * `UsageFlush`, and `rest` comes after it.
- */
-export type PendingUsage = UsageFlush & { part: readonly Counter[]; rest: readonly Counter[] }
 
 export type UsageMeter = ReturnType<typeof createUsageMeter>
 
@@ -122,26 +115,6 @@ export function createUsageMeter({
     flush(): boolean {
       prune(toDay(clock()))
       return write()
-    },
-
-    /** Undefined where the ledger has everything. */
-    pending(): PendingUsage | undefined {
-      const chosen = choosePart()
-      return chosen.length === 0 ? undefined : { meter, number, part: chosen, rest: [...counters] }
-    },
-
-    /**
-     * Goes on with what an earlier process had not written; to be called before the first flush. What
-     * is too old to be kept is left out.
-     */
-    resume(pending: PendingUsage): void {
-      const fromDay = toDay(clock()) - DAYS_KEPT + 1
-      const isKept = ({ day }: Counter): boolean => day >= fromDay
-      meter = pending.meter
-      number = pending.number
-      namedDay = NO_DAY
-      part = pending.part.filter(isKept)
-      for (const counter of pending.rest.filter(isKept)) counters.add(counter)
     },
 
     /** Moves all counters out of here, to be given to `put` of another meter. */

@@ -39,7 +39,6 @@ import { startMetrics } from '../server/metrics.ts'
 import { createNodes } from '../server/nodes.ts'
 import { historyOf, ledgerOf, openDataFolder, openLedgerFile } from '../server/open-data-folder.ts'
 import { createOperator } from '../server/operator.ts'
-import { openPendingUsage } from '../server/pending-usage.ts'
 import { readRecorder, watchSilence } from '../server/recorder-status.ts'
 import { startRetention } from '../server/retention.ts'
 import { roomFault } from '../server/room.ts'
@@ -184,11 +183,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   origin ||= server.url.origin.replace('[::1]', 'localhost')
   const selling = shop.start(report?.reconciliation)
   const stream = startStream(front)
-  const usageFlush = startUsageFlush(front, app, {
-    file: openPendingUsage(config.dataPath),
-    timer,
-    say: context.printError,
-  })
+  const usageFlush = startUsageFlush(front, { timer, say: context.printError })
   const metrics = await startMetrics({
     context: timed,
     app,

@@ -180,8 +180,5 @@ export function createServer({
     /** Moves usage that is not in the ledger yet from one thread to another. */
     takeUsage: meter.take,
     putUsage: meter.put,
-    /** Usage that is not in the ledger yet, and what continues with that of an earlier process. */
-    pendingUsage: meter.pending,
-    resumeUsage: meter.resume,
   }
 }

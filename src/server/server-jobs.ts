@@ -27,7 +27,6 @@ import { createMovingMarket } from '#src/simulator/moving-market.ts'
 
 import type { CliContext } from './extension.ts'
 import { jobLockFor } from './open-data-folder.ts'
-import type { PendingUsageFile } from './pending-usage.ts'
 import { roomFault } from './room.ts'
 
 /** What is being answered when a server stops has this long to end. */
@@ -59,42 +58,19 @@ const FAILURES_REPORTED = 5
 export type UsageFlush = Job & { failingMs: () => number }
 
 /**
- * Moves what was used into the ledger; ends with everything written. What the ledger does not take is
- * in `file` until it does, so that the end of the process loses none of it.
+ * Moves usage into the ledger every two seconds, and once more at the end. What the ledger does not
+ * take stays in memory, and is written once by a later flush.
  */
 export function startUsageFlush(
   { flushUsage }: Pick<App, 'flushUsage'>,
-  { pendingUsage, resumeUsage }: Pick<App, 'pendingUsage' | 'resumeUsage'>,
-  { file, timer, say }: { file: PendingUsageFile; timer: Clock; say: Log },
+  { timer, say }: { timer: Clock; say: Log },
 ): UsageFlush {
   let failures = 0
   let failedMs: number | undefined
 
-  function resume(): void {
-    try {
-      const pending = file.read()
-      if (pending !== undefined) resumeUsage(pending)
-    } catch (error) {
-      say(`bookfeed: usage in ${file.path} cannot be read: ${messageOf(error)}`, 'error')
-    }
-  }
-
-  /** What is in no file is in memory still. */
-  function keep(): void {
-    try {
-      file.write(pendingUsage())
-    } catch (error) {
-      if (failures === FAILURES_REPORTED)
-        say(`bookfeed: ${file.path} cannot be written: ${messageOf(error)}`, 'error')
-    }
-  }
-
   function flush(): boolean {
     try {
-      // Before it is in the ledger: what the file has besides was never written.
-      if (file.isThere()) file.write(pendingUsage())
       const hasMore = flushUsage()
-      if (file.isThere()) file.write(pendingUsage())
       if (failures >= FAILURES_REPORTED) say('bookfeed: usage is written again')
       failures = 0
       failedMs = undefined
@@ -104,7 +80,6 @@ export function startUsageFlush(
       failedMs ??= timer()
       if (++failures === FAILURES_REPORTED)
         say(`bookfeed: usage cannot be written: ${sentenceOf(error)}`, 'error')
-      keep()
       return false
     }
   }
@@ -112,7 +87,6 @@ export function startUsageFlush(
     while (flush()) await othersTurn()
     return FLUSH_MS
   }
-  resume()
   const job = createJob(startTimer, flushAll)
   job.hasten(FLUSH_MS)
   return {
