@@ -14,8 +14,8 @@ import {
   tokenOf,
 } from '#src/domain/selling/api-key.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
-import { standingAt } from '#src/domain/selling/subscription.ts'
-import type { Tier } from '#src/domain/selling/tier.ts'
+import { onPack, standingAt } from '#src/domain/selling/subscription.ts'
+import type { Terms, Tier } from '#src/domain/selling/tier.ts'
 import { alwaysCurrent, assertConfirmed, type StaleSince } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { isValidKey, type Ledger } from '#src/ledger/ledger.ts'
@@ -38,10 +38,13 @@ export function createAuthenticator({
   ledger,
   clock,
   staleSince = alwaysCurrent,
+  findPack,
 }: {
   ledger: Ledger
   clock: Clock
   staleSince?: StaleSince
+  /** Finds the pack that an account bought last; undefined where no packs are sold. */
+  findPack?: ((accountId: string) => { terms: Terms } | undefined) | undefined
 }): Authenticator {
   /** By the first bits of the digest; the whole of it is compared. */
   const entries = new Map<number, Entry>()
@@ -64,7 +67,9 @@ export function createAuthenticator({
     if (key === undefined || !isValidKey(key, nowMs)) return undefined
     const account = ledger.findAccount(key.accountId)
     if (account === undefined) throw new Error(`Key ${key.id} has no account.`)
-    const standing = standingAt(ledger.listSubscriptions(account.id), tiers, nowMs)
+    const bought = standingAt(ledger.listSubscriptions(account.id), tiers, nowMs)
+    const pack = bought.subscription === undefined ? findPack?.(account.id) : undefined
+    const standing = pack === undefined ? bought : onPack(bought, pack)
     const { id: keyId, familyId } = key
     const isBlocked = account.blockedMs !== undefined
     const caller: Caller = { keyId, accountId: account.id, familyId, isBlocked, standing }

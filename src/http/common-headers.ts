@@ -84,7 +84,7 @@ const exposed =
   'Accept-Ranges, Bookfeed-Mode, Content-Disposition, Content-Encoding, Content-Range, ETag, Idempotent-Replayed, Location, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, Repr-Digest, Retry-After, WWW-Authenticate, X-Coverage, X-Export-Id, X-Next-Cursor, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Resume-Cursor, traceparent'
 /** Clients of x402 send `Access-Control-Expose-Headers` with a payment; X-PAYMENT is of its v1. */
 const allowed =
-  'Access-Control-Expose-Headers, Authorization, Bookfeed-Fault, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, MCP-Protocol-Version, PAYMENT-SIGNATURE, Range, SIGN-IN-WITH-X, X-PAYMENT, X-Request-Id, traceparent'
+  'Access-Control-Expose-Headers, Authorization, Bookfeed-Fault, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, MCP-Protocol-Version, PAYMENT-SIGNATURE, Range, X-PAYMENT, X-Request-Id, traceparent'
 const PREFLIGHT_SECONDS = '86400'
 
 /** Lets a page of any origin read a response and our headers; requests without an `Origin` need nothing. */

@@ -93,9 +93,12 @@ export function admit(
     return visit.guest
   }
   if (visit.rehearsedFor !== undefined) return visit.rehearsedFor
-  if (visit.caller === undefined) visit.asked = { access, coin, isSold: asked.isSold === true }
+  const isSold = asked.isSold === true
+  if (visit.caller === undefined) visit.asked = { access, coin, isSold }
   const caller = requireCaller(visit.caller)
-  if (access !== 'key') assertEntitled({ access, caller, coin }, listTiers)
+  if (access === 'key') return caller
+  if (caller.standing.isMetered && isSold) visit.asked = { access, coin, isSold }
+  assertEntitled({ access, caller, coin, isSold }, listTiers)
   return caller
 }
 
@@ -114,32 +117,46 @@ function requireCaller(caller: Caller | undefined): Caller {
   return caller
 }
 
-type Question = { access: TierRoute; caller: Caller; coin: string | undefined }
+type Question = {
+  access: TierRoute
+  caller: Caller
+  coin: string | undefined
+  /** True of an answer that a request of a pack pays for. */
+  isSold?: boolean
+}
 
 /** Nearly everybody writes a coin in lower case. */
 const isOneOf = (own: readonly string[], coin: string): boolean =>
   own.includes(coin) || own.includes(readCoin(coin))
 
-/** Throws `tier_route` and `tier_coin`. */
+/**
+ * Throws `tier_route` and `tier_coin`; and `payment_required` for what a pack includes, until the
+ * request is taken from one.
+ */
 export function assertEntitled(
-  { access, caller, coin }: Question,
+  { access, caller, coin, isSold = false }: Question,
   listTiers: () => readonly Tier[],
 ) {
-  const { name, routes, coins: own } = caller.standing.terms
-  const hasRoute = routes.includes(access)
+  const { terms, isMetered = false } = caller.standing
+  const { name, routes, coins: own } = terms
+  const hasRoute = routes.includes(access) && (isSold || !isMetered)
   // Which coins there are is no secret; an unknown one is a 404 to everybody.
-  if (hasRoute && (coin === undefined || isOneOf(own, coin))) return
+  if (hasRoute && (coin === undefined || isOneOf(own, coin))) {
+    if (!isMetered) return
+    throw new AppError('payment_required', `No request of ${name} is left.`)
+  }
   const asked = coin?.toLowerCase()
   const known = asked !== undefined && isCoin(asked) ? asked : undefined
   const list = own.length === coins.length ? 'every coin' : own.join(', ')
-  const why = hasRoute ? `includes ${list}, not ${asked}.` : `does not include ${access}.`
+  const missing = routes.includes(access) ? 'streams, exports and files' : access
+  const why = hasRoute ? `includes ${list}, not ${asked}.` : `does not include ${missing}.`
   const enough = tiersWith(listTiers(), { route: access, coin: known })
   const names = enough.map((tier) => tier.name).join(', ')
   const how = names === '' ? '' : ` These do: ${names}. GET /v1/billing/tiers shows what they cost.`
   const requiredTier = enough[0]?.tierId
   throw new AppError(
     hasRoute ? 'tier_coin' : 'tier_route',
-    `The ${name} tier ${why}${how}`,
+    `${isMetered ? `Your pack (${name})` : `The ${name} tier`} ${why}${how}`,
     requiredTier === undefined ? {} : { requiredTier },
   )
 }

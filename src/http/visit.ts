@@ -20,7 +20,7 @@ export type Visit = {
   rate: RateState
   /** True if the request took one from its window. */
   isCounted: boolean
-  /** What a caller without a key requests, where it can pay or sign in for it. */
+  /** What a caller without a key, or with the key of a pack, requests, where it can pay for it. */
   asked?: Unpaid
   /** True of HEAD, which is answered as GET and then loses its body. */
   isHead?: boolean

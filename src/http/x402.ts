@@ -13,8 +13,6 @@ import { measureJson, NESTING_MAX } from './json.ts'
 export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'
 /** A signed payment, on a request. */
 export const PAYMENT_SIGNATURE_HEADER = 'PAYMENT-SIGNATURE'
-/** A wallet's signed message in place of a payment, on a request. */
-const SIGN_IN_HEADER = 'SIGN-IN-WITH-X'
 /** What became of it: with a 200, and with a 402. */
 export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
 
@@ -147,30 +145,23 @@ const base64Pattern = /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0
 
 /** Undefined without the header. Throws `payment_invalid`; never shows what was sent. */
 export function readPaymentHeader(request: Request): Record<string, unknown> | undefined {
-  const payment = readHeader(request, PAYMENT_SIGNATURE_HEADER, 'payment_invalid')
-  if (payment === undefined && request.headers.has(V1_PAYMENT_HEADER)) {
-    throw new AppError(
-      'payment_invalid',
-      'The header `X-PAYMENT` belongs to x402 v1, and this server accepts only x402 v2. Nothing was paid, and the signed payment was discarded. Use a client of v2, such as `@x402/fetch`.',
-      { param: V1_PAYMENT_HEADER, reason: 'payload_invalid', retryAction: 'sign_anew' },
-    )
-  }
-  return payment
+  const sent = request.headers.get(PAYMENT_SIGNATURE_HEADER)
+  if (sent !== null) return parsePaymentHeader(sent)
+  if (!request.headers.has(V1_PAYMENT_HEADER)) return undefined
+  throw new AppError(
+    'payment_invalid',
+    'The header `X-PAYMENT` belongs to x402 v1, and this server accepts only x402 v2. Nothing was paid, and the signed payment was discarded. Use a client of v2, such as `@x402/fetch`.',
+    { param: V1_PAYMENT_HEADER, reason: 'payload_invalid', retryAction: 'sign_anew' },
+  )
 }
 
-/** Undefined without the header. Throws `challenge_invalid`; never shows what was sent. */
-export const readSignInHeader = (request: Request): Record<string, unknown> | undefined =>
-  readHeader(request, SIGN_IN_HEADER, 'challenge_invalid')
-
-function readHeader(request: Request, name: string, code: 'payment_invalid' | 'challenge_invalid') {
-  const sent = request.headers.get(name)
-  if (sent === null) return undefined
+function parsePaymentHeader(sent: string): Record<string, unknown> {
   const refuse = (why: string, cause?: unknown) =>
-    new AppError(code, `The header \`${name}\` ${why}. Send base64 of the payload as JSON.`, {
-      ...(code === 'payment_invalid' ? unsoundPayment : {}),
-      param: name,
-      cause,
-    })
+    new AppError(
+      'payment_invalid',
+      `The header \`${PAYMENT_SIGNATURE_HEADER}\` ${why}. Send base64 of the payload as JSON.`,
+      { ...unsoundPayment, param: PAYMENT_SIGNATURE_HEADER, cause },
+    )
   if (sent.length > PAYMENT_BYTES_MAX) throw refuse(`is longer than ${PAYMENT_BYTES_MAX} bytes`)
   if (!base64Pattern.test(sent)) throw refuse('is not base64')
   let value: unknown

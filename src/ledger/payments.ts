@@ -168,6 +168,8 @@ export type PaymentStore = {
   findCredit(paymentId: string): Credit | undefined
   /** Those with requests left, oldest first. */
   listCredits(accountId: string): Credit[]
+  /** The pack that an account bought last, used up or not; never a single request. */
+  findPack(accountId: string): Credit | undefined
   /** Counts one request of a credit as answered; false if none is left. */
   useCredit(paymentId: string): boolean
   /** Takes back that one was answered. */

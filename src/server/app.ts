@@ -5,7 +5,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import type { OperatorAccess } from '#src/access/operator.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config/config.ts'
-import { AppError, ifSound } from '#src/domain/errors.ts'
+import { AppError, ifReadable, ifSound } from '#src/domain/errors.ts'
 import { coins, coinTable } from '#src/domain/market.ts'
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
@@ -45,7 +45,7 @@ import type { AssertOperator } from '#src/http/gate.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
 import { MissingRoute } from '#src/http/problem.ts'
 import { createRouteTable } from '#src/http/route-table.ts'
-import { visitOf } from '#src/http/visit.ts'
+import { type PeerSource, visitOf } from '#src/http/visit.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Log } from '#src/platform/log.ts'
 
@@ -86,7 +86,7 @@ export type Reader = ReturnType<typeof createReader>
 export function createReader(options: ReaderDeps) {
   const { config, timer, createId, log } = options
   const { app, clock, core, streams, counted } = createDataApp(options)
-  return createServer({
+  const server = createServer({
     app,
     routes: createRouteTable(knownRoutes(app), core.targets),
     waysIn: () => describeWaysIn(config, undefined),
@@ -101,6 +101,12 @@ export function createReader(options: ReaderDeps) {
     core,
     streams,
   })
+  return {
+    ...server,
+    /** Whether the request comes with the key of a pack. */
+    isMetered: (request: Request, peers: PeerSource | undefined): boolean =>
+      ifReadable(() => core.gate.identify({ request, peers }))?.standing.isMetered === true,
+  }
 }
 
 /** What becomes of the exports of all threads: of those of callers, and of test keys. */

@@ -89,9 +89,16 @@ export function createCore(
   const { history, ledger, config, timer, randomBytes, extensions } = options
   const { limits = createLimits(config.streamsMax) } = options
   const { servedLedger = ledger, catchUp, staleSince = alwaysCurrent } = options
-  const { authenticator = createAuthenticator({ ledger: servedLedger, clock, staleSince }) } =
-    options
   const { sellsWithoutKey = extensions.some((own) => own.sellsWithoutKey?.(config)) } = options
+  const { findPack } = servedLedger.payments
+  const {
+    authenticator = createAuthenticator({
+      ledger: servedLedger,
+      clock,
+      staleSince,
+      findPack: sellsWithoutKey ? findPack : undefined,
+    }),
+  } = options
   const { listTiers, authenticate } = authenticator
   const addressOf = createClientAddress(createNetworkSet(config.trustedProxies))
   const findMarket = createMarketFinder(history)

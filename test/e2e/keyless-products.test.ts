@@ -155,7 +155,7 @@ describe.skipIf(!hasAnvil)('tiers and packs whose answer is lost', () => {
       release()
       const answer = await send(server.origin + path, { method: 'POST', headers: headers() })
       const { key } = (await answer.json()) as Bought
-      expect([answer.status, key === null]).toEqual([200, path === PACK])
+      expect([answer.status, key === null]).toEqual([200, false])
       expect((await received()) - before).toBe(price)
       expect(paymentsOf(buyer)).toHaveLength(1)
     },

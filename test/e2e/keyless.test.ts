@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { type DiscoveryExtension, validateDiscoveryExtension } from '@x402/extensions/bazaar'
 import { appendPaymentIdentifierToExtensions } from '@x402/extensions/payment-identifier'
-import { createSIWxClientExtension } from '@x402/extensions/sign-in-with-x'
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
@@ -33,7 +32,6 @@ const found = findChain('eip155:8453')
 if (!found) throw new Error('The table of chains has no Base.')
 const base = found
 
-type Hook = (declared: undefined, context: object) => Promise<{ headers: Record<string, string> }>
 type Wallet = { key: `0x${string}`; address: `0x${string}` }
 
 describe.skipIf(!hasAnvil)('buying without a key', () => {
@@ -130,17 +128,13 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
   const received = (on = polygon, symbol: 'USDC' | 'USDT' = 'USDC') =>
     on.balanceOf(symbol, on.payee.address)
 
-  /** The header of a wallet that signs in, made by the extension of x402 itself. */
-  async function signIn({ key }: Wallet): Promise<Record<string, string>> {
-    const paymentRequired = await demandOf(LIST)
-    const extension = createSIWxClientExtension({ signers: [privateKeyToAccount(key)] })
-    const context = { paymentRequired, requestUrl: server.origin + LIST }
-    const { http } = extension.transportHooks as unknown as { http: { onPaymentRequired: Hook } }
-    return (await http.onPaymentRequired(undefined, context)).headers
+  const keyOf = async (response: Response) => {
+    const { key } = (await response.json()) as { key: string }
+    return { authorization: `Bearer ${key}` }
   }
 
-  const usageOf = async (signedIn: Record<string, string>) =>
-    (await (await ask('/v1/usage', signedIn)).json()) as {
+  const usageOf = async (bearer: Record<string, string>) =>
+    (await (await ask('/v1/usage', bearer)).json()) as {
       tier: { id: string }
       packs?: { requests: number; used: number }[]
       days: { requests: number }[]
@@ -154,11 +148,7 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
       ['eip155:8453', '1000'],
     ])
     expect(resource).toMatchObject({ url: server.origin + LIST, serviceName: 'Bookfeed' })
-    expect(Object.keys(extensions ?? {}).toSorted()).toEqual([
-      'bazaar',
-      'payment-identifier',
-      'sign-in-with-x',
-    ])
+    expect(Object.keys(extensions ?? {}).toSorted()).toEqual(['bazaar', 'payment-identifier'])
     // A key that is wrong is still that.
     expect((await ask(LIST, { authorization: 'Bearer bf_live_none' })).status).toBe(401)
     expect((await ask('/v1/usage')).status).toBe(401)
@@ -213,17 +203,22 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
     expect((await received()) - before).toBe(LIST_PRICE)
   })
 
-  test('behavior: of a pack no more is answered than was bought, and then it asks for money', async () => {
-    const wallet = await newWallet()
+  /** Sells packs of so few requests while `body` runs. */
+  async function withPackOf<T>(requests: number, body: () => Promise<T>): Promise<T> {
     const [pack] = defaultPacks.filter(({ tierId }) => tierId === 'pack-1000')
     if (pack === undefined) throw new Error('There is a pack.')
     const by = { actor: 'operator', nowMs: wallClock() } as const
     for (const each of defaultPacks) server.ledger.putTier(each, by)
-    server.ledger.putTier({ ...pack, requests: 3 }, by)
-    expect((await ask(PACK, await payFor(PACK, wallet), 'POST')).status).toBe(200)
-    server.ledger.putTier(pack, by)
-    const signedIn = await signIn(wallet)
-    const all = await Promise.all(Array.from({ length: 8 }, () => ask(LIST, signedIn)))
+    server.ledger.putTier({ ...pack, requests }, by)
+    return body().finally(() => server.ledger.putTier(pack, by))
+  }
+
+  test('behavior: of a pack no more is answered than was bought, and then it asks for money', async () => {
+    const wallet = await newWallet()
+    const bearer = await withPackOf(3, async () =>
+      keyOf(await ask(PACK, await payFor(PACK, wallet), 'POST')),
+    )
+    const all = await Promise.all(Array.from({ length: 8 }, () => ask(LIST, bearer)))
     const outcomes = await Promise.all(
       all.map(async (response) => {
         const { code } = (await response.json()) as { code?: string }
@@ -236,34 +231,68 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
     ])
   })
 
-  test('default: a pack is spent by signing in, and shown as usage', async () => {
+  test('behavior: a used-up pack offers itself, and a purchase with its key adds to it', async () => {
+    const wallet = await newWallet()
+    const before = await received()
+    const bearer = await withPackOf(2, async () => {
+      const own = await keyOf(await ask(PACK, await payFor(PACK, wallet), 'POST'))
+      const send = wrapFetchWithPayment(fetch, clientOf(wallet))
+      // The stock client pays when it is asked to, and reads on.
+      for (const paid of [1n, 1n, 2n, 2n, 3n]) {
+        const response = await send(server.origin + LIST, { headers: { ...anyAddress(), ...own } })
+        expect([response.status, (await received()) - before]).toEqual([200, paid * PACK_PRICE])
+      }
+      return own
+    })
+    const left = async () => ((await usageOf(bearer)).packs ?? []).map(({ used }) => used)
+    expect(await left()).toEqual([1])
+    // Also before it is used up, and without a key in the answer.
+    const more = await ask(PACK, { ...bearer, ...(await payFor(PACK, wallet)) }, 'POST')
+    expect([more.status, await more.json()]).toMatchObject([200, { key: null }])
+    expect(await left()).toEqual([1, 0])
+    expect((await received()) - before).toBe(4n * PACK_PRICE)
+    const headers = await payFor(PACK, await newWallet())
+    const foreign = await ask(PACK, { ...bearer, ...headers }, 'POST')
+    expect([foreign.status, await foreign.json()]).toMatchObject([
+      409,
+      { code: 'payment_conflict', reason: 'foreign_wallet' },
+    ])
+    expect((await received()) - before).toBe(4n * PACK_PRICE)
+    expect([...server.ledger.verifyAudit()]).toEqual([])
+  })
+
+  test('default: a pack has a key with its terms, and is shown as usage', async () => {
     const wallet = await newWallet()
     const before = await received()
     const bought = await ask(PACK, await payFor(PACK, wallet), 'POST')
-    expect([bought.status, await bought.json()]).toMatchObject([
+    const body = (await bought.json()) as { key: string }
+    expect([bought.status, body]).toMatchObject([
       200,
-      { status: 'active', subscription: null, key: null, requests: { requests: 1000, used: 0 } },
+      { status: 'active', subscription: null, requests: { requests: 1000, used: 0 } },
     ])
+    const bearer = { authorization: `Bearer ${body.key}` }
     expect((await received()) - before).toBe(PACK_PRICE)
 
-    const signedIn = await signIn(wallet)
     const read: Response[] = []
     // A server that has too much to do refuses some (503), which count as nothing.
     for (let tries = 0; read.length < 25 && tries < 1000; tries++) {
-      const all = await Promise.all(Array.from({ length: 5 }, () => send(LIST, signedIn)))
+      const all = await Promise.all(Array.from({ length: 5 }, () => send(LIST, bearer)))
       expect(all.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
       read.push(...all.filter(({ status }) => status === 200))
     }
-    expect((await ask(`${LIST}?limit=0`, signedIn)).status).toBe(400)
-    const usage = await usageOf(signedIn)
-    expect(usage.packs).toMatchObject([{ requests: 1000, used: read.length }])
+    expect((await ask(`${LIST}?limit=0`, bearer)).status).toBe(400)
+    const exported = await ask(`${LIST}/0x${'ab'.repeat(32)}/export`, bearer)
+    expect([exported.status, await exported.json()]).toMatchObject([403, { code: 'tier_route' }])
+    const usage = await usageOf(bearer)
+    expect([usage.tier.id, usage.packs]).toMatchObject([
+      'pack-1000',
+      [{ requests: 1000, used: read.length }],
+    ])
     expect((await received()) - before).toBe(PACK_PRICE)
-    // Whoever has bought nothing is asked to pay all the same.
-    expect((await ask(LIST, await signIn(await newWallet()))).status).toBe(402)
     expect(read[0]?.headers.get('x-ratelimit-limit')).toBe('120')
   })
 
-  test('default: a tier gives a key once, and signing in works as well', async () => {
+  test('default: a tier gives a key once', async () => {
     const wallet = await newWallet()
     const before = await received()
     const path = '/v1/billing/buy/pro'
@@ -274,7 +303,6 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
     expect((await received()) - before).toBe(PRO_PRICE)
     const bearer = { authorization: `Bearer ${key}` }
     expect((await ask('/v1/sol/markets', bearer)).status).toBe(200)
-    expect((await ask('/v1/sol/markets', await signIn(wallet))).status).toBe(200)
     const again = (await (await ask(path, headers, 'POST')).json()) as { key: null }
     expect(again.key).toBeNull()
     expect((await ask(PACK, await payFor(PACK, wallet), 'POST')).status).toBe(200)
@@ -361,27 +389,6 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
     const headers = await payFor(LIST, wallet)
     await polygon.sanction(wallet.address)
     expect((await ask(LIST, headers)).status).toBe(451)
-    expect((await ask(LIST, await signIn(wallet))).status).toBe(451)
-  })
-
-  test('error: a message that was changed, or signed for elsewhere, signs nobody in', async () => {
-    const wallet = await newWallet()
-    const { 'sign-in-with-x': text = '' } = await signIn(wallet)
-    const sent = JSON.parse(Buffer.from(text, 'base64').toString()) as Record<string, string>
-    const changes = [
-      { domain: 'evil.example' },
-      { uri: 'https://evil.example' },
-      { address: `0x${'11'.repeat(20)}` },
-      { nonce: '0'.repeat(64) },
-      { expirationTime: '2099-01-01T00:00:00.000Z' },
-      { signature: `0x${'11'.repeat(65)}` },
-    ]
-    for (const change of changes) {
-      const header = Buffer.from(JSON.stringify({ ...sent, ...change })).toString('base64')
-      const response = await ask(LIST, { 'sign-in-with-x': header })
-      expect([change, response.status]).toEqual([change, 400])
-    }
-    expect((await ask(LIST, { 'sign-in-with-x': 'no base64' })).status).toBe(400)
   })
 
   test('default: an agent pays for a tool in MCP, by a client that is not ours', async () => {

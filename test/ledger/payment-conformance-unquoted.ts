@@ -178,6 +178,8 @@ function conformCredits(use: UsePayments): void {
       const used = Array.from({ length: 5 }, () => ledger.payments.useCredit(paymentIdOf(1)))
       expect(used).toEqual([true, true, true, false, false])
       expect(ledger.payments.listCredits(accountIdOf(7))).toEqual([])
+      expect(ledger.payments.findPack(accountIdOf(7))).toMatchObject({ requests: 3, used: 3 })
+      expect(ledger.payments.findPack(accountIdOf(8))).toBeUndefined()
       ledger.payments.returnCredit(paymentIdOf(1))
       expect(ledger.payments.listCredits(accountIdOf(7))).toMatchObject([{ used: 2 }])
       expect(ledger.payments.useCredit('pay_none')).toBe(false)

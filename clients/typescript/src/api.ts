@@ -1018,8 +1018,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Buy a pack of requests, without a key
-         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the wallet that paid, which spends them by signing in (`SIGN-IN-WITH-X`). GET /v1/usage shows what is left. While a payment of the wallet for the pack may still be made, or was made within the last hour and its answer was not handed over, another payment is not settled: the answer is that of the first.
+         * Buy a pack of requests
+         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the account of the wallet that paid, and the first answer shows a key that spends them. With the key of the account, the requests are added to those that it has. GET /v1/usage shows what is left. While a payment of the wallet for the pack may still be made, or was made within the last hour and its answer was not handed over, another payment is not settled: the answer is that of the first.
          */
         post: operations["buyPack"];
         delete?: never;
@@ -3392,7 +3392,7 @@ export interface components {
                  */
                 boughtAt: string;
             } | null;
-            /** @description The key for the tier. It is shown this once: keep it where secrets are kept. Null of a pack, once an answer with a key was handed over, and where the account has as many keys as it may. A lost key is replaced by signing up with the wallet that paid: POST /v1/keys/challenge. */
+            /** @description The key for the tier or pack. It is shown this once: keep it where secrets are kept. Null if a key was sent, once an answer with a key was handed over, and where the account has as many keys as it may. A lost key is replaced by signing up with the wallet that paid: POST /v1/keys/challenge. */
             key: string | null;
             settlement: components["schemas"]["PaymentProof"];
         };

@@ -13,9 +13,7 @@ const noncePattern = new RegExp(`^[0-9a-f]{${2 * (SEALED_BYTES + SEAL_BYTES)}}$`
 /** Stands for one that is not ours: issued in 1970. */
 export const NO_NONCE = '0'.repeat(2 * TIME_BYTES)
 
-/**
- * `key` is a secret. `holder`: an address in any case; the empty text for any address that signs.
- */
+/** `key` is a secret. `holder`: an address in any case. */
 export function createNonces({
   key,
   randomBytes,

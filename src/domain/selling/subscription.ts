@@ -21,8 +21,10 @@ export type Subscription = {
 /** What holds for an account at a moment, and until when that is certain. */
 export type Standing = {
   terms: Terms
-  /** What gives the terms; undefined on the Free tier. */
+  /** What gives the terms; undefined on the Free tier, and where a pack gives them. */
   subscription: Subscription | undefined
+  /** True where a pack gives the terms, so that each request has to be taken from one. */
+  isMetered?: boolean
   /** Exclusive; the standing must be computed again from here on. Infinity if it never ends. */
   untilMs: number
 }
@@ -55,6 +57,13 @@ export function standingAt(
   }
   return standing
 }
+
+/** The standing of an account without a tier that has bought a pack, used up or not. */
+export const onPack = (standing: Standing, { terms }: { terms: Terms }): Standing => ({
+  ...standing,
+  terms,
+  isMetered: true,
+})
 
 /** A paid period in time; grants have none of this and are left alone. */
 export type Period = Pick<Subscription, 'id' | 'tierId' | 'startMs'> & {

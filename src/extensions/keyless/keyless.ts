@@ -1,9 +1,9 @@
 /**
- * Requests without a key. What can fail is found out before anything is asked for: a request that
+ * Requests that are paid for one by one: without a key by a payment, and with the key of a pack by
+ * what is left of it. What can fail is found out before anything is asked for: a request that
  * cannot be answered is refused, and any other gets 402 with what to sign. A payment is settled
  * first and answered then. It is spent once the whole body was handed to the connection; for some
- * minutes after that it reads the same address again. A wallet that has paid before may sign in
- * instead.
+ * minutes after that it reads the same address again.
  */
 
 import { createHash } from 'node:crypto'
@@ -14,9 +14,7 @@ import { AppError } from '#src/domain/errors.ts'
 import { blockedError, type Caller } from '#src/domain/selling/caller.ts'
 import { covers, type Credit, mayAnswer, UNDELIVERED_MS } from '#src/domain/selling/credit.ts'
 import { openStates, type Payment } from '#src/domain/selling/payment.ts'
-import { standingAt } from '#src/domain/selling/subscription.ts'
 import {
-  FREE_TIER_ID,
   isPack,
   type Pack,
   type Terms,
@@ -31,21 +29,10 @@ import { continueTrace } from '#src/http/common-headers.ts'
 import { readCoin } from '#src/http/data-query.ts'
 import type { ChargeWindow } from '#src/http/gate.ts'
 import { type Arrived, type Unpaid, type Visit, visitOf } from '#src/http/visit.ts'
-import {
-  PAYMENT_SIGNATURE_HEADER,
-  readPaymentHeader,
-  readSignInHeader,
-  toPaymentHeader,
-} from '#src/http/x402.ts'
+import { PAYMENT_SIGNATURE_HEADER, readPaymentHeader, toPaymentHeader } from '#src/http/x402.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { Fault } from '#src/platform/fault.ts'
-
-/** Port to the wallets that sign in; `sign-in.ts`. */
-export type SignIns = {
-  extension(): object
-  /** The address, in lower case. Throws `challenge_invalid`, `challenge_expired`, … */
-  verify(sent: Readonly<Record<string, unknown>>): Promise<string>
-}
+import type { Handle } from '#src/server/extension.ts'
 
 export type KeylessDeps = {
   billing: Billing
@@ -53,7 +40,6 @@ export type KeylessDeps = {
   clock: Clock
   randomBytes: (length: number) => Uint8Array
   origin: () => string
-  signIns: SignIns
   listTiers: () => readonly Tier[]
   /** What is sold without a key. */
   listPacks: () => readonly Pack[]
@@ -61,29 +47,26 @@ export type KeylessDeps = {
   chargeWindow: ChargeWindow
 }
 
-const SIGN_IN = 'sign-in-with-x'
-
 export type Seller = ReturnType<typeof createSeller>
 
 /** Sells a product to any caller that sends a payment for it. */
 export function createSeller(deps: KeylessDeps) {
-  const { billing, ledger, clock, randomBytes, origin, signIns } = deps
+  const { billing, ledger, clock, randomBytes, origin } = deps
   const queue = createQueue()
   const answered = createAnswered(clock)
 
-  async function demand(product: Tier, request: Request): Promise<AppError> {
+  async function demand(product: Tier, request: Request, why = UNPAID): Promise<AppError> {
     const { resource, ...challenge } = await billing.demand(product)
     const { pathname, search } = new URL(request.url)
     const error = 'PAYMENT-SIGNATURE header is required'
     return new AppError(
       'payment_required',
-      'Without a key, this request must be paid for. Sign one of `paymentRequired.accepts`, and repeat the request with it in the header `PAYMENT-SIGNATURE`; or sign in with a wallet that has paid. POST /v1/keys/challenge begins a signup for a key.',
+      `${why} Sign one of \`paymentRequired.accepts\`, and repeat the request with it in the header \`PAYMENT-SIGNATURE\`.`,
       {
         paymentRequired: {
           ...challenge,
           error,
           resource: { ...resource, url: origin() + pathname + search },
-          extensions: { ...challenge.extensions, [SIGN_IN]: signIns.extension() },
         },
         reason: 'payment_required',
         retryAction: 'sign_anew',
@@ -138,7 +121,8 @@ export function createSeller(deps: KeylessDeps) {
       if (state !== 'provisioned' || (!isPack(product) && !isAnother)) return true
       const offer = payments.findOffer(offerId)
       const isDelivered = payments.findPaidAnswer(id)?.deliveredMs !== undefined
-      return offer !== undefined && isUnquoted(offer) && !isDelivered
+      const isUsed = (payments.findCredit(id)?.used ?? 0) > 0
+      return offer !== undefined && isUnquoted(offer) && !isDelivered && !isUsed
     })
   }
 
@@ -154,22 +138,32 @@ export function createSeller(deps: KeylessDeps) {
 
   return {
     sell,
+    demand,
+
+    /** A payment of an account for a product that may still be made, or was made just now. */
+    async findOpen(accountId: string, product: Tier, request: Request) {
+      const of = { accountId, productId: product.tierId, sinceMs: clock() }
+      return resumeFirst(ledger.payments.listPurchases(of), request)
+    },
 
     /**
      * As `sell`, of a tier or a pack. A wallet that has paid for it within the hour, or whose
      * payment may still be made, is answered with that payment, and the new one is not settled: if
      * the answer of that payment was not handed over; of a tier always, unless `isAnother` asks for
-     * one more period.
+     * one more period. `accountId` is that of the key, if there is one: only its own wallet pays.
      */
     async sellProduct(
       product: Tier,
       request: Request,
-      { isAnother }: { isAnother: boolean },
+      { isAnother, accountId }: { isAnother: boolean; accountId: string | undefined },
     ): Promise<Settlement> {
       const header = request.headers.get(PAYMENT_SIGNATURE_HEADER) ?? ''
       let leave: (() => void) | undefined
       try {
         return await sell(product, request, async (payer, isKnown) => {
+          if (accountId !== undefined && ledger.findAccountByAddress(payer)?.id !== accountId) {
+            throw foreignWalletError()
+          }
           if (isKnown) return undefined
           leave = await queue.enter(`${payer} ${product.tierId}`)
           const earlierId = answered.find(header)
@@ -216,11 +210,7 @@ function noteReceipt(visit: Visit, settlement: Settlement): void {
   visit.receipt = toPaymentHeader(toSettleResponse(settlement))
 }
 
-type Next = (arrived: Arrived) => Response | Promise<Response>
 type Answer = () => Promise<Response>
-/** A request that a signed-in wallet may have answered: what pays for it, if no subscription does. */
-type Means = { caller: Caller; credit?: Credit | undefined }
-
 /** Requests of packs count once they are answered, and are reserved before. */
 function createPacks(payments: Ledger['payments']) {
   const reserved = new Map<string, number>()
@@ -261,9 +251,6 @@ export function unlessUnstored(count: () => boolean): boolean {
   }
 }
 
-/** For so long a payment is for the request alone that brought it. */
-const AIMED_MS = 2 * SETTLE_SECONDS_MAX * 1000
-
 /** Answers with the payment of a single request, which is bound to the address that it reads. */
 function createSingles({ ledger: { payments }, clock }: Pick<KeylessDeps, 'ledger' | 'clock'>) {
   return {
@@ -271,15 +258,6 @@ function createSingles({ ledger: { payments }, clock }: Pick<KeylessDeps, 'ledge
     mayAnswer({ id, requests, used }: Credit, arrived: Arrived): boolean {
       const at = { address: addressOf(arrived), isUsed: used >= requests, nowMs: clock() }
       return mayAnswer(payments.findPaidAnswer(id), at)
-    },
-
-    /** Whether a signed-in wallet may read with it what the payment was not made for. */
-    isFree(credit: Credit, arrived: Arrived): boolean {
-      const known = payments.findPaidAnswer(credit.id)
-      // The request that has paid may still be on its way to its answer.
-      const isMeantElsewhere = known !== undefined && known.address !== addressOf(arrived)
-      if (isMeantElsewhere && clock() - credit.createdMs < AIMED_MS) return false
-      return this.mayAnswer(credit, arrived)
     },
 
     /** Throws `payment_conflict`. */
@@ -327,9 +305,9 @@ function createQueue() {
 /** A wallet has a window of its own, as each key has, from before it has an account. */
 const walletWindow = (address: string): string => `wallet ${address}`
 
-/** Lets requests without a key pay, or sign in, before `next` answers them. */
-export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
-  const { ledger, clock, signIns, chargeWindow } = deps
+/** Lets requests pay, without a key or from a pack, before `next` answers them. */
+export function createKeyless(deps: KeylessDeps, { sell, sellProduct, demand, findOpen }: Seller) {
+  const { ledger, clock, chargeWindow } = deps
   const { payments } = ledger
   const packs = createPacks(payments)
   const singles = createSingles(deps)
@@ -354,75 +332,89 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
     return undefined
   }
 
-  function callerOf(accountId: string, credit?: Credit): Caller {
+  /** The caller of a request that a payment for it alone answers. */
+  function callerOf(accountId: string, { terms }: Credit): Caller {
     const account = ledger.findAccount(accountId)
     const [key] = ledger.listKeys(accountId)
     if (account === undefined || key === undefined) throw new Error(`${accountId} has no key.`)
     if (account.blockedMs !== undefined) throw blockedError()
-    const standing =
-      credit === undefined
-        ? standingAt(ledger.listSubscriptions(accountId), deps.listTiers(), clock())
-        : { terms: credit.terms, subscription: undefined, untilMs: Infinity }
+    const standing = { terms, subscription: undefined, untilMs: Infinity }
     const familyId = account.address === undefined ? key.familyId : walletWindow(account.address)
     return { keyId: key.id, accountId, familyId, isBlocked: false, standing }
   }
 
-  /** Undefined where the wallet has nothing that pays for it. */
-  function findMeans(address: string, asked: Unpaid, arrived: Arrived): Means | undefined {
-    const account = ledger.findAccountByAddress(address)
-    if (account === undefined || ledger.listKeys(account.id).length === 0) return undefined
-    const caller = callerOf(account.id)
-    const { terms } = caller.standing
-    if (asked.access === 'key') return { caller }
-    const wanted = toWanted(asked, asked.access)
-    if (terms.tierId !== FREE_TIER_ID && covers({ terms }, wanted)) return { caller }
-    if (!asked.isSold || arrived.visit.isHead) return undefined
-    const credit = payments
-      .listCredits(account.id)
-      .find(
-        (each) =>
-          covers(each, wanted) &&
-          (isSingle(each) ? singles.isFree(each, arrived) : packs.hasLeft(each)),
-      )
-    return credit && { caller: callerOf(account.id, credit), credit }
-  }
-
-  /** What a signed-in wallet is answered; undefined where it has nothing that pays for it. */
-  async function answerSignedIn(
-    address: string,
-    asked: Unpaid,
-    arrived: Arrived,
+  /** Answers with a request of a pack of the caller; undefined where none is left that covers it. */
+  async function answerFromPack(
+    caller: Caller,
+    wanted: Wanted,
+    { visit }: Arrived,
     answer: Answer,
   ): Promise<Response | undefined> {
-    const { visit } = arrived
-    // What an account knows of itself takes from the allowance of the address alone.
-    let isCharged = asked.access === 'key'
     for (;;) {
-      const means = findMeans(address, asked, arrived)
-      if (means === undefined) return undefined
-      const { caller, credit } = means
-      const pack = credit !== undefined && !isSingle(credit) ? credit : undefined
-      if (pack !== undefined) packs.reserve(pack)
+      const credit = payments
+        .listCredits(caller.accountId)
+        .find((each) => !isSingle(each) && covers(each, wanted) && packs.hasLeft(each))
+      if (credit === undefined) return undefined
+      packs.reserve(credit)
       try {
-        if (!isCharged) {
-          const limit = caller.standing.terms.requestsPerMinute
-          await chargeWindow(visit, { key: caller.familyId, limit })
-          isCharged = true
-        }
-        visit.caller = caller
-        if (credit === undefined) return await answer()
-        if (pack === undefined) return await singles.spend(credit, arrived, answer)
-        const response = await packs.spend(pack, visit, answer)
+        const standing = { ...caller.standing, terms: credit.terms, isMetered: false }
+        visit.caller = { ...caller, standing }
+        const response = await packs.spend(credit, visit, answer)
         if (response !== undefined) return response
-        visit.caller = undefined
+        visit.caller = caller
       } finally {
-        if (pack !== undefined) packs.release(pack)
+        packs.release(credit)
       }
     }
   }
 
+  /** What a caller whose pack is used up is offered: the same pack, or another that covers it. */
+  function findNextPack(terms: Terms, wanted: Wanted): Pack | undefined {
+    const fit = deps
+      .listPacks()
+      .filter((pack) => pack.isForSale && !isSingle(pack) && covers({ terms: pack }, wanted))
+      .toSorted(byPrice)
+    return fit.find(({ tierId }) => tierId === terms.tierId) ?? fit[0]
+  }
+
+  async function answerMetered(arrived: Arrived, caller: Caller, next: Handle): Promise<Response> {
+    const { visit, request } = arrived
+    const answer = async (): Promise<Response> => next(arrived)
+    try {
+      return await answer()
+    } catch (error) {
+      const { asked } = visit
+      const isUnpaid = error instanceof AppError && error.code === 'payment_required'
+      if (!isUnpaid || asked === undefined || asked.access === 'key') throw error
+      const wanted = toWanted(asked, asked.access)
+      const answered = await answerFromPack(caller, wanted, arrived, answer)
+      if (answered !== undefined) return answered
+      const product = findNextPack(caller.standing.terms, wanted)
+      if (product === undefined || visit.isHead) throw error
+      visit.keepsPayment = request.headers.has(PAYMENT_SIGNATURE_HEADER)
+      await rehearse(arrived, product, next)
+      const { accountId, standing } = caller
+      let settlement = await findOpen(accountId, product, request)
+      if (settlement === undefined) {
+        if (!visit.keepsPayment) {
+          throw await demand(
+            product,
+            request,
+            `The requests of ${standing.terms.name} are used up.`,
+          )
+        }
+        visit.keepsPayment = false
+        settlement = await sellProduct(product, request, { isAnother: false, accountId })
+        visit.keepsPayment = true
+      }
+      const bought = await answerFromPack(caller, wanted, arrived, answer)
+      if (bought !== undefined) return bought
+      throw toStatus(settlement) === 'active' ? spentError() : pendingError()
+    }
+  }
+
   /** Throws what the request fails with, before anything is asked for. */
-  async function rehearse(arrived: Arrived, product: Pack, next: Next): Promise<void> {
+  async function rehearse(arrived: Arrived, product: Pack, next: Handle): Promise<void> {
     const { visit } = arrived
     visit.rehearsedFor = toProspect(termsOf(product))
     try {
@@ -432,12 +424,7 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
     }
   }
 
-  async function buy(
-    arrived: Arrived,
-    product: Pack,
-    next: Next,
-    answer: Answer,
-  ): Promise<Response> {
+  async function buy(arrived: Arrived, product: Pack, next: Handle): Promise<Response> {
     const { request, visit } = arrived
     await rehearse(arrived, product, next)
     const at = addressOf(arrived)
@@ -461,20 +448,13 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
       if (!singles.mayAnswer(credit, arrived)) throw spentError()
       visit.caller = callerOf(payment.accountId, credit)
       visit.keepsPayment = true
-      return await singles.spend(credit, arrived, answer)
+      return await singles.spend(credit, arrived, async () => next(arrived))
     } finally {
       leave?.()
     }
   }
 
-  return (arrived: Arrived, next: Next): Response | Promise<Response> => {
-    const { visit, request } = arrived
-    if (visit.caller ?? visit.guest) return next(arrived)
-    if (request.headers.has('authorization')) return next(arrived)
-    return answerUnpaid(arrived, next)
-  }
-
-  async function answerUnpaid(arrived: Arrived, next: Next): Promise<Response> {
+  async function answerUnpaid(arrived: Arrived, next: Handle): Promise<Response> {
     const { visit, request } = arrived
     try {
       return await next(arrived)
@@ -482,13 +462,6 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
       const { asked } = visit
       const isUnpaid = error instanceof AppError && error.code === 'unauthenticated'
       if (!isUnpaid || asked === undefined || request.method !== 'GET') throw error
-      const answer = async (): Promise<Response> => next(arrived)
-      const signedIn = readSignInHeader(request)
-      if (signedIn !== undefined) {
-        const address = await signIns.verify(signedIn)
-        const answered = await answerSignedIn(address, asked, arrived, answer)
-        if (answered !== undefined) return answered
-      }
       // HEAD neither asks for money nor takes any.
       if (asked.access === 'key' || !asked.isSold || visit.isHead) throw error
       visit.keepsPayment = request.headers.has(PAYMENT_SIGNATURE_HEADER)
@@ -497,12 +470,21 @@ export function createKeyless(deps: KeylessDeps, { sell }: Seller) {
         visit.keepsPayment = false
         throw error
       }
-      return buy(arrived, product, next, answer)
+      return buy(arrived, product, next)
     }
+  }
+
+  return (arrived: Arrived, next: Handle): Response | Promise<Response> => {
+    const { visit, request } = arrived
+    if (visit.caller?.standing.isMetered) return answerMetered(arrived, visit.caller, next)
+    if ((visit.caller ?? visit.guest) || request.headers.has('authorization')) return next(arrived)
+    return answerUnpaid(arrived, next)
   }
 }
 
-const isSingle = ({ requests }: Credit): boolean => requests === 1
+const isSingle = ({ requests }: { requests: number }): boolean => requests === 1
+
+const byPrice = (a: Pack, b: Pack): number => (a.amountMillionths ?? 0) - (b.amountMillionths ?? 0)
 
 /** Whom an answer would be for that is not paid for yet. */
 const toProspect = (terms: Terms): Caller => ({
@@ -514,13 +496,24 @@ const toProspect = (terms: Terms): Caller => ({
 })
 
 /** A single request of what is wanted. */
-const findCheapest = (packs: readonly Pack[], wanted: ReturnType<typeof toWanted>) =>
+const findCheapest = (packs: readonly Pack[], wanted: Wanted) =>
   packs
-    .filter((pack) => pack.requests === 1 && pack.isForSale && covers({ terms: pack }, wanted))
-    .toSorted((a, b) => (a.amountMillionths ?? 0) - (b.amountMillionths ?? 0))[0]
+    .filter((pack) => isSingle(pack) && pack.isForSale && covers({ terms: pack }, wanted))
+    .toSorted(byPrice)[0]
 
+type Wanted = ReturnType<typeof toWanted>
 const toWanted = ({ coin }: Unpaid, route: TierRoute) =>
   coin === undefined ? { route } : { route, coin: readCoin(coin) }
+
+const UNPAID =
+  'Without a key, this request must be paid for; POST /v1/keys/challenge begins a signup for one.'
+
+const foreignWalletError = () =>
+  new AppError(
+    'payment_conflict',
+    'The wallet that signed this payment is not that of the account of your key. Nothing was sent. Pay from the wallet of the account, or send the payment without a key: what it buys then belongs to the wallet that signed it.',
+    { reason: 'foreign_wallet', retryAction: 'sign_anew' },
+  )
 
 const pendingError = () =>
   new AppError(
@@ -536,6 +529,6 @@ const pendingError = () =>
 const spentError = () =>
   new AppError(
     'payment_conflict',
-    'This payment is spent: it paid for another URL, or for this one more than ten minutes ago. Repeat the request without it to learn what to sign.',
+    'This payment is spent: it paid for another URL, for this one more than ten minutes ago, or for a pack that is used up. Repeat the request without it to learn what to sign.',
     { reason: 'payment_used', retryAction: 'sign_anew' },
   )

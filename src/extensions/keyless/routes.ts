@@ -7,7 +7,7 @@ import type { Settlement } from '#src/billing/billing.ts'
 import { isUnquoted } from '#src/billing/sealed-offer.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
-import { isPack, type Pack, type Tier } from '#src/domain/selling/tier.ts'
+import type { Pack, Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { toBoughtBody, toPackBody, toPending, toStatus } from '#src/features/billing/bodies.ts'
 import {
@@ -108,9 +108,9 @@ const productRoutes = (api: Api, deps: Deps) =>
         ...purchase,
         detail: {
           operationId: 'buyPack',
-          summary: 'Buy a pack of requests, without a key',
+          summary: 'Buy a pack of requests',
           description:
-            'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the wallet that paid, which spends them by signing in (`SIGN-IN-WITH-X`). GET /v1/usage shows what is left. While a payment of the wallet for the pack may still be made, or was made within the last hour and its answer was not handed over, another payment is not settled: the answer is that of the first.',
+            'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the account of the wallet that paid, and the first answer shows a key that spends them. With the key of the account, the requests are added to those that it has. GET /v1/usage shows what is left. While a payment of the wallet for the pack may still be made, or was made within the last hour and its answer was not handed over, another payment is not settled: the answer is that of the first.',
         },
       },
     )
@@ -155,13 +155,14 @@ async function sell(
     )
   }
   assertForSale(product)
-  const settlement = await seller.sellProduct(product, request, { isAnother })
+  const accountId = visitOf(request).caller?.accountId
+  const settlement = await seller.sellProduct(product, request, { isAnother, accountId })
   if (toStatus(settlement) !== 'active') {
     const headers = { ...noStore, 'Retry-After': String(POLL_SECONDS) }
     const body = { ...toPending(settlement), retryAction: 'retry_same_payment' }
     return jsonResponse(body, { status: 202, headers })
   }
-  const hasKey = !isPack(product) && isUnquoted(settlement.offer)
+  const hasKey = accountId === undefined && isUnquoted(settlement.offer)
   const hand = hasKey ? await deps.handings.enter(settlement.payment.id) : undefined
   // An answer without the key that another one is still bringing is no delivery.
   const isHeld = hasKey && hand === undefined

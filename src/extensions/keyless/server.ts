@@ -5,13 +5,12 @@ import type { ServerExtension } from '#src/server/extension.ts'
 
 import { createKeyless, createSeller, type KeylessDeps } from './keyless.ts'
 import { keylessRoutes } from './routes.ts'
-import { createSignIns } from './sign-in.ts'
 import { variables } from './variables.ts'
 
 export const keylessServer: ServerExtension = {
   sellsWithoutKey: (config) => settingsOf(config, variables).isKeyless,
   routes(api, services) {
-    const { billing, ledger, wallets, clock, randomBytes, origin, listTiers } = services
+    const { billing, ledger, clock, randomBytes, origin, listTiers } = services
     const { keysPerAccountMax } = services.config
     const deps: KeylessDeps = {
       billing,
@@ -19,7 +18,6 @@ export const keylessServer: ServerExtension = {
       clock,
       randomBytes,
       origin,
-      signIns: createSignIns({ key: ledger.challengeKey, clock, randomBytes, wallets, origin }),
       listTiers,
       listPacks: () => packsOf(ledger),
       chargeWindow: services.chargeWindow,

@@ -167,9 +167,13 @@ async function serveThread(
   const reader = createReader(real)
   const front = dispatchByKey(reader, test)
   const fetch: Reader['fetch'] = (request, peers) =>
-    reader.isRouted(request) && !(sellsWithoutKey && isUnpaid(request))
+    reader.isRouted(request) && !(sellsWithoutKey && isPaidSingly(request, peers))
       ? front.fetch(request, peers)
       : first.ask(request, peers)
+  /** Only the first thread sells and counts; live connections have their own ways to send a key. */
+  const isPaidSingly: typeof reader.isMetered = (request, peers) =>
+    !request.headers.has('upgrade') &&
+    (!request.headers.has('authorization') || reader.isMetered(request, peers))
   const { frequentPaths } = reader
   const server = listen(
     { fetch, stream: front.stream, frequentPaths },
@@ -205,10 +209,6 @@ async function serveThread(
   log.flush()
   for (const file of [history, ledger, testData]) file.dispose()
 }
-
-/** Only the first thread sells, and live connections have their own ways to send a key. */
-const isUnpaid = ({ headers }: Request): boolean =>
-  !headers.has('authorization') && !headers.has('upgrade')
 
 /** The threads' caches together are as large as configured. */
 const shareOf = (config: ReturnType<CliContext['config']>, threads: number) => ({

@@ -295,7 +295,7 @@ export const BoughtBody = object('Bought', {
   subscription: nullable(PeriodBody, 'The period that was bought; null of a pack.'),
   requests: nullable(CreditBody, 'The requests that were bought; null of a tier.'),
   key: textOrNull(
-    'The key for the tier. It is shown this once: keep it where secrets are kept. Null of a pack, once an answer with a key was handed over, and where the account has as many keys as it may. A lost key is replaced by signing up with the wallet that paid: POST /v1/keys/challenge.',
+    'The key for the tier or pack. It is shown this once: keep it where secrets are kept. Null if a key was sent, once an answer with a key was handed over, and where the account has as many keys as it may. A lost key is replaced by signing up with the wallet that paid: POST /v1/keys/challenge.',
     'bf_live_0kT9rWq2mZs5YvC8xHd4Bn7LgJ1a3fPuEo6R',
   ),
   settlement: Proof,

@@ -50,6 +50,9 @@ export function createCredits({ db, atomically, seals }: LedgerCore) {
       listCredits: credits.list<[accountId: string]>(
         'WHERE account_id = $1 AND used < requests ORDER BY created_ms, id',
       ),
+      findPack: credits.one<[accountId: string]>(
+        'WHERE account_id = $1 AND requests > 1 ORDER BY created_ms DESC, id DESC LIMIT 1',
+      ),
       useCredit: (id) => atomically(() => useOne(id)),
       returnCredit: (id) => atomically(() => void giveBack({ id, growth: growthOf(id, -1) })),
 
