@@ -39,8 +39,11 @@ const OUTCOME_STEPS = [
   { untilMs: 21_600_000, everyMs: 60_000 },
   { untilMs: 2 * DAY_MS, everyMs: 3_600_000 },
 ] as const
-/** How long a market is recorded after its window ends; then its outcome is requested. */
-const LINGER_MS = 15_000
+/**
+ * How long a market is recorded at least after its window ends; then its outcome is requested. A
+ * connection that says nothing for as long says nothing more of it.
+ */
+export const LINGER_MS = 15_000
 const CLOSE_MS = 60_000
 /** Markets of a series that are looked at to see whether one was recorded. */
 const SERIES_MARKETS_MAX = 10
@@ -71,7 +74,7 @@ export function createDiscovery({
   /** From 0, inclusive, to 1, exclusive. */
   random: () => number
   reporter: Reporter
-  /** Whether nothing of a market waits to be stored, so that it may be closed. */
+  /** Whether everything of a market came and is stored, so that it may be closed. */
   isStored(conditionId: string): boolean
 }) {
   const questions = createQuestions(clock, random, reporter)

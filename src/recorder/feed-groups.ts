@@ -212,6 +212,22 @@ export function createFeedGroups({
         group.wanted = recordings.slice(index * size, (index + 1) * size)
     },
 
+    /**
+     * Whether no message of a market from before `atMs`, the venue's time, is on its way: each
+     * connection that carries it was heard up to then, or has been silent for `quietMs`.
+     */
+    hasPassed(conditionId: string, atMs: number, quietMs: number): boolean {
+      const nowMs = clock()
+      return groups
+        .flatMap(({ current, next }) => [current ?? [], next ?? []].flat())
+        .filter(({ following }) => following.follows.has(conditionId))
+        .every(
+          ({ following, connection, startedMs }) =>
+            following.heardMs() >= atMs ||
+            nowMs - (connection?.lastMessageMs ?? startedMs) >= quietMs,
+        )
+    },
+
     /** To be called every few milliseconds. */
     tick(): void {
       for (const group of groups) {

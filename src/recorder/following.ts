@@ -20,6 +20,9 @@ export function followMarkets(recordings: readonly MarketRecording[], nowMs: num
   return {
     follows: follows as Pick<typeof follows, 'get' | 'has' | 'keys' | 'values' | 'size'>,
 
+    /** The venue's time up to which the connection was heard. */
+    heardMs: (): number => watermark.newestMs,
+
     /** Returns false for an event of a market that is not followed. */
     take(event: FeedEvent, receivedMs: number): boolean {
       if (event.kind === 'unknown' || event.kind === 'announced') return true
@@ -44,7 +47,7 @@ export function followMarkets(recordings: readonly MarketRecording[], nowMs: num
     end(reason: GapReason): void {
       for (const { recording, books } of follows.values()) {
         books.end()
-        recording.unfollow(source, reason)
+        recording.unfollow(source, reason, watermark.newestMs)
       }
     },
   }

@@ -37,13 +37,14 @@ export function recordMarket({
   const { conditionId, windowStartMs, windowEndMs } = market
   const counts = { events: 0, faults: 0, firstFault: undefined as string | undefined }
   let isOver = false
+  /** Whether books from before the end of the window came after `finish`. */
+  let isLate = false
   const merges = { up: mergeOutcome('up'), down: mergeOutcome('down') }
 
   function mergeOutcome(outcome: Outcome) {
     const note =
-      (kind: 'opened' | 'unknown') => (fromMs: number, toMs: number, reason: GapReason) => {
-        if (!isOver) sink.add({ kind, conditionId, gap: { outcome, fromMs, toMs, reason } })
-      }
+      (kind: 'opened' | 'unknown') => (fromMs: number, toMs: number, reason: GapReason) =>
+        sink.add({ kind, conditionId, gap: { outcome, fromMs, toMs, reason } })
     const noteUnknown = note('unknown')
     return createMerge(
       {
@@ -58,6 +59,11 @@ export function recordMarket({
       },
       { heldMs: heldMs[outcome], windowStartMs },
     )
+  }
+
+  function finish(): void {
+    isOver = true
+    for (const outcome of outcomes) merges[outcome].finish(windowEndMs)
   }
 
   return {
@@ -81,19 +87,24 @@ export function recordMarket({
         },
       }),
 
-    /** A connection is gone. */
-    unfollow(source: object, reason: GapReason): void {
-      for (const outcome of outcomes) merges[outcome].lost(source, reason)
+    /** A connection is gone, which heard messages up to `heardMs`, the venue's time. */
+    unfollow(source: object, reason: GapReason, heardMs: number): void {
+      const isWhole = isOver && (!isLate || heardMs >= windowEndMs)
+      for (const outcome of outcomes) merges[outcome].lost(source, isWhole ? undefined : reason)
+      if (isOver) finish()
     },
 
-    /** Ends the recording: no gap reaches beyond the window, or begins when its connection ends. */
-    finish(): void {
-      isOver = true
-      for (const outcome of outcomes) merges[outcome].finish(windowEndMs)
-    },
+    /**
+     * Ends the recording, once its messages came: no gap reaches beyond the window, or begins when
+     * its connection ends. If messages from before the end of the window come later, their states
+     * and gaps are recorded all the same.
+     */
+    finish,
 
     /** Counts what any connection reported of the market. */
     heard(event: FeedEvent): void {
+      const isOfBook = event.kind === 'book' || event.kind === 'changes'
+      if (isOver && isOfBook && event.timestampMs < windowEndMs) isLate = true
       counts.events++
       if (event.kind !== 'fault') return
       counts.faults++

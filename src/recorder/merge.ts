@@ -96,7 +96,7 @@ export function createMerge(
     }
   }
 
-  function lead(id: object, reason: GapReason): void {
+  function lead(id: object, reason: GapReason | undefined): void {
     const source = sources.get(id)
     if (source === undefined) return
     leader = id
@@ -105,7 +105,7 @@ export function createMerge(
     // With the same book at a later time, the leader before missed nothing.
     const isSame = first && last && compareLevels(first, last) === 0
     if (gap !== undefined) endGap(sinceMs)
-    else if (lastMs !== undefined && sinceMs > lastMs + 1 && !isSame) {
+    else if (reason !== undefined && lastMs !== undefined && sinceMs > lastMs + 1 && !isSame) {
       output.gapEnded(lastMs + 1, sinceMs, reason)
       knownFromMs = sinceMs
     }
@@ -134,16 +134,19 @@ export function createMerge(
       if (knownFromMs !== undefined) knownFromMs = Math.max(knownFromMs, toMs)
     },
 
-    /** The source lost the book. The source that has known it for longest takes the lead. */
-    lost(id: object, reason: GapReason): void {
+    /**
+     * The source lost the book. The source that has known it for longest takes the lead. `reason` is
+     * undefined if nothing is missing.
+     */
+    lost(id: object, reason: GapReason | undefined): void {
       if (!sources.delete(id) || id !== leader) return
       leader = undefined
       const [next] = [...sources].sort(([, a], [, b]) => a.sinceMs - b.sinceMs)
-      if (next === undefined) openGap(reason)
-      else lead(next[0], reason)
+      if (next !== undefined) lead(next[0], reason)
+      else if (reason !== undefined) openGap(reason)
     },
 
-    /** The market is not recorded any more: an open gap ends with it. */
+    /** The market is over: an open gap ends with it. What comes late is taken as before. */
     finish(atMs: number): void {
       if (knownFromMs !== undefined && knownFromMs < atMs) output.known(knownFromMs, atMs)
       endGap(atMs)

@@ -10,7 +10,7 @@ import type { FaultEvent, FeedEvent, VenueFeed } from '#src/venue/feed.ts'
 import type { Venue } from '#src/venue/venue.ts'
 
 import { noCounts } from './book-output.ts'
-import { createDiscovery } from './discovery.ts'
+import { createDiscovery, LINGER_MS } from './discovery.ts'
 import { createFeedGroups } from './feed-groups.ts'
 import { createJournal, type KeepHeard, toHeardLine } from './journal.ts'
 import { followLifecycle } from './lifecycle.ts'
@@ -122,7 +122,7 @@ export function startRecorder(options: RecorderOptions) {
     clock,
     random,
     reporter,
-    isStored: (conditionId) => !sink.holds(conditionId),
+    isStored: (conditionId) => !recordings.has(conditionId) && !sink.holds(conditionId),
   })
 
   /** Each of them carries every market. */
@@ -210,11 +210,15 @@ export function startRecorder(options: RecorderOptions) {
     }
   }
 
-  /** Records the markets that are live, and no others. */
+  /** Whether the messages up to the end of a window came, however late they are. */
+  const isHeard = ({ conditionId, windowEndMs }: LiveMarket): boolean =>
+    feeds.every((each) => each.hasPassed(conditionId, windowEndMs, LINGER_MS))
+
+  /** Records the markets that are live, and others until their messages came. */
   function recordLive(): void {
     const wanted = discovery.live().flatMap(record)
     for (const [conditionId, recording] of recordings) {
-      if (wanted.includes(recording)) continue
+      if (wanted.includes(recording) || !isHeard(recording.market)) continue
       journal.note({ kind: 'finished', conditionId }, clock())
       recording.finish()
       recordings.delete(conditionId)

@@ -11,6 +11,11 @@ export class Watermark {
   #newestMs = 0
   #latestMs = 0
 
+  /** The latest time of a message. */
+  get newestMs(): number {
+    return this.#newestMs
+  }
+
   /** Takes the time of a message. */
   raise(timestampMs: number): void {
     this.#newestMs = Math.max(this.#newestMs, timestampMs)

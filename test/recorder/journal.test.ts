@@ -8,6 +8,7 @@ function createWaiting(name: string, untilMs: number, ended: string[]): Followin
   let isOver = false
   return {
     follows: new Map(),
+    heardMs: () => 0,
     take: () => true,
     settle(nowMs) {
       if (isOver || nowMs < untilMs) return

@@ -33,20 +33,55 @@ function start() {
   const opened = () =>
     entries.splice(0).flatMap((entry) => (entry.kind === 'unknown' ? entry.gap.reason : []))
   opened()
-  return { recording, connection, opened }
+  const spans = () =>
+    entries.splice(0).flatMap((entry) => {
+      if (entry.kind === 'unknown')
+        return `${entry.gap.outcome} from ${entry.gap.fromMs - START_MS}`
+      return entry.kind === 'ended' ? `${entry.outcome} to ${entry.atMs - START_MS}` : []
+    })
+  return { recording, connection, books, opened, spans }
 }
 
 describe('recordMarket', () => {
   test('default: a connection that ends leaves a gap in each outcome', () => {
     const { recording, connection, opened } = start()
-    recording.unfollow(connection, 'recorder_down')
+    recording.unfollow(connection, 'recorder_down', at(5))
     expect(opened()).toEqual(['recorder_down', 'recorder_down'])
   })
 
   test('behavior: after the market is over it leaves none', () => {
     const { recording, connection, opened } = start()
     recording.finish()
-    recording.unfollow(connection, 'venue_silent')
+    recording.unfollow(connection, 'venue_silent', at(5))
     expect(opened()).toEqual([])
+  })
+
+  test('behavior: what is lost after the recording was ended is a gap up to the end of the window', () => {
+    const { recording, connection, books, spans } = start()
+    recording.finish()
+    books.take(
+      { kind: 'fault', reason: 'cut', conditionId: market.conditionId, isOfBook: true },
+      at(9),
+    )
+    expect(spans()).toEqual(['up from 1', 'down from 1'])
+    recording.unfollow(connection, 'venue_silent', at(5))
+    expect(spans()).toEqual(['up to 300000', 'up from 1', 'down to 300000', 'down from 1'])
+  })
+
+  test('behavior: a connection that ends amid what comes late leaves a gap, unless it was heard past the end', () => {
+    const endedAfter = (heardMs: number) => {
+      const { recording, connection, spans } = start()
+      recording.finish()
+      recording.heard({
+        kind: 'changes',
+        conditionId: market.conditionId,
+        timestampMs: at(200),
+        changes: [],
+      })
+      recording.unfollow(connection, 'recorder_down', heardMs)
+      return spans()
+    }
+    expect(endedAfter(at(200))).toContain('up from 1')
+    expect(endedAfter(at(300_000))).toEqual([])
   })
 })

@@ -44,6 +44,8 @@ export type RigOptions = {
   /** In memory unless said. */
   historyPath?: string
   chunkCacheBytes?: number
+  /** How long a message of the venue is on its way now. */
+  lateMs?: () => number
   /** What the recorder asks instead of the catalogue itself. */
   catalogueOf?: typeof polymarket.createCatalogue
 }
@@ -111,7 +113,7 @@ export async function startRig(options: RigOptions = {}) {
       history: own,
       clock,
       every: (ms, work) => every(ms, () => killed.has(recorder) || work()),
-      openSocket,
+      openSocket: options.lateMs ? delayed(stepped, options.lateMs) : openSocket,
       ...ofVenue(options.away?.urls ?? venue, options.catalogueOf ?? polymarket.createCatalogue),
       log: (line) => void lines.push(line),
       ...options.recorder,
@@ -278,6 +280,32 @@ const openSocket: OpenSocket = (url, events) => {
     },
   }
 }
+
+/** Messages arrive later by the venue's clock, in order. */
+const delayed =
+  ({ clock, every }: { clock: () => number; every: Every }, lateMs: () => number): OpenSocket =>
+  (url, events) => {
+    const held: { atMs: number; text: string }[] = []
+    const stop = every(STEP_MS, () => {
+      while ((held[0]?.atMs ?? Number.POSITIVE_INFINITY) <= clock())
+        events.message(held.shift()?.text ?? '')
+    })
+    const socket = openSocket(url, {
+      opened: () => events.opened(),
+      message: (text) => void held.push({ atMs: clock() + lateMs(), text }),
+      closed(reason) {
+        stop()
+        events.closed(reason)
+      },
+    })
+    return {
+      send: socket.send,
+      close() {
+        stop()
+        socket.close()
+      },
+    }
+  }
 
 function createAsk(history: MarketHistory, clock: () => number) {
   const harness = createHarness({ history })
