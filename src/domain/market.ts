@@ -75,9 +75,16 @@ export type SettlementRule = (typeof settlementRules)[number]
 /**
  * Who says what a strike or final price is, the first before the others: the venue's catalogue, its
  * page with the prices of open windows, an imported data set, the neighbouring window, of which the
- * final price is the next one's strike, or our simulator.
+ * final price is the next one's strike, the average that a price feed published, or our simulator.
  */
-export const priceSources = ['catalogue', 'price_page', 'dataset', 'chain', 'simulated'] as const
+export const priceSources = [
+  'catalogue',
+  'price_page',
+  'dataset',
+  'chain',
+  'feed',
+  'simulated',
+] as const
 export type PriceSource = (typeof priceSources)[number]
 
 /** `slug` names a window in slugs without an epoch; `easternHours` are its starts in New York. */

@@ -1,11 +1,26 @@
 /** What a window settles on, where that is an average of its coin's prices. */
 
-import type { SettlementRule } from './market.ts'
+import type { SettlementRule, Source } from './market.ts'
 
 /** The seconds before the end of a window that its average is of; absent for other rules. */
 export const averageSeconds: Readonly<Partial<Record<SettlementRule, number>>> = {
   twap60: 60,
   twap30: 30,
+}
+
+/**
+ * Who publishes these averages, the first before the others: Chainlink's feed, or the venue's page,
+ * which prints them. The published average decides; one of prices of a second is only near it.
+ */
+export const averageSources: Readonly<Record<Source, readonly string[]>> = {
+  recorded: ['chainlink', 'price_page'],
+  simulated: ['simulated'],
+}
+
+/** Who publishes the prices of the moment that these are averages of. */
+export const momentSource: Readonly<Record<Source, string>> = {
+  recorded: 'chainlink',
+  simulated: 'simulated',
 }
 
 /** The longest time that a window settles on. */

@@ -20,6 +20,7 @@ import type { Venue } from '#src/venue/venue.ts'
 import { createClosing, listMissed, listTails, LOOK_BACK_MS } from './downtime.ts'
 import { createFacts } from './facts.ts'
 import type { LiveMarket, Reporter } from './ports.ts'
+import { findPublishedStrike } from './published-strike.ts'
 import { createQuestions } from './questions.ts'
 import { createWindowChain } from './window-chain.ts'
 import type { WindowListing } from './window-watch.ts'
@@ -64,7 +65,7 @@ export function createDiscovery({
 }: {
   history: Pick<
     MarketHistory,
-    'putMarket' | 'putGaps' | 'record' | 'findMarket' | 'listMarkets' | 'gaps' | 'close'
+    'putMarket' | 'putGaps' | 'record' | 'findMarket' | 'listMarkets' | 'gaps' | 'close' | 'spot'
   >
   catalogue: Catalogue
   venue: Pick<Venue, 'windowStarts' | 'slugOf'>
@@ -187,6 +188,20 @@ export function createDiscovery({
     return undefined
   }
 
+  /** Takes the strikes of open windows from the prices that are recorded. */
+  function readStrikes(nowMs: number): void {
+    for (const { conditionId, windowStartMs, windowEndMs } of live.values()) {
+      if (nowMs < windowStartMs || nowMs >= windowEndMs) continue
+      const market = ifSound(() => history.findMarket(conditionId))
+      if (market === undefined || market.strike !== undefined) continue
+      const { coin, timeframe } = market
+      const strike = ifSound(() => findPublishedStrike(history, market))
+      if (strike === undefined) continue
+      const known = strikeFacts(strike, { windowStartMs, source: 'feed' })
+      facts.put({ conditionId, coin, timeframe, ...known })
+    }
+  }
+
   /** Requests the market of a window that was not recorded; ignores it if it is not listed. */
   async function askMissed(window: MarketWindow, signal: AbortSignal): Promise<number | undefined> {
     const nowMs = clock()
@@ -276,6 +291,7 @@ export function createDiscovery({
       facts.tick()
       missed ??= resume(nowMs)
       look(nowMs)
+      readStrikes(nowMs)
       for (const { conditionId, windowEndMs } of live.values()) {
         if (nowMs < windowEndMs + CLOSE_MS) continue
         if (!isStored(conditionId) || !facts.isStored(conditionId)) continue

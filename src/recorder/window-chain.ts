@@ -26,15 +26,21 @@ export function createWindowChain(
 ) {
   const contradictions = new Set<string>()
 
-  /** Fills what is missing; never replaces what is known. */
+  /** Fills what is missing, and replaces nothing but what a price feed said. */
   function link(before: Market, after: Market): void {
     const { finalPrice } = before
     const { strike } = after
     if (finalPrice === undefined && strike === undefined) return
-    if (strike === undefined) put(after, strikeFacts(finalPrice, { ...after, source: 'chain' }))
+    const isSame =
+      strike !== undefined && finalPrice !== undefined && plain(strike) === plain(finalPrice)
+    if (
+      strike === undefined ||
+      (finalPrice !== undefined && after.strikeSource === 'feed' && !isSame)
+    )
+      put(after, strikeFacts(finalPrice, { ...after, source: 'chain' }))
     else if (finalPrice === undefined)
       put(before, finalPriceFacts(strike, { ...before, source: 'chain' }))
-    else if (plain(strike) !== plain(finalPrice)) {
+    else if (!isSame) {
       contradictions.add(after.conditionId)
       const name = after.slug ?? after.conditionId
       const text = `The strike of ${name} is ${strike}, but the final price of the window before is ${finalPrice}. Both are kept.`

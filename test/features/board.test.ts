@@ -422,11 +422,41 @@ describe('the settlement average so far', () => {
     expect((await row()).average).toMatchObject({ price: 150, source: 'chainlink' })
   })
 
-  test('default: in the last minute it is of the prices since that began, also where a feed publishes another', async () => {
+  test('default: in the last minute what is published decides', async () => {
+    const { history, row, time } = createServer([factsOf(1, rule)])
+    time.nowMs = START_MS + 260_000
+    history.putSpot(ticksOf(seconds(190, 260, (second) => 64_000 + second)))
+    history.putSpot(ticksOf([[259, '9.00']], { windowSeconds: 60 }))
+    history.putSpot(ticksOf([[260, '8.00']], { windowSeconds: 60, source: 'pyth' }))
+    expect((await row()).average).toEqual({
+      price: 9,
+      from: iso(START_MS + 199_000),
+      to: iso(START_MS + 259_000),
+      source: 'chainlink',
+      isSettlement: true,
+    } as never)
+  })
+
+  test.each(['pyth', 'binance', 'venue'])(
+    'behavior: what %s says is no settlement',
+    async (source) => {
+      const { history, row, time } = createServer([factsOf(1, rule)])
+      time.nowMs = START_MS + 260_000
+      history.putSpot(
+        ticksOf(
+          seconds(190, 260, () => 100),
+          { source },
+        ),
+      )
+      history.putSpot(ticksOf([[260, '9.00']], { windowSeconds: 60, source }))
+      expect((await row()).average).toBeNull()
+    },
+  )
+
+  test('behavior: without what is published it is of the prices since the last minute began', async () => {
     const { history, row, time } = createServer([factsOf(1, rule)])
     time.nowMs = START_MS + 260_000
     history.putSpot(ticksOf(seconds(190, 260, (second) => (second < 240 ? 1 : 64_000 + second))))
-    history.putSpot(ticksOf([[260, '9.00']], { windowSeconds: 60 }))
     const { average } = await row()
     // 240 to 259, each for a second.
     expect(average).toMatchObject({

@@ -44,6 +44,8 @@ export type RigOptions = {
   /** In memory unless said. */
   historyPath?: string
   chunkCacheBytes?: number
+  /** Sources of prices; none unless said. */
+  spotOf?: (venue: Venue) => RecorderOptions['spotSources']
   /** How long a message of the venue is on its way now. */
   lateMs?: () => number
   /** What the recorder asks instead of the catalogue itself. */
@@ -116,6 +118,7 @@ export async function startRig(options: RigOptions = {}) {
       openSocket: options.lateMs ? delayed(stepped, options.lateMs) : openSocket,
       ...ofVenue(options.away?.urls ?? venue, options.catalogueOf ?? polymarket.createCatalogue),
       log: (line) => void lines.push(line),
+      spotSources: options.spotOf?.(venue) ?? [],
       ...options.recorder,
     })
     return recorder
@@ -201,7 +204,6 @@ const ofVenue = (venue: VenueUrls, catalogueOf: typeof polymarket.createCatalogu
   freeBytes: () => undefined,
   freeBytesMin: 0,
   random: () => 0.5,
-  spotSources: [],
 })
 
 export type Rig = Awaited<ReturnType<typeof startRig>>

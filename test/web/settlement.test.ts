@@ -87,7 +87,11 @@ describe.skipIf(chromiumPath === undefined)('the settlement average of simulated
 })
 
 describe('averagesOf', () => {
-  const window = { settlementRule: 'twap30', windowEnd: '2026-11-27T10:05:00.000Z' } as const
+  const window = {
+    settlementRule: 'twap30',
+    windowEnd: '2026-11-27T10:05:00.000Z',
+    source: 'recorded',
+  } as const
   const endMs = Date.parse(window.windowEnd)
   const tick = (beforeMs: number, price: number, windowSeconds = 0) => ({
     id: '1',
@@ -100,7 +104,7 @@ describe('averagesOf', () => {
     dropped: 0,
   })
 
-  test('default: before the settlement it is what the feed publishes, then of the prices since that began', () => {
+  test('default: it is what the feed publishes, or of prices, in the settlement of those since that began', () => {
     const ticks = Array.from({ length: 61 }, (_, second) => tick((60 - second) * 1000, second))
     const published = [tick(50_000, 7, 30), tick(50_000, 8, 60), tick(20_000, 9, 30)]
     const averages = averagesOf(window, ticks, published)
@@ -110,6 +114,15 @@ describe('averagesOf', () => {
     expect(averages?.[30]).toBe(15)
     // Of one second, whose price is 30; of two; of all thirty.
     expect([31, 32, 60].map((second) => averages?.[second])).toEqual([30, 31, 45])
+  })
+
+  test('behavior: what is published decides to the end, and no other source takes its place', () => {
+    const ticks = Array.from({ length: 31 }, (_, second) => tick((30 - second) * 1000, second))
+    const other = (each: ReturnType<typeof tick>) => ({ ...each, source: 'pyth' })
+    const last = [tick(0, 77, 30)]
+    expect(averagesOf(window, ticks, last)?.at(-1)).toBe(77)
+    expect(averagesOf(window, ticks.map(other), last)?.slice(-2)).toEqual([null, 77])
+    expect(averagesOf(window, ticks.map(other), last.map(other))?.at(-1)).toBeNull()
   })
 
   test('behavior: there is none for a window that settles on a price or a candle', () => {

@@ -1,25 +1,35 @@
 /** The average that a window settles on, at each price of its coin, as the board has it. */
 
-import { averageOf, averageSeconds, PRICE_HOLD_MS } from '#src/domain/settlement.ts'
+import {
+  averageOf,
+  averageSeconds,
+  averageSources,
+  momentSource,
+  PRICE_HOLD_MS,
+} from '#src/domain/settlement.ts'
 
 import type { Market, Spot } from './bodies.ts'
 
 /** More points are not seen, and each is made of the prices of a minute. */
 const POINTS_MAX = 1_000
 
-type Window = Pick<Market, 'settlementRule' | 'windowEnd'>
+type Window = Pick<Market, 'settlementRule' | 'windowEnd' | 'source'>
 
 /** When the time begins that the average is of; undefined for a window that settles otherwise. */
-export function settlesFrom({ settlementRule, windowEnd }: Window): number | undefined {
+export function settlesFrom({
+  settlementRule,
+  windowEnd,
+}: Omit<Window, 'source'>): number | undefined {
   const seconds = settlementRule === null ? undefined : averageSeconds[settlementRule]
   if (seconds === undefined || windowEnd === null) return undefined
   return Date.parse(windowEnd) - seconds * 1000
 }
 
 /**
- * The average as of each price of the moment: from the start of that time on, of the prices since;
- * before, what the feed publishes, or without that the average of as long a time up to the price.
- * `ticks` are prices of the moment, `published` averages of the same source.
+ * The average as of each price of the moment: what the source of the settlement publishes, or
+ * without that the average of its prices, from the start of that time on of those since, before of
+ * those of as long a time up to the price. `ticks` are prices of the moment, `published` averages of
+ * that source.
  */
 export function averagesOf(
   window: Window,
@@ -35,8 +45,13 @@ export function averagesOf(
   }))
   const stride = Math.ceil(points.length / POINTS_MAX)
   const publishedAt = newestBefore(
-    published.filter((each) => each.windowSeconds * 1000 === lengthMs),
+    published.filter(
+      (each) =>
+        each.windowSeconds * 1000 === lengthMs &&
+        averageSources[window.source].includes(each.source),
+    ),
   )
+  const isOfSettlement = ticks[0]?.source === momentSource[window.source]
   let first = 0
   let average: number | null = null
   return points.map(({ timestampMs: toMs }, index) => {
@@ -44,10 +59,10 @@ export function averagesOf(
     if (!isSettlement && index % stride > 0) return average
     const fromMs = isSettlement ? settlesFromMs : toMs - lengthMs
     while ((points[first]?.timestampMs ?? toMs) < fromMs - PRICE_HOLD_MS) first++
-    const text = averageOf(points.slice(first, index + 1), { fromMs, toMs })
-    const computed = text === undefined ? null : Number(text)
-    const told = publishedAt(toMs)
-    average = isSettlement ? (computed ?? told) : (told ?? computed)
+    const text = isOfSettlement
+      ? averageOf(points.slice(first, index + 1), { fromMs, toMs })
+      : undefined
+    average = publishedAt(toMs) ?? (text === undefined ? null : Number(text))
     return average
   })
 }

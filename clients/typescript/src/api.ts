@@ -1331,10 +1331,10 @@ export interface components {
              */
             settlementRule: "twap60" | "twap30" | "spot" | "binance-1h" | "binance-1d" | null;
             /**
-             * @description Where the strike comes from: the venue's catalogue, its page with the prices of open windows, an imported data set, the final price of the window before (`chain`), or our simulator. Null where unknown.
+             * @description Where the strike comes from: the venue's catalogue, its page with the prices of open windows, an imported data set, the final price of the window before (`chain`), the average that a price feed published for the start of the window (`feed`), or our simulator. Null where unknown.
              * @enum {string|null}
              */
-            strikeSource: "catalogue" | "price_page" | "dataset" | "chain" | "simulated" | null;
+            strikeSource: "catalogue" | "price_page" | "dataset" | "chain" | "feed" | "simulated" | null;
             /**
              * Format: date-time
              * @description The moment that `strike` is the price of; null where unknown.
@@ -1344,7 +1344,7 @@ export interface components {
              * @description Where the final price comes from, named as in `strikeSource`; `chain` is the strike of the next window.
              * @enum {string|null}
              */
-            finalPriceSource: "catalogue" | "price_page" | "dataset" | "chain" | "simulated" | null;
+            finalPriceSource: "catalogue" | "price_page" | "dataset" | "chain" | "feed" | "simulated" | null;
             /**
              * Format: date-time
              * @description The moment that `finalPrice` is the price of; null where unknown.
@@ -1989,7 +1989,7 @@ export interface components {
                  */
                 timestamp: string;
             } | null;
-            /** @description The average that the window settles on, so far: in its last seconds of the prices since the settlement began, before that of as many seconds up to now. Null for a window that does not settle on an average, and where prices are missing. */
+            /** @description The average that the window settles on, so far: the newest that its source publishes, or without one that of the prices of the source, in the last seconds of the window since the settlement began, before that of as many seconds up to now. Null for a window that does not settle on an average, and where that source has no prices; those of other sources never take their place. */
             average: {
                 /** @description In USD. */
                 price: number;
@@ -2003,9 +2003,9 @@ export interface components {
                  * @description End of that time, inclusive.
                  */
                 to: string;
-                /** @description Who publishes the prices. */
+                /** @description Who publishes the average or its prices: a source that windows settle on. */
                 source: string;
-                /** @description True in the last seconds of the window: all prices from `from` on count for the settlement. */
+                /** @description True in the last seconds of the window, which it settles on. The average that is published for the end of the window decides; one that is published before reaches back to `from`. */
                 isSettlement: boolean;
             } | null;
             /**

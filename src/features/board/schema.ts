@@ -34,10 +34,13 @@ const Average = Type.Object({
   price: decimal('In USD.', 64_120.25),
   from: time('Start of the time that it is the average of, exclusive.'),
   to: time('End of that time, inclusive.', '2026-04-14T08:04:40.000Z'),
-  source: text('Who publishes the prices.', 'chainlink'),
+  source: text(
+    'Who publishes the average or its prices: a source that windows settle on.',
+    'chainlink',
+  ),
   isSettlement: Type.Boolean({
     description:
-      'True in the last seconds of the window: all prices from `from` on count for the settlement.',
+      'True in the last seconds of the window, which it settles on. The average that is published for the end of the window decides; one that is published before reaches back to `from`.',
   }),
 })
 
@@ -87,7 +90,7 @@ const members = {
   spot: spotField('The newest price of the coin; null where none is recorded.'),
   average: nullable(
     Average,
-    'The average that the window settles on, so far: in its last seconds of the prices since the settlement began, before that of as many seconds up to now. Null for a window that does not settle on an average, and where prices are missing.',
+    'The average that the window settles on, so far: the newest that its source publishes, or without one that of the prices of the source, in the last seconds of the window since the settlement began, before that of as many seconds up to now. Null for a window that does not settle on an average, and where that source has no prices; those of other sources never take their place.',
   ),
   bookOf: nullable(
     literals(outcomes, {}),

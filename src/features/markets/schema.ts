@@ -129,7 +129,7 @@ export const MarketBody = object('Market', {
   ),
   strikeSource: nullable(
     literals(priceSources, {}),
-    "Where the strike comes from: the venue's catalogue, its page with the prices of open windows, an imported data set, the final price of the window before (`chain`), or our simulator. Null where unknown.",
+    "Where the strike comes from: the venue's catalogue, its page with the prices of open windows, an imported data set, the final price of the window before (`chain`), the average that a price feed published for the start of the window (`feed`), or our simulator. Null where unknown.",
     'catalogue',
   ),
   strikeTime: timeOrNull(

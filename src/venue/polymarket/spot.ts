@@ -19,6 +19,15 @@ const RTDS_DIGITS = 18
 /** The longest text of the feed that a line repeats. */
 const CODE_LENGTH_MAX = 40
 
+/**
+ * Who publishes the prices of a channel: its payloads may not say so. Chainlink's average settles
+ * windows, Pyth's prices settle none.
+ */
+const channelSources: Readonly<Record<string, string>> = {
+  'price.crypto.twap': 'chainlink',
+  'price.crypto': 'pyth',
+}
+
 /** `btcusd`, `btc/usd` and `btcusdt` are of `btc`. */
 const toCoin = (symbol: unknown): Coin | undefined =>
   coins.find((coin) => new RegExp(`^${coin}/?usdt?$`).test(String(symbol).toLowerCase()))
@@ -77,7 +86,8 @@ export const live: SpotFeed = {
     const coin = isRecord(payload) ? toCoin(payload.symbol) : undefined
     if (!isRecord(payload) || coin === undefined) return undefined
     const windowSeconds = channel === 'price.crypto.twap' ? Number(payload.window_seconds ?? 60) : 0
-    const series = { coin, windowSeconds, source: String(payload.source ?? 'venue') }
+    const source = String(payload.source ?? channelSources[String(channel)] ?? 'venue')
+    const series = { coin, windowSeconds, source: source.toLowerCase() }
     if (snapshot === true)
       return Array.isArray(payload.data)
         ? payload.data.flatMap((each: unknown) => toTicks(each, series))
@@ -102,11 +112,14 @@ export const rtds: SpotFeed = {
   hello: (wanted) => [
     JSON.stringify({
       action: 'subscribe',
-      subscriptions: wanted.map((coin) => ({
-        topic: 'crypto_prices_chainlink',
-        type: '*',
-        filters: JSON.stringify({ symbol: `${coin}/usd` }),
-      })),
+      // What has no topic of its own in a batch is of the first one.
+      subscriptions: ['crypto_prices_chainlink', 'crypto_prices_twap_sixty'].flatMap((topic) =>
+        wanted.map((coin) => ({
+          topic,
+          type: '*',
+          filters: JSON.stringify({ symbol: `${coin}/usd` }),
+        })),
+      ),
     }),
   ],
   answer: () => undefined,
@@ -122,7 +135,8 @@ export const rtds: SpotFeed = {
     if (coin === undefined) return []
     const isBinance = String(payload.symbol).toLowerCase().endsWith('usdt')
     const source = isBinance ? 'binance' : 'chainlink'
-    const series = { coin, windowSeconds: rtdsWindows[kind] ?? 0, source }
+    const windowSeconds = rtdsWindows[kind] ?? Number(payload.window_s ?? 0)
+    const series = { coin, windowSeconds, source }
     // The batch of the last minutes comes first, under the plain topic.
     if (Array.isArray(payload.data))
       return payload.data.flatMap((each: unknown) => toTicks(each, series))

@@ -177,7 +177,7 @@ function spotOf(seed: string): Spot {
 }
 
 /** The mean of the last 60 seconds, one price a second. */
-const twapOf =
+export const twapOf =
   (spot: Spot): Spot =>
   (coin, atMs) => {
     const prices = Array.from({ length: 60 }, (_, second) =>

@@ -1,4 +1,5 @@
 /** The sockets of the coins' prices: the one with credentials, and the one that it replaces. */
+import { twapOf } from './generated.ts'
 import type { Stage } from './stage.ts'
 import type { Peer, PeerHandlers } from './web-socket.ts'
 
@@ -25,8 +26,17 @@ export type SpotFaults = {
   refuses?: { readonly [op: string]: string }
 }
 
+/** Payloads of averages do not say who publishes them. */
+const sourceOf = (channel: string) => (channel === 'price.crypto' ? { source: 'pyth' } : {})
+
 /** `btcusd`, `btc/usd` and `btcusdt` are of `btc`. */
 const coinOf = (symbol: string): string => symbol.replace(/\/?usdt?$/, '')
+
+/** Channels and topics with a `twap` in their names are of the average of a minute. */
+function priceOf(stage: Stage, name: string, symbol: string): (atMs: number) => string {
+  const price = name.includes('twap') ? twapOf(stage.spot) : stage.spot
+  return (atMs) => price(coinOf(symbol), atMs)
+}
 
 /** Calls back once a second of the venue's clock for as long as the connection is open. */
 function everySecond(stage: Stage, tick: (atMs: number) => boolean): void {
@@ -58,10 +68,10 @@ export function openLive(stage: Stage, peer: Peer, faults: SpotFaults): PeerHand
     let updates = 0
     const send = (payload: object, rest: object): void => {
       const head = { v: 1, channel, seq: ++seq, ts: Math.floor(stage.nowMs()), ...rest }
-      peer.send(JSON.stringify({ ...head, payload: { symbol, source: 'pyth', ...payload } }))
+      peer.send(JSON.stringify({ ...head, payload: { symbol, ...sourceOf(channel), ...payload } }))
       peer.flush()
     }
-    const value = (atMs: number): string => stage.spot(coinOf(symbol), atMs)
+    const value = priceOf(stage, channel, symbol)
     const nowMs = Math.floor(stage.nowMs() / UPDATE_MS) * UPDATE_MS
     const data = Array.from({ length: SNAPSHOT_MS / UPDATE_MS }, (_, index) => {
       const timestamp = nowMs - SNAPSHOT_MS + (index + 1) * UPDATE_MS
@@ -122,13 +132,15 @@ export function openRtds(stage: Stage, peer: Peer): PeerHandlers {
   let isOpen = true
 
   function stream(topic: string, symbol: string): void {
-    const send = (type: string, payload: object, sentTopic = topic): void => {
+    const length = topic === 'crypto_prices_twap_sixty' ? { window_s: 60 } : {}
+    const send = (type: string, own: object, sentTopic = topic): void => {
       const timestamp = Math.floor(stage.nowMs())
+      const payload = { ...own, ...length }
       const message = { connection_id: 'venue', payload, timestamp, topic: sentTopic, type }
       peer.send(JSON.stringify(message))
       peer.flush()
     }
-    const value = (atMs: number): string => stage.spot(coinOf(symbol), atMs)
+    const value = priceOf(stage, topic, symbol)
     const nowMs = Math.floor(stage.nowMs() / UPDATE_MS) * UPDATE_MS
     const data = Array.from({ length: SNAPSHOT_MS / UPDATE_MS }, (_, index) => {
       const timestamp = nowMs - SNAPSHOT_MS + (index + 1) * UPDATE_MS

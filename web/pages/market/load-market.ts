@@ -107,9 +107,9 @@ export function useSpot(market: Market, growing: Growing): SpotSeries & { call: 
   const shown = useMemo(() => {
     const ticks = ofOneSeries(all, source)
     const [first] = ticks
-    const published = all.filter((tick) => tick.source === first?.source && tick.windowSeconds > 0)
+    const published = all.filter(({ windowSeconds }) => windowSeconds > 0)
     const isOfMoment = first?.windowSeconds === 0
-    const window = { settlementRule, windowEnd }
+    const window = { settlementRule, windowEnd, source }
     return { ticks, averages: isOfMoment ? averagesOf(window, ticks, published) : undefined }
   }, [all, source, settlementRule, windowEnd])
   return { ...shown, call }
