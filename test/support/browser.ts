@@ -25,7 +25,7 @@ export const chromiumPath = [
   .map((name) => Bun.which(name))
   .find((path) => path !== null)
 
-export const widths = [390, 1280, 1920]
+export const widths = [390, 820, 1440, 1920]
 export const themes = ['light', 'dark'] as const
 // biome-ignore lint/style/noProcessEnv: where pictures go is said by whoever runs the tests.
 const { SHOTS } = process.env
@@ -197,11 +197,22 @@ const sideways = async (page: Page): Promise<string[]> => {
   return scrollWidth > clientWidth ? [`${scrollWidth - clientWidth} px`] : []
 }
 
+/** Runs in the page, so it is read as text: only `web` is checked with the types of a browser. */
+const findLayoutFaults = Bun.file(new URL('layout-faults.js', import.meta.url)).text()
+
+/**
+ * Text that is wider than its box or cut off, and controls that cannot be seen, as `fault: text`. Text
+ * may scroll in its own box, and may end in an ellipsis where a `title` has all of it; controls may be
+ * in a table that scrolls.
+ */
+export const layoutFaults = (page: Page): Promise<string[]> =>
+  lasting(async () => page.evaluate<string[]>(`${await findLayoutFaults}\nfindLayoutFaults()`))
+
 type Look = Pick<Tab, 'prepare'> & { name: string; ready: string; expected?: RegExp }
 
 /**
  * Every width in both themes, of a page that was opened on the narrowest: no fault, nothing wider
- * than the screen, no finding of axe-core.
+ * than the screen or its box, no finding of axe-core.
  */
 export async function lookAtAll(
   { open }: ReturnType<typeof createBrowser>,
@@ -216,6 +227,7 @@ export async function lookAtAll(
       await page.emulateMedia({ colorScheme: theme })
       await page.waitForSelector(ready)
       found.push(...(await lasting(() => sideways(page))).map((px) => `${width}: ${px} too wide`))
+      found.push(...(await layoutFaults(page)).map((fault) => `${width}: ${fault}`))
       found.push(...(await accessFaults(page)).map((fault) => `${width} ${theme}: ${fault}`))
       await keepShot(page, `${name}-${width}-${theme}`)
     }
