@@ -54,6 +54,11 @@ type RouteOptions = {
   allowance?: 'billing'
   /** Whether an overloaded server still answers; it always answers billing. */
   isUrgent?: boolean
+  /**
+   * Whether each request is long work, for which there must be room before it begins; of other routes
+   * those for many rows are (`isLongQuery`).
+   */
+  isLong?: boolean
   /** Seconds that the connection of an admitted request may stay idle. */
   keepOpenSeconds?: number
   /** Schema of the path parameter `:id`, for the document. */
@@ -173,7 +178,7 @@ export function createApi(ports: ApiPorts) {
     const { request, route, params } = matched
     const options = hook.detail?.[OPTIONS]
     if (options === undefined) throw new Error('A route must declare `access` or `openTo`.')
-    const { access, accessAt, caching, isOfOwnCoins, keepOpenSeconds, isAsStored } = options
+    const { access, accessAt, caching, isOfOwnCoins, isLong, keepOpenSeconds, isAsStored } = options
     const visit = visitOf(request)
     visit.timedAs = `${request.method} ${route}`
     if (isAsStored) visit.isShared = true
@@ -186,6 +191,7 @@ export function createApi(ports: ApiPorts) {
     visit.admitted = admit(request, visit.admission, ports)
     if (keepOpenSeconds !== undefined) visit.keepOpen?.(keepOpenSeconds)
     const schemas = hook.schemas ?? {}
+    visit.isLong = isLong
     if (access !== 'signup') return readRequest(matched, visit, schemas)
     return chargeSignup(request, visit).then(() => readRequest(matched, visit, schemas))
   }
@@ -200,6 +206,7 @@ export function createApi(ports: ApiPorts) {
     if (visit.coin !== undefined && conditionId !== undefined)
       visit.market = readMarket(visit.coin, conditionId, findMarket)
     visit.query = parseQuery(query ?? noQuery, searchOf(request.url))
+    if (query !== undefined) visit.isLong ||= isLongQuery(query, visit.query as LongQuery)
     if (body === undefined) return visit
     // A body can be read only once.
     visit.reading ??= readBody(body, request)
@@ -306,6 +313,7 @@ export function createApi(ports: ApiPorts) {
       isOfOwnCoins: (isOfOwnCoins: true) => withOptions({ isOfOwnCoins }),
       allowance: (allowance: 'billing') => withOptions({ allowance }),
       isUrgent: (isUrgent: true) => withOptions({ isUrgent }),
+      isLong: (isLong: true) => withOptions({ isLong }),
       keepOpenSeconds: (keepOpenSeconds: number) => withOptions({ keepOpenSeconds }),
       id: (id: TSchema) => withOptions({ id }),
       requestHeaders: (requestHeaders: readonly OpenApiParameter[]) =>
@@ -319,6 +327,15 @@ export function createApi(ports: ApiPorts) {
       fails: (fails: readonly ErrorCode[]) => withOptions({ fails }),
     })
 }
+
+/** Parameters that decide how much work a list is. */
+type LongQuery = { limit?: number; interval?: unknown; view?: unknown }
+
+/** Whether rows are made, or more of them are read than a request has by default. */
+const isLongQuery = ({ properties }: TObject, { limit = 0, interval, view }: LongQuery): boolean =>
+  interval !== undefined ||
+  view === 'consolidated' ||
+  limit > (properties.limit?.default ?? Number.POSITIVE_INFINITY)
 
 /** Whether the value is a `Cache-Control` header; data goes through `reply`. */
 const isControl = (caching: Caching): boolean => /^(private, )?no-/.test(caching)

@@ -164,8 +164,9 @@ export function createKeptAnswers(ports: PagePorts) {
       if (target.answers === undefined || request.method !== 'GET') return undefined
       const known = target.answers[codingOf(request)]
       if (known === undefined || choosesFormat(request)) return undefined
-      const { market, answer, admission, timedAs } = known
+      const { market, answer, admission, timedAs, isLong } = known
       visit.timedAs = timedAs
+      visit.isLong = isLong
       admit(request, admission, ports)
       // A market is another object at its next revision.
       if (findMarket(market.conditionId) !== market) return undefined
@@ -176,11 +177,11 @@ export function createKeptAnswers(ports: PagePorts) {
 
     /** Sends a page, and keeps its answer if the page itself is kept, because it was asked for again. */
     send(request: Request, answer: PageAnswer): Response | Promise<Response> {
-      const { market, admission, timedAs, target } = visitOf(request)
+      const { market, admission, timedAs, isLong, target } = visitOf(request)
       if (market !== undefined && admission !== undefined && target !== undefined) {
         if (isOver(market) && pages.find(answer.tag) !== undefined) {
           const again = { ...answer, sent: { page: undefined, init: {} } }
-          const known = { market, answer: again, admission, timedAs }
+          const known = { market, answer: again, admission, timedAs, isLong }
           target.answers = { ...target.answers, [codingOf(request)]: known }
           targets.set(target.url, target, { size: 1 })
         }

@@ -29,6 +29,7 @@ import { NEXT_HEADER } from './data-response.ts'
 import { choice } from './fields.ts'
 import { preferredType } from './negotiation.ts'
 import type { ResponseText } from './response-text.ts'
+import { visitOf } from './visit.ts'
 
 const listTypes = { json: 'application/json', ...mediaTypes } as const
 
@@ -86,6 +87,7 @@ export function createTable(list: TObject, membersOf?: MembersOf) {
   ): T | Steps<T> | Steps<DataAnswer> | Promise<Steps<DataAnswer>> => {
     const format = query.format ?? preferredType(request, listTypes, 'json')
     if (format === 'json') return varied(made)
+    visitOf(request).isLong = true
     const columns = columnsOf(rows, query.interval !== undefined, membersOf?.(query, caller))
     return toTable(made, format, query.numbers ?? 'decimal', columns)
   }

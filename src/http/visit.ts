@@ -55,6 +55,8 @@ export type Visit = {
   target?: RequestTarget
   /** Names the request in lines of the log; the front door sets it. */
   requestId?: string
+  /** True of long work, for which there must be room before it is begun. */
+  isLong?: boolean | undefined
   /** What usage is counted under; the route names it. */
   route: string
   /** What its time is counted under. */
@@ -141,6 +143,7 @@ type KeptAnswer = {
   answer: PageAnswer
   admission: Admission
   timedAs: string | undefined
+  isLong: boolean | undefined
 }
 
 const VISIT = Symbol('visit')

@@ -18,6 +18,8 @@ import { type Visit, visitOf } from './visit.ts'
 
 /** Work of a request that comes: what takes no longer is answered at once. */
 const FIRST_SLICE_MS = 4
+/** The same where no place among long work is free, so that a refusal after it costs little. */
+const CROWDED_SLICE_MS = 0.25
 /** Work at one go from then on; everybody else waits that long. */
 const SLICE_MS = 2
 /**
@@ -62,10 +64,10 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
     return step
   }
 
-  function openJob({ owner, level, group }: ReturnType<typeof holderOf>): () => void {
-    const ownMax = JOBS_MAX[level] ?? 1
-    const close = jobs.open({ owner, ownMax, level, group })
-    if (typeof close === 'string') throw busyError(close, RETRY_SECONDS, ownMax)
+  /** Takes a place among long work, and returns what gives it back. Throws `unavailable`. */
+  function openJob(holder: Holder): () => void {
+    const close = jobs.open(jobOf(holder))
+    if (typeof close === 'string') throw busyError(close, RETRY_SECONDS, jobOf(holder).ownMax)
     return close
   }
 
@@ -74,11 +76,12 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
     request: Request,
     steps: Steps<T>,
     first: Promise<unknown> | undefined,
+    place: (() => void) | undefined,
   ): Promise<T> {
     const visit = visitOf(request)
     const holder = holderOf(visit)
     let awaited = first
-    let close: (() => void) | undefined
+    let close = place
     visit.keepOpen?.(WAIT_SECONDS_MAX)
     try {
       for (;;) {
@@ -101,11 +104,23 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
     /**
      * At once where it is short, else in turns from then on. The request has had its turn already
      * (`enter`): to queue behind long work would make a round of the event loop of each short one.
-     * Throws `unavailable` where too much is being done already, and what the work throws.
+     * A request that is known to be long (`isLong`) takes its place before anything is done. Throws
+     * `unavailable` where too much is being done already, and what the work throws.
      */
     run<T>(request: Request, steps: Steps<T>): T | Promise<T> {
-      const step = runSlice(steps, FIRST_SLICE_MS)
-      return step.done ? step.value : runInTurns(request, steps, step.value)
+      const visit = visitOf(request)
+      const holder = holderOf(visit)
+      const place = visit.isLong === true ? openJob(holder) : undefined
+      const hasRoom = place !== undefined || jobs.wouldRefuse(jobOf(holder)) === undefined
+      let isGoingOn = false
+      try {
+        const step = runSlice(steps, hasRoom ? FIRST_SLICE_MS : CROWDED_SLICE_MS)
+        if (step.done) return step.value
+        isGoingOn = true
+        return runInTurns(request, steps, step.value, place)
+      } finally {
+        if (!isGoingOn) place?.()
+      }
     },
 
     /** Runs the first steps alone, which find what a request fails with, and ends the work. */
@@ -182,6 +197,16 @@ export function createWork({ timer, limits: { jobs, streams } }: WorkDeps) {
     },
   }
 }
+
+type Holder = ReturnType<typeof holderOf>
+
+/** A place among long work. */
+const jobOf = ({ owner, level, group }: Holder) => ({
+  owner,
+  ownMax: JOBS_MAX[level] ?? 1,
+  level,
+  group,
+})
 
 /** Who what a request takes is counted under: without a key its address. */
 export function holderOf({ caller, guest, address }: Visit) {

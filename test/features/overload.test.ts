@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 
+import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
+import { ACCOUNT_JOBS_MAX } from '#src/http/work.ts'
 import { storeSimulation } from '#src/simulator/simulator.ts'
 
 import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
@@ -61,6 +63,24 @@ async function untilFree(key: string, count: number): Promise<void> {
     await Bun.sleep(50)
   }
   throw new Error('Places stay taken.')
+}
+
+/** A history, and which reads of it were of ether. */
+function watchEth(own: MarketHistory) {
+  // What every request looks up.
+  const known = ['findMarket', 'gaps', 'derivedGaps', 'fetch', 'sourcesOf']
+  const reads: string[] = []
+  const watched = new Proxy(own, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (typeof value !== 'function' || known.includes(String(name))) return value
+      return (...args: unknown[]) => {
+        if (Bun.inspect(args).includes('"eth"')) reads.push(String(name))
+        return Reflect.apply(value, target, args) as unknown
+      }
+    },
+  })
+  return { watched, reads }
 }
 
 describe('an account that asks for much', () => {
@@ -153,6 +173,89 @@ describe('an account that asks for much', () => {
     expect([...statuses.keys()].sort()).toEqual([200, 503])
     expect((await send(unlimited, page))[0]).toBe(200)
   }, 60_000)
+
+  test('error: a long request without room is refused before anything of it is read', async () => {
+    const own = openHistory(':memory:')
+    const simulation = {
+      seed: 'refused',
+      timeframes: ['5m'],
+      markets: 1,
+      maxSnapshotsPerMarket: 800,
+    } as const
+    for (const coin of ['btc', 'eth'] as const)
+      Array.from(storeSimulation(own, { ...simulation, coins: [coin], startMs: NOW_MS - 900_000 }))
+    const [{ conditionId = '' } = {}] = own.listMarkets({ coin: 'eth', limit: 1 })
+    const [{ conditionId: busy = '' } = {}] = own.listMarkets({ coin: 'btc', limit: 1 })
+    const { watched, reads } = watchEth(own)
+    const { send } = createHarness({ history: watched, timer: () => performance.now() })
+    const json = { 'content-type': 'application/json' }
+    const base = `/v1/eth/markets/${conditionId}`
+    const requests = [{ conditionId, outcome: 'up', ts: startMs }]
+    const long: [string, RequestInit?][] = [
+      ['/v1/eth/panel?timeframe=5m&offsets=-200s'],
+      [`${base}/heatmap`],
+      [`${base}/heatmap?include=removed`],
+      [`${base}/snapshots?view=consolidated&limit=50`],
+      [`${base}/snapshots?interval=1s`],
+      [`${base}/snapshots?limit=1000&depth=3`],
+      [`${base}/quotes?interval=1s`],
+      [`${base}/quotes?limit=10000`],
+      [`${base}/quotes?limit=1&format=csv`],
+      [`${base}/prices?interval=1s`],
+      [`${base}/trades?limit=10000`],
+      ['/v1/eth/markets?limit=1000'],
+      ['/v1/eth/markets?format=parquet'],
+      ['/v1/eth/spot?limit=10000'],
+      [
+        '/v1/eth/snapshots/at',
+        { method: 'POST', body: JSON.stringify({ requests }), headers: json },
+      ],
+    ]
+    const running = Array.from({ length: ACCOUNT_JOBS_MAX }, (_, at) =>
+      send(`/v1/btc/markets/${busy}/snapshots?limit=1000&view=consolidated&depth=${at + 60}`),
+    )
+    for (const [path, init] of long) {
+      const { code, detail } = await readProblem(await send(path, init))
+      expect([path, code]).toEqual([path, 'unavailable'])
+      expect(detail).toStartWith('16 long requests of this account')
+    }
+    expect(reads).toEqual([])
+    for (const response of running) expect((await response).status).toBe(200)
+    for (const [path, init] of long) {
+      reads.length = 0
+      expect([path, (await send(path, init)).status]).toEqual([path, 200])
+      expect([path, reads.length]).not.toEqual([path, 0])
+    }
+    own.dispose()
+  }, 60_000)
+
+  test('error: an export beyond those of the tier is refused before it is planned', async () => {
+    const own = openHistory(':memory:')
+    const simulation = { seed: 'refused', coins: ['eth'], timeframes: ['5m'], markets: 1 } as const
+    Array.from(storeSimulation(own, { ...simulation, startMs: NOW_MS - 900_000 }))
+    const { watched, reads } = watchEth(own)
+    const shop = createHarness({ history: watched })
+    const authorization = `Bearer ${addKey(shop.ledger, 'pro')}`
+    const send = (headers: Record<string, string> = {}) =>
+      shop.app.fetch(
+        new Request('http://localhost/v1/eth/export?day=2026-01-01', {
+          headers: { ...headers, authorization },
+        }),
+      )
+    const open = await Promise.all(Array.from({ length: OWN_STREAMS }, () => send()))
+    expect(open.map(({ status }) => status)).toEqual(open.map(() => 200))
+    expect(reads.length).toBeGreaterThan(0)
+    reads.length = 0
+    expect((await send()).status).toBe(429)
+    expect(reads).toEqual([])
+    // A file that the caller has takes no place.
+    const etag = open[0]?.headers.get('etag') ?? ''
+    expect((await send({ 'if-none-match': etag })).status).toBe(304)
+    expect((await send({ 'if-none-match': '"other"' })).status).toBe(429)
+    await Promise.all(open.map((response) => response.body?.cancel()))
+    expect((await send()).status).toBe(200)
+    own.dispose()
+  })
 
   test('behavior: the connection of a request that waits is kept for two minutes, and then ten seconds', async () => {
     const seconds: number[] = []

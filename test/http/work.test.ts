@@ -19,7 +19,7 @@ function createWatched({ streamsMax = 100, lookMs = 1 } = {}) {
 /** A request of an account, and for how long its connection is kept. */
 function requestOf(
   accountId: string,
-  { tierId = 'pro', signal = null as AbortSignal | null } = {},
+  { tierId = 'pro', signal = null as AbortSignal | null, isLong = false } = {},
 ) {
   const request = new Request('http://localhost/', { signal })
   const terms = defaultTiers.find((tier) => tier.tierId === tierId)
@@ -38,6 +38,7 @@ function requestOf(
     enteredMs: 0,
     refusal: undefined,
     route: '',
+    isLong,
     keepOpen: (seconds) => void kept.push(seconds),
   }
   bindVisit(request, visit)
@@ -125,6 +126,40 @@ describe('run', () => {
     expect(await begin('b')).toBe(50)
     await Promise.all(running)
     expect(await begin('a')).toBe(50)
+  })
+
+  test('error: a request that is long is refused before anything of it is done', async () => {
+    const work = createWatched()
+    let steps = 0
+    const begin = (isLong: boolean, count = 50) =>
+      work.run(
+        requestOf('a', { isLong }).request,
+        stepsOf(count, () => steps++),
+      )
+    const running = Array.from({ length: ACCOUNT_JOBS_MAX }, () => begin(true))
+    steps = 0
+    expect(await refusalOf(() => begin(true))).toEqual(['unavailable', 5])
+    expect(steps).toBe(0)
+    // What is not known to be long is, after the first millisecond.
+    expect(await refusalOf(() => begin(false))).toEqual(['unavailable', 5])
+    expect(steps).toBe(1)
+    expect(begin(false, 0)).toBe(0)
+    await Promise.all(running)
+    expect(await begin(true)).toBe(50)
+  })
+
+  test('behavior: a long request that is done at once, or fails, gives its place back', async () => {
+    const work = createWatched()
+    const { request } = requestOf('a', { isLong: true })
+    // biome-ignore lint/correctness/useYield: it fails before
+    function* failing(): Steps<void> {
+      throw new RangeError('away')
+    }
+    for (let count = 0; count <= ACCOUNT_JOBS_MAX; count++) {
+      expect(work.run(request, stepsOf(2))).toBe(2)
+      expect(() => work.run(request, failing())).toThrow('away')
+    }
+    expect(await work.run(request, stepsOf(50))).toBe(50)
   })
 
   test('error: all accounts together have a bound, and few of them cannot shut out the others', async () => {

@@ -78,6 +78,7 @@ export function asOfRoutes(api: Api, deps: Deps) {
         access: 'snapshots',
         coin: true,
         body: BatchBody,
+        isLong: true,
         isCovered: true,
         caching: 'unkept',
         response: { 200: BatchAnswer },

@@ -14,6 +14,7 @@ import { callerOf } from '#src/http/gate.ts'
 import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
 import { piecesFrom, STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 import type { Work } from '#src/http/work.ts'
+import type { Steps } from '#src/platform/scheduler.ts'
 import { mediaTypes } from '#src/tables/column.ts'
 
 import { coverageOf, type ExportPlan, planDay, planMarket } from './plan.ts'
@@ -67,7 +68,24 @@ export function exportRoutes(
   const { history, served, work, findMarket, staleSince } = deps
   const service = createExportService(deps)
 
-  async function answer(request: Request, plan: ExportPlan): Promise<Response> {
+  async function answer(request: Request, planning: Steps<ExportPlan>): Promise<Response> {
+    // The place comes first, so that a refusal costs little. A 304 needs none.
+    const isKnown = request.headers.has('if-none-match')
+    const place = isKnown ? undefined : work.openStream(request)
+    try {
+      const plan = await work.run(request, planning)
+      return await send(request, plan, () => place ?? work.openStream(request))
+    } catch (error) {
+      place?.()
+      throw error
+    }
+  }
+
+  async function send(
+    request: Request,
+    plan: ExportPlan,
+    takePlace: () => () => void,
+  ): Promise<Response> {
     const recorded = await work.run(request, coverageOf(history, plan, served()))
     // Parquet is compressed inside.
     const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
@@ -77,7 +95,7 @@ export function exportRoutes(
     const common = { ...cachingHeaders(isClosed), Vary: VARY, [COVERAGE_HEADER]: coverage }
     const unchanged = answerUnchanged(request, etag, common)
     if (unchanged !== undefined) return unchanged
-    const close = work.openStream(request)
+    const close = takePlace()
     const caller = callerOf(request)
     const by = { accountId: caller.accountId, level: levelOf(caller) }
     const { exportId, pieces, onEnd } = service.begin(plan, { ...by, isGzip, close })
@@ -96,10 +114,9 @@ export function exportRoutes(
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/export',
-      async ({ market, query, request }) => {
+      ({ market, query, request }) => {
         const format = formatOf(request, query.format)
-        const plan = await work.run(request, planMarket(history, { market, query, format }))
-        return answer(request, plan)
+        return answer(request, planMarket(history, { market, query, format }))
       },
       {
         market: true,
@@ -114,10 +131,9 @@ export function exportRoutes(
     )
     .get(
       '/v1/:coin/export',
-      async ({ coin, query, request }) => {
+      ({ coin, query, request }) => {
         const format = formatOf(request, query.format)
-        const plan = await work.run(request, planDay(history, { coin, query, format, findMarket }))
-        return answer(request, plan)
+        return answer(request, planDay(history, { coin, query, format, findMarket }))
       },
       {
         coin: true,

@@ -57,6 +57,7 @@ export const heatmapRoutes = (api: Api, deps: Deps) =>
         access: 'snapshots',
         market: true,
         query: HeatmapQuery,
+        isLong: true,
         isCovered: true,
         caching: 'page',
         response: { 200: HeatmapBody },

@@ -70,6 +70,7 @@ export const panelRoutes = (api: Api, deps: Deps) => {
         coin: true,
         query: tableQuery(PanelQuery),
         isTable: true,
+        isLong: true,
         isCovered: true,
         caching: 'digest',
         response: { 200: PanelList },
