@@ -32,8 +32,6 @@ export function createMessageImport(run: ImportRun) {
   const { report, touched, history } = run
   const correctFacts = createFactCorrection(history)
   const markets = new Map<string, Market | undefined>()
-  /** Markets of which a message did not say when it was received. */
-  const untimed = new Set<string>()
   let place: ImportPlace = { file: '' }
   let waiting: Entry[] = []
   let prices: SpotTick[] = []
@@ -81,12 +79,7 @@ export function createMessageImport(run: ImportRun) {
     },
     store,
   })
-  const rebuild = createRebuild(() =>
-    takeMessages((entry) => {
-      const isUntimed = entry.kind === 'state' && untimed.has(entry.snapshot.conditionId)
-      add(isUntimed ? { ...entry, snapshot: { ...entry.snapshot, receivedMs: undefined } } : entry)
-    }),
-  )
+  const rebuild = createRebuild(() => takeMessages(add))
 
   function findMarket(conditionId: string): Market {
     if (!markets.has(conditionId))
@@ -124,8 +117,7 @@ export function createMessageImport(run: ImportRun) {
     const receipt =
       receivedMs === undefined ? undefined : receiptFault(receivedMs, timestampMs, nowMs)
     if (receipt !== undefined) throw recordFault(`_recv: ${receipt}`)
-    if (receivedMs === undefined) untimed.add(conditionId)
-    rebuild.take(place.file, market, event, receivedMs ?? timestampMs)
+    rebuild.take(place.file, market, event, receivedMs)
   }
 
   function takeEvent(event: FeedEvent, receivedMs: number | undefined): void {

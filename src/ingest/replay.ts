@@ -232,14 +232,14 @@ export function createRebuild(
     return {
       file: '',
       lastMs: 0,
-      take(event: MarketFeedEvent, receivedMs: number): void {
+      take(event: MarketFeedEvent, receivedMs: number | undefined): void {
         const ids: string[] = []
         if (event.kind === 'book') ids.push(event.assetId)
         if (event.kind === 'changes') ids.push(...event.changes.map(({ assetId }) => assetId))
         for (const outcome of outcomes)
           if (ids.includes(market.assetIds[outcome] ?? '') && !firstMs.has(outcome))
             firstMs.set(outcome, event.timestampMs)
-        books.take(event, receivedMs)
+        books.take(event, receivedMs ?? event.timestampMs, receivedMs !== undefined)
       },
       end(): void {
         books.settle(Number.POSITIVE_INFINITY)
@@ -263,7 +263,12 @@ export function createRebuild(
   return {
     counts,
 
-    take(file: string, market: Market, event: MarketFeedEvent, receivedMs: number): void {
+    take(
+      file: string,
+      market: Market,
+      event: MarketFeedEvent,
+      receivedMs: number | undefined,
+    ): void {
       const found = find(market, file, event.timestampMs)
       found.file = file
       found.lastMs = Math.max(found.lastMs, event.timestampMs)

@@ -36,12 +36,12 @@ export function createMarketBooks(options: BooksOptions) {
     if (isOfBook) lose('recorder_down')
   }
 
-  function takeSound(event: FeedEvent, receivedMs: number): void {
+  function takeSound(event: FeedEvent, receivedMs: number, hasReceipt: boolean): void {
     if (event.kind === 'changes') {
       for (const change of event.changes) {
         const outcome = findOutcome(change.assetId)
         if (outcome === undefined) fault(true)
-        else both[outcome].takeChange(change, event.timestampMs, receivedMs)
+        else both[outcome].takeChange(change, event.timestampMs, receivedMs, hasReceipt)
       }
       return
     }
@@ -51,7 +51,7 @@ export function createMarketBooks(options: BooksOptions) {
     else if (event.kind === 'tick') both[outcome].takeTick(event.tickSize)
     else if (event.kind === 'book') {
       trades.note(event.lastTradePrice, event.timestampMs)
-      both[outcome].takeBook(event, receivedMs)
+      both[outcome].takeBook(event, receivedMs, hasReceipt)
     } else {
       const { timestampMs, price, priceText, size, side, transactionHash } = event
       counts.trades++
@@ -70,13 +70,16 @@ export function createMarketBooks(options: BooksOptions) {
   }
 
   return {
-    /** Takes events of this market in the order of receipt. */
-    take(event: FeedEvent, receivedMs: number): void {
+    /**
+     * Takes events of this market in the order of receipt. Without a receipt, `receivedMs` only
+     * orders the event, and the state that ends with it has no time of receipt.
+     */
+    take(event: FeedEvent, receivedMs: number, hasReceipt = true): void {
       // So that what waited too long by now does not depend on when the owner looked last.
       settle(receivedMs)
       const isSound = !('timestampMs' in event) || !timeFault(event.timestampMs, receivedMs)
       if (event.kind === 'fault') fault(event.isOfBook)
-      else if (isSound) takeSound(event, receivedMs)
+      else if (isSound) takeSound(event, receivedMs, hasReceipt)
       else fault(event.kind !== 'trade' && event.kind !== 'best')
       if (isSound && 'timestampMs' in event) watermark.raise(event.timestampMs)
       order.pass()

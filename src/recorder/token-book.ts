@@ -40,7 +40,7 @@ const noClaims: Claims = {
 }
 
 /** The changes of one millisecond. Their hash is that of the book after the last of them. */
-type Batch = Claims & { timestampMs: number; receivedMs: number }
+type Batch = Claims & { timestampMs: number; receivedMs: number; hasReceipt: boolean }
 
 /** A state that is not passed on yet. `verdict` is whether it fits its hash, as far as is known. */
 type Pending = Claims & {
@@ -96,7 +96,7 @@ export class TokenBook {
     return this.#pace.heldMs ?? (this.#queue[0]?.state ?? this.#batch)?.timestampMs
   }
 
-  takeBook(event: BookEvent, receivedMs: number): void {
+  takeBook(event: BookEvent, receivedMs: number, hasReceipt: boolean): void {
     const { counts, output } = this.#terms
     const { timestampMs, hash } = event
     counts.books++
@@ -119,19 +119,24 @@ export class TokenBook {
       this.#batch = undefined
       this.#queue = []
     }
-    const batch = this.#open(timestampMs, receivedMs)
+    const batch = this.#open(timestampMs, receivedMs, hasReceipt)
     Object.assign(batch, { ...noClaims, hash, isWhole: true, isBased: true })
     this.#restore(event)
   }
 
-  takeChange(change: LevelChange, timestampMs: number, receivedMs: number): void {
+  takeChange(
+    change: LevelChange,
+    timestampMs: number,
+    receivedMs: number,
+    hasReceipt: boolean,
+  ): void {
     const { counts } = this.#terms
     if (!this.#hasLevels || timestampMs < this.#timeMs) {
       this.#takeLate(timestampMs)
       return
     }
     counts.changes++
-    const batch = this.#open(timestampMs, receivedMs)
+    const batch = this.#open(timestampMs, receivedMs, hasReceipt)
     this.#ladders.set(change.side, change.price, change.size)
     batch.hash = change.hash
     batch.bestBid = change.bestBid
@@ -229,11 +234,12 @@ export class TokenBook {
   }
 
   /** Returns the batch of a millisecond; ends the batch of any other. */
-  #open(timestampMs: number, receivedMs: number): Batch {
+  #open(timestampMs: number, receivedMs: number, hasReceipt: boolean): Batch {
     if (this.#batch && this.#batch.timestampMs !== timestampMs) this.#close(receivedMs)
     this.#timeMs = timestampMs
     if (this.#batch !== undefined) {
       this.#batch.receivedMs = receivedMs
+      this.#batch.hasReceipt = hasReceipt
       return this.#batch
     }
     const last = this.#queue.at(-1)
@@ -241,7 +247,7 @@ export class TokenBook {
     const isReopened = last?.state.timestampMs === timestampMs && last.verdict !== true
     if (isReopened) this.#queue.pop()
     const isBased = isReopened && last.isBased
-    this.#batch = { ...noClaims, isBased, timestampMs, receivedMs }
+    this.#batch = { ...noClaims, isBased, timestampMs, receivedMs, hasReceipt }
     return this.#batch
   }
 
@@ -250,7 +256,7 @@ export class TokenBook {
     const batch = this.#batch
     this.#batch = undefined
     if (batch === undefined) return
-    const { timestampMs, receivedMs, ...claims } = batch
+    const { timestampMs, receivedMs, hasReceipt, ...claims } = batch
     const levels = this.#ladders.share()
     const last = this.#queue.at(-1)?.state ?? this.#lastTrue
     const isSameMs = last?.timestampMs === timestampMs
@@ -270,7 +276,7 @@ export class TokenBook {
         sourceHash: claims.hash,
         isVerified: undefined,
         sequence: isSameMs ? (last.sequence ?? 0) + 1 : undefined,
-        receivedMs,
+        receivedMs: hasReceipt ? receivedMs : undefined,
       },
       verdict: undefined,
     }

@@ -83,6 +83,22 @@ describe('importFiles of messages', () => {
     expect(states).toEqual([{ ms: 0, bid: 500_000, receivedMs: 7 }])
   })
 
+  test('behavior: a message without _recv leaves its own row without a time of receipt', async () => {
+    const lines = [
+      aBook(0, { _recv: START_MS + 7 }),
+      aChange(100),
+      { ...aChange(200, { price: '0.5', size: '8' }), _recv: START_MS + 207 },
+    ]
+    const text = lines.map((each) => JSON.stringify(each)).join('\n')
+    const { reasons, states } = await importWith('one-untimed', text)
+    expect(reasons).toEqual([])
+    expect(states).toEqual([
+      { ms: 0, bid: 500_000, receivedMs: 7 },
+      { ms: 100, bid: 510_000, ...untimed },
+      { ms: 200, bid: 510_000, receivedMs: 207 },
+    ])
+  })
+
   test.each([
     ['an object', aBook(0)],
     ['an array', [aBook(0)]],

@@ -1,0 +1,69 @@
+/** The small inputs of ../shared/cases/turn4: forms in which people keep books and trades. */
+import { describe, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+
+import { snapshotRuns } from '../support/snapshot-runs.ts'
+import { createImportHarness } from './import-harness.ts'
+
+const { aHistory, run } = createImportHarness()
+
+const folder = '../shared/cases/turn4'
+const isAbsent = !existsSync(folder)
+const reason = isAbsent ? ' (skipped: ../shared/cases is not here)' : ''
+
+const conditionId = '0xf2d4aa1b2968704df49b4bf260c223579d828698ee482ae304d4d7ff655285e1'
+const fromMs = Date.UTC(2026, 3, 13, 12, 0, 10)
+
+/** Six seconds of both outcomes, which all files of books contain. */
+const seconds = [0, 1, 2, 3, 4, 5].map((second) => fromMs + second * 1000)
+const received = seconds.map((ms) => ms + 40)
+const unreceived = seconds.map(() => undefined)
+
+type Expected = {
+  /** Times of receipt of the six states of each outcome. */
+  receivedMs: readonly (number | undefined)[]
+  verified: number
+}
+
+/** The messages as they came, each beside its time of receipt. */
+const plain = 'in/g6-recv_time-z.jsonl'
+
+const books: Record<string, Expected> = {
+  [plain]: { receivedMs: received, verified: 12 },
+  'in/f19-wide-pandas-time.csv': { receivedMs: unreceived, verified: 0 },
+  'in/f19b-wide-iso-offset.csv': { receivedMs: unreceived, verified: 0 },
+  'pq/p1d-wide-string-iso-offset.parquet': { receivedMs: unreceived, verified: 0 },
+  'in/g3-array-first.jsonl': { receivedMs: [undefined, ...received.slice(1)], verified: 12 },
+  'in/g4-receivedAt-offset.jsonl': { receivedMs: received, verified: 12 },
+  'in/g5-recv_time-offset.jsonl': { receivedMs: received, verified: 12 },
+}
+
+async function importCase(name: string, first = ['in/m1.gamma.json']) {
+  const history = aHistory()
+  const files = [...first, name].map((each) => `${folder}/${each}`)
+  const result = await run(files, { history, clock: () => Date.UTC(2026, 10, 28) })
+  const market = history.findMarket(conditionId)
+  const rows = market === undefined ? [] : [...snapshotRuns(history, { market })].flat()
+  const up = rows.filter(({ outcome }) => outcome === 'up')
+  const down = rows.filter(({ outcome }) => outcome === 'down')
+  return { ...result, history, market, rows, up, down }
+}
+
+describe('importFiles of forms that people keep', () => {
+  for (const [name, { receivedMs, verified }] of Object.entries(books)) {
+    test.skipIf(isAbsent)(`default: books in ${name}${reason}`, async () => {
+      const { report, faults, rows, up, down } = await importCase(name)
+      expect(faults).toEqual([])
+      expect(report).toMatchObject({ accepted: 12, invalid: 0, filesFailed: 0, filesRefused: [] })
+      const expected = await importCase(plain)
+      const levelsOf = (states: typeof up) =>
+        states.map(({ timestampMs, bids, asks }) => ({ timestampMs, bids, asks }))
+      expect(levelsOf(up)).toEqual(levelsOf(expected.up))
+      expect(levelsOf(down)).toEqual(levelsOf(expected.down))
+      expect(up.map((row) => row.timestampMs)).toEqual(seconds)
+      for (const own of [up, down])
+        expect(own.map((row) => row.receivedMs)).toEqual([...receivedMs])
+      expect(rows.filter(({ isVerified }) => isVerified === true)).toHaveLength(verified)
+    })
+  }
+})
