@@ -229,6 +229,9 @@ function summarize(report: ImportReport): string[] {
       ? 'snapshots and exports do not list gaps: shorter gaps of their source are unknown'
       : '',
     ...describeHashes(report),
+    report.withoutVersion > 0
+      ? `warning: ${count(report.withoutVersion, 'entry of a market states no version; its', 'entries of markets state no version; their')} ids were read as those of v1`
+      : '',
     ...describeLosses(report),
     ending === 'complete' && kept === '' && report.waiting.accepted === 0
       ? `${known}: nothing changed`

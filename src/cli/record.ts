@@ -80,6 +80,7 @@ export function startRecording(
   const spotPage = config.spotSources
     .filter(({ name }) => name === 'page')
     .map(({ url }) => ({ page: venue.pricePage, url: url || venue.pricePage.url, fetch }))[0]
+  const reporter = createReporter((line, level) => printError(`bookfeed: ${line}`, level))
   const recorder: Recorder = startRecorder({
     history,
     venue,
@@ -95,6 +96,7 @@ export function startRecording(
       url: config.catalogueUrl || venue.catalogueUrl,
       fetch,
       pricesUrl: spotPage?.url,
+      warn: (text) => reporter.report('version', text),
     }),
     spotSources: config.spotSources.flatMap(({ name, url }) => {
       const feed = name === 'page' ? undefined : venue.spotFeeds[name]
@@ -113,7 +115,6 @@ export function startRecording(
   })
   const startedMs = clock()
   const file = createStatusFile(dataPath, recorder)
-  const reporter = createReporter((line, level) => printError(`bookfeed: ${line}`, level))
   const write = () => {
     try {
       const raws = raw?.status()

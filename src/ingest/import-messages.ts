@@ -10,12 +10,19 @@ import type { SpotTick } from '#src/domain/spot.ts'
 import { receiptFault, timeFault } from '#src/domain/time.ts'
 import type { Entry } from '#src/recorder/entry.ts'
 import { createWrite } from '#src/recorder/sink.ts'
-import type { FeedEvent } from '#src/venue/feed.ts'
+import { type FeedEvent, resolvedFacts } from '#src/venue/feed.ts'
 import { decodeUtf8 } from '#src/venue/json-fields.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { isHeard, readHeardLine } from './heard-lines.ts'
-import { attempt, type ImportPlace, type ImportRun, leaveOut, refuse } from './import-run.ts'
+import {
+  attempt,
+  type ImportPlace,
+  type ImportRun,
+  keepFacts,
+  leaveOut,
+  refuse,
+} from './import-run.ts'
 import { type LineBatch, NEWLINE } from './line-source.ts'
 import { createFactCorrection, takeMessages, takeRecording } from './message-evidence.ts'
 import { createRebuild, createReplays, type MarketFeedEvent } from './replay.ts'
@@ -120,9 +127,17 @@ export function createMessageImport(run: ImportRun) {
     rebuild.take(place.file, market, event, receivedMs)
   }
 
+  /** Those of other markets come over the same socket. */
+  function takeResolution(event: Extract<FeedEvent, { kind: 'resolved' }>): void {
+    const market = ifSound(() => history.findMarket(event.conditionId))
+    const won = market?.source === run.source ? resolvedFacts(market, event) : undefined
+    if (won !== undefined) keepFacts(run, place, { ...won, source: run.source })
+  }
+
   function takeEvent(event: FeedEvent, receivedMs: number | undefined): void {
     if (event.kind === 'fault') throw recordFault(event.reason)
     if ('timestampMs' in event) takeMarketEvent(event, receivedMs)
+    else if (event.kind === 'resolved') takeResolution(event)
     else if (event.kind === 'unknown') {
       if (event.type === '') throw recordFault("not a message of the venue's socket")
       leaveOut(run, `messages of the type ${event.type}`)

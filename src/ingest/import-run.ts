@@ -72,6 +72,8 @@ export const emptyReport = () => ({
   invalid: 0,
   /** Facts that could not be read, of entries that were kept without them. */
   factsLeftOut: 0,
+  /** Entries of markets that do not state the version of their protocol. */
+  withoutVersion: 0,
   batches: 0,
   batchesSkipped: 0,
   linesSkipped: 0,
@@ -185,6 +187,7 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
     } else if (record.kind === 'fault') refuse(run, place, record.reason)
     else if (record.kind === 'facts') {
       warn(run, place, record.leftOut ?? [])
+      if (record.hasNoVersion === true) run.report.withoutVersion++
       keepFacts(run, place, { ...record.facts, source: record.source ?? run.source })
     } else trades.push({ place, ...record })
     if (run.report.ending !== 'complete') return

@@ -14,7 +14,7 @@ import {
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { type Catalogue, isUsable, type MarketWindow } from '#src/venue/catalogue.ts'
-import type { FeedEvent } from '#src/venue/feed.ts'
+import { type FeedEvent, resolvedFacts } from '#src/venue/feed.ts'
 import type { Venue } from '#src/venue/venue.ts'
 
 import { createClosing, listMissed, listTails, LOOK_BACK_MS } from './downtime.ts'
@@ -316,7 +316,10 @@ export function createDiscovery({
       )
     },
 
-    /** Takes an announcement of the venue. It only saves time: all windows are requested anyway. */
+    /**
+     * Takes an announcement of the venue. It mostly saves time, as all windows are requested anyway;
+     * but a winner is known from it also where the catalogue never names one.
+     */
     take(event: FeedEvent): void {
       if (event.kind === 'announced') {
         const names = [...looked].flatMap(([name, { listing }]) =>
@@ -329,6 +332,10 @@ export function createDiscovery({
       const market = live.get(event.conditionId)
       if (market) watchOutcome(market)
       else others.resolved++
+      const known = ifSound(() => history.findMarket(event.conditionId))
+      const isOver = known?.windowEndMs !== undefined && clock() >= known.windowEndMs
+      const won = isOver && known.source === 'recorded' ? resolvedFacts(known, event) : undefined
+      if (won !== undefined) facts.put(won)
       questions.hasten(`winner ${event.conditionId}`)
     },
 

@@ -20,6 +20,8 @@ export type CataloguePorts = {
   /** The page with the prices of windows, where it is to be asked. */
   pricesUrl?: string | undefined
   fetch: (url: string, options: { signal: AbortSignal }) => Promise<Response>
+  /** Called for a market that is usable only by an assumption. */
+  warn?: ((text: string) => void) | undefined
 }
 
 /** Why a market that is listed cannot be recorded: the member that is wrong. */

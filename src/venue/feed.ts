@@ -1,9 +1,11 @@
 /** The live side of a venue: what is sent to its market data socket, and what its messages say. */
 
 import type { Millionths } from '#src/domain/decimal.ts'
-import type { Coin } from '#src/domain/market.ts'
+import { type Coin, type Market, outcomes } from '#src/domain/market.ts'
 import type { Ladder } from '#src/domain/snapshot.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
+
+import type { KnownFacts } from './catalogue.ts'
 
 /** A venue's socket of order books and trades. */
 export type VenueFeed = {
@@ -75,13 +77,24 @@ export type FeedEvent =
     })
   | (OfToken & { kind: 'tick'; tickSize: Millionths })
   | (OfToken & { kind: 'best'; bestBid: Millionths; bestAsk: Millionths })
-  /** A hint only: the catalogue is asked who won. */
+  /** The venue has decided which token won; undefined where it does not say so. */
   | { kind: 'resolved'; conditionId: string; winningAssetId?: string | undefined }
   /** A market was announced; the catalogue is asked for it. */
   | { kind: 'announced'; slug: string | undefined }
   /** A message of an unknown type: counted, and kept for inspection. */
   | { kind: 'unknown'; type: string }
   | FaultEvent
+
+/** The winner of a market that was resolved; undefined where no token of it is named. */
+export function resolvedFacts(
+  { conditionId, coin, timeframe, assetIds }: Market,
+  { winningAssetId }: Extract<FeedEvent, { kind: 'resolved' }>,
+): KnownFacts | undefined {
+  const winner = outcomes.find(
+    (outcome) => winningAssetId !== undefined && assetIds[outcome] === winningAssetId,
+  )
+  return winner && { conditionId, coin, timeframe, winner, winnerSource: 'venue' }
+}
 
 /** A message that is not sound. */
 export type FaultEvent = {

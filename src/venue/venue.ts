@@ -59,8 +59,17 @@ export type RecordKind = {
 export type LeftOut = { kind: 'left_out'; reason: string; conditionId?: string | undefined }
 
 export type MarketRecord =
-  /** `leftOut` says which facts could not be read, and why; `source` is what the object says. */
-  | { kind: 'facts'; facts: KnownFacts; leftOut?: readonly string[]; source?: Source }
+  /**
+   * `leftOut` says which facts could not be read, and why; `source` is what the object says.
+   * `hasNoVersion`: its ids are those of the first version of the protocol only by assumption.
+   */
+  | {
+      kind: 'facts'
+      facts: KnownFacts
+      leftOut?: readonly string[]
+      hasNoVersion?: boolean
+      source?: Source
+    }
   /** The trade's market is made from `facts` if it is not known yet. */
   | { kind: 'trade'; facts: KnownFacts; trade: Trade }
   /** One of several records of an object that could not be read. */

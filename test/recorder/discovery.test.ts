@@ -261,6 +261,24 @@ describe('createDiscovery', () => {
     ])
   })
 
+  test('behavior: a resolution over the socket names the winner, which the catalogue may never do', async () => {
+    const { advance, discovery, history } = start({ read: async () => factsOf(START_MS) })
+    const resolve = (id?: string) =>
+      discovery.take({ kind: 'resolved', conditionId: conditionIdOf(1), winningAssetId: id })
+    const winner = () => history.findMarket(conditionIdOf(1))?.winner
+    await advance(1000)
+    resolve('12')
+    expect(winner()).toBeUndefined()
+    await advance(FIVE_MS)
+    for (const id of [undefined, '31']) resolve(id)
+    expect(winner()).toBeUndefined()
+    resolve('12')
+    expect(history.findMarket(conditionIdOf(1))).toMatchObject({
+      winner: 'down',
+      winnerSource: 'venue',
+    })
+  })
+
   test('error: the outcome of a market that ends while the disk is full is stored later, and the gap', async () => {
     const { advance, history, disk } = start()
     await advance(1000)

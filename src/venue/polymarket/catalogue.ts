@@ -14,6 +14,7 @@ import {
   type UnusableMarket,
 } from '../catalogue.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'
+import type { MarketRecord } from '../venue.ts'
 import { pricePath } from './price-page.ts'
 import { readEvent, recordKinds } from './records.ts'
 import { slugOf } from './slug.ts'
@@ -31,7 +32,22 @@ const PAGES_MAX = 10
 export const GAMMA_URL = 'https://gamma-api.polymarket.com'
 
 /** Makes the client; nothing is asked before a method is called. */
-export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Catalogue {
+export function createCatalogue({ url, pricesUrl, fetch, warn }: CataloguePorts): Catalogue {
+  /** The markets of an answer, with the reason for each one that cannot be recorded. */
+  function toListings(read: () => MarketRecord[]): (KnownFacts | UnusableMarket)[] {
+    try {
+      return read().flatMap((record): (KnownFacts | UnusableMarket)[] => {
+        if (record.kind === 'trade') return []
+        if (record.kind !== 'facts') return [{ unusable: withoutPath(record.reason) }]
+        if (record.hasNoVersion === true) warn?.(versionText(record.facts))
+        return [record.facts]
+      })
+    } catch (error) {
+      if (isRecordFault(error)) return [{ unusable: withoutPath(error.message) }]
+      throw error
+    }
+  }
+
   /** Undefined for one of the `absent` statuses. Throws a `catalogue` fault for other failures. */
   async function get(
     address: string,
@@ -110,18 +126,8 @@ export function createCatalogue({ url, pricesUrl, fetch }: CataloguePorts): Cata
   }
 }
 
-/** The markets of an answer, with the reason for each one that cannot be recorded. */
-function toListings(read: () => ReturnType<typeof readEvent>): (KnownFacts | UnusableMarket)[] {
-  try {
-    return read().flatMap((record): (KnownFacts | UnusableMarket)[] => {
-      if (record.kind === 'facts') return [record.facts]
-      return record.kind === 'trade' ? [] : [{ unusable: withoutPath(record.reason) }]
-    })
-  } catch (error) {
-    if (isRecordFault(error)) return [{ unusable: withoutPath(error.message) }]
-    throw error
-  }
-}
+const versionText = ({ slug, conditionId }: KnownFacts): string =>
+  `The catalogue states no version for the market ${slug ?? conditionId}: its ids are read as those of v1.`
 
 /** Without the market's name the same reason of many markets is one text. */
 const withoutPath = (reason: string): string =>

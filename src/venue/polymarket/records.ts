@@ -291,8 +291,9 @@ function readGammaMarket(
   }
   const isLate = nowMs >= (window.windowEndMs ?? 0) + VOID_AFTER_MS
   const winner = readResult(market, ordered, isLate)
-  if (winner === undefined) return { kind: 'facts', facts, leftOut }
-  return { kind: 'facts', facts: { ...facts, winner, winnerSource: 'venue' }, leftOut }
+  const won = winner === undefined ? {} : ({ winner, winnerSource: 'venue' } as const)
+  const hasNoVersion = facts.assetIds !== undefined && isAbsent(market.version)
+  return { kind: 'facts', facts: { ...facts, ...won }, leftOut, hasNoVersion }
 }
 
 function readWindow(
@@ -353,7 +354,7 @@ function readAssetIds(
   ordered: readonly [Outcome, Outcome] | undefined,
 ): OutcomeMap<string> | undefined {
   const version = readOptionalText(market.version, 'version')
-  // Objects from before there was a second version do not name theirs.
+  // Objects from before there was a second version do not name theirs; `hasNoVersion` says so.
   const member = idMembers.get(version ?? 'v1')
   if (member === undefined) {
     throw recordFault(`version: neither ${[...idMembers.keys()].join(' nor ')}`)
@@ -392,6 +393,14 @@ function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObje
 
 /** What the venue calls a resolution that is final. */
 const finalStatuses: ReadonlySet<unknown> = new Set(['resolved', 'settled'])
+
+/** The second version of the protocol has a member of its own for it. */
+const isResolved = ({ version, umaResolutionStatus, resolutionStatus }: JsonObject): boolean =>
+  finalStatuses.has(
+    version === 'v2' && !isAbsent(resolutionStatus) ? resolutionStatus : umaResolutionStatus,
+  )
+
+const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === ''
 /** An open market is at half each too: it is void once that has stayed for so long. */
 const VOID_AFTER_MS = 600_000
 const HALF = MILLIONTHS_PER_UNIT / 2
@@ -402,7 +411,7 @@ function readResult(
   ordered: readonly [Outcome, Outcome] | undefined,
   isLate: boolean,
 ): Result | undefined {
-  if (market.closed !== true || !finalStatuses.has(market.umaResolutionStatus)) return undefined
+  if (market.closed !== true || !isResolved(market)) return undefined
   const paid = readOptionalList(market.outcomePrices, 'outcomePrices')?.map(parseMillionths)
   if (ordered === undefined || paid?.length !== 2) return undefined
   const [first, second] = paid

@@ -75,6 +75,24 @@ describe('find', () => {
     expect(await onlyLists.find(window, asking)).toEqual({ unusable })
   })
 
+  test.each([
+    ['v1', []],
+    [undefined, ['no version']],
+  ])(
+    'behavior: a market of the version %s is usable, with as many warnings as %j',
+    async (version, warnings) => {
+      await using venue = await startGround({ version })
+      const texts: string[] = []
+      const catalogue = createCatalogue({
+        url: venue.gammaUrl,
+        fetch: (url, options) => fetch(url, options),
+        warn: (text) => texts.push(text),
+      })
+      expect(factsOf(await catalogue.find(windowOf(openMarket(venue)), asking))).toBeDefined()
+      expect(texts.map((text) => /no version/.exec(text)?.[0] ?? text)).toEqual(warnings)
+    },
+  )
+
   test('behavior: where no name is known, the lists of what ends then have it, page after page', async () => {
     await using venue = await startGround({ coins: ['btc', 'eth', 'sol', 'xrp'] })
     const { catalogue, asked } = connect(venue, (path) => path.startsWith('/events/slug/'))

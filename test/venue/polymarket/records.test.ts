@@ -31,6 +31,7 @@ function factsOf(value: unknown) {
 
 const named = `(market ${slug})`
 const fileFacts = { conditionId, coin: 'btc', timeframe: '5m', slug } as const
+const second = { version: 'v2', positionIds: ['3', '4'], closed: true }
 const window = { windowStartMs: startMs, windowEndMs: startMs + 300_000 }
 
 describe('readMarketRecords of the catalogue', () => {
@@ -81,9 +82,35 @@ describe('readMarketRecords of the catalogue', () => {
       'undefined by undefined',
     ],
     [{ closed: true, outcomePrices: '["0.9995", "0.0005"]' }, 'undefined by undefined'],
+    [{ ...second, resolutionStatus: 'resolved', outcomePrices: '["1", "0"]' }, 'up by venue'],
+    [{ ...second, resolutionStatus: 'resolved', outcomePrices: '["0.5", "0.5"]' }, 'void by venue'],
+    [
+      { ...second, ...resolved, resolutionStatus: null, outcomePrices: '["0", "1"]' },
+      'down by venue',
+    ],
+    [
+      { ...second, ...resolved, resolutionStatus: 'active', outcomePrices: '["1", "0"]' },
+      'undefined by undefined',
+    ],
+    [
+      { ...second, version: 'v1', resolutionStatus: 'resolved', outcomePrices: '["1", "0"]' },
+      'undefined by undefined',
+    ],
   ])('behavior: %j is won by %s, as far as is known', (changes, winner) => {
     const facts = factsOf(aGammaMarket(changes))
     expect(`${facts.winner} by ${facts.winnerSource}`).toBe(winner)
+  })
+
+  test.each([
+    [{}, true],
+    [{ version: null }, true],
+    [{ version: '' }, true],
+    [{ version: 'v1' }, false],
+    [{ version: 'v2', positionIds: ['3', '4'] }, false],
+    [{ clobTokenIds: null }, false],
+  ])('behavior: that %j states no version is known to the reader: %p', (changes, hasNoVersion) => {
+    const [record] = read(aGammaMarket(changes)) ?? []
+    expect(record).toMatchObject({ kind: 'facts', hasNoVersion })
   })
 
   test('behavior: half each is a void market ten minutes after its window, and not before', () => {
