@@ -29,7 +29,7 @@ from .export import Download, Progress, download
 from .filters import ExportFilters, LatestFilters, Outcome, accept
 from .frames import Library, read_parquet, require
 from .live import Live
-from .transport import Fault, Request, Transport, name_of, path_of, to_text
+from .transport import Fault, Request, Transport, name_of, path_of, read_key, to_text
 from .walk import Page, Walk
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ class Client:
         fault: Fault = None,
     ) -> None:
         self.exact = exact
-        key = key or os.environ.get("BOOKFEED_KEY") or "sample"
         server = server or os.environ.get("BOOKFEED_URL") or SERVER
+        key = read_key(key)
         self._transport = Transport(server, key, timeout, attempts, wait_max, sleep, fault)
 
     def close(self) -> None:

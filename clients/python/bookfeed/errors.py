@@ -8,6 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 
+KEYS = re.compile(r"(bf_(?:live|test)_)\w*(\w{4})")
+
+
+def without_keys(text: str) -> str:
+    """A text that is shown, with no more of a key than its last four characters."""
+    return KEYS.sub(r"\1…\2", text)
+
+
 class BookfeedError(Exception):
     """Whatever goes wrong in this package."""
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import logging
+import os
 import random
+import re
 import ssl
 import zlib
 from collections import deque
@@ -17,7 +19,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import Any, TypeVar, Union
 from urllib.parse import quote, urlencode, urlsplit
 
-from .errors import ApiError, Disconnected, error_of
+from .errors import ApiError, Disconnected, error_of, without_keys
 
 log = logging.getLogger("bookfeed")
 """Requests at DEBUG; attempts that failed and connections that are opened again at WARNING."""
@@ -31,6 +33,9 @@ BACKOFF_SECONDS_MAX = 30.0
 CONNECTIONS_MAX = 8
 """Idle connections that are kept for the next requests."""
 
+KEY = re.compile(r"[!-~]+")
+"""What a header can hold without changing it."""
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 @dataclass(frozen=True)
 class Request:
@@ -58,6 +63,17 @@ def path_of(*parts: str) -> str:
 
 
 def to_text(value: object) -> str:
+def read_key(given: str | None) -> str:
+    """The key that is given, else that of `BOOKFEED_KEY`, else `sample`, without space around it.
+
+    Raises `ValueError`, which does not show the key.
+    """
+    key = (given or os.environ.get("BOOKFEED_KEY") or "").strip() or "sample"
+    if KEY.fullmatch(key) is None:
+        raise ValueError(f"The key that ends in {key[-4:]!r} has a character that no key has.")
+    return key
+
+
     """A parameter as the API reads it. A date, or a datetime without a time zone, is in UTC."""
     if isinstance(value, datetime):
         return (value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value).isoformat()
@@ -80,7 +96,7 @@ class Transport:
     def __init__(
         self,
         server: str,
-        key: str | None,
+        key: str,
         timeout: float,
         attempts: int,
         wait_max: float,
@@ -89,13 +105,14 @@ class Transport:
     ) -> None:
         url = urlsplit(server)
         if url.scheme not in ("http", "https") or not url.hostname:
-            raise ValueError(f"{server!r} is not an address such as https://books.example.com.")
+            shown = without_keys(server)
+            raise ValueError(f"{shown!r} is not an address such as https://books.example.com.")
         if attempts < 1:
             raise ValueError("At least one attempt is needed.")
         self._is_secure = url.scheme == "https"
         self._tls = ssl.create_default_context() if self._is_secure else None
         self._host, self._port, self._base = url.hostname, url.port, url.path.rstrip("/")
-        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._headers = {"Authorization": f"Bearer {key}"}
         self._timeout, self._wait_max = timeout, wait_max
         self._fault = fault
         self.attempts, self.sleep = attempts, sleep
@@ -174,7 +191,7 @@ class Transport:
             if value is not None
         }
         target = self._base + request.path + (f"?{urlencode(query)}" if query else "")
-        log.debug("%s %s", request.method, target)
+        log.debug("%s %s", request.method, without_keys(target))
         headers = {"Accept-Encoding": "gzip", **self._headers, **request.headers}
         fault = self._fault() if callable(self._fault) else self._fault
         if fault is not None:

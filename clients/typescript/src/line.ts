@@ -39,7 +39,8 @@ export class SocketLine implements Line {
 
   /** `replayId` names one that is paused when its messages are not taken; else the line is cut. */
   constructor(requester: Requester, begin: (line: Line) => void, replayId?: string) {
-    const { server, key, WebSocket: Socket = globalThis.WebSocket } = requester.options
+    const { key, options } = requester
+    const { server, WebSocket: Socket = globalThis.WebSocket } = options
     if (Socket === undefined) {
       throw noWebSocket('A replay, and the channels `spot` and `markets`, need one')
     }

@@ -81,9 +81,14 @@ export function watchdog(onDead: () => void): { reset: () => void; end: () => vo
 }
 
 export class Requester {
-  readonly options: Options<unknown>
+  readonly options: Omit<Options<unknown>, 'key'>
+  readonly #key: string | undefined
 
-  constructor(options: Options<unknown>) {
+  constructor({ key, ...options }: Options<unknown>) {
+    if (!/^https?:/i.test(options.server) || !URL.canParse(options.server)) {
+      const detail = `"${withoutKeys(String(options.server))}" is no address such as https://books.example.com.`
+      throw new BookfeedError('invalid_parameter', detail, { param: 'server' })
+    }
     this.options = options
   }
 
@@ -98,6 +103,12 @@ export class Requester {
     const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
       const value = encodeURIComponent(String(values[name]))
       delete values[name]
+    this.#key = readKey(key)
+  }
+
+  /** A getter, so that no printed client shows it. */
+  get key(): string | undefined {
+    return this.#key
       return value
     })
     const url = new URL(filled, this.options.server)
@@ -132,7 +143,8 @@ export class Requester {
   }
 
   async #attempt<T>(call: Call, read: (response: Response) => Promise<T> | T): Promise<T> {
-    const { fetch: send = fetch, key, fault, timeoutMs = 60_000 } = this.options
+    const { fetch: send = fetch, fault, timeoutMs = 60_000 } = this.options
+    const key = this.#key
     const { method = 'GET', body, signal } = call
     signal?.throwIfAborted()
     const headers = new Headers(call.headers)
@@ -161,6 +173,19 @@ export class Requester {
 }
 
 const noAnswer = (url: string, cause: unknown) =>
-  new BookfeedError('no_answer', `No answer from ${url}.`, { cause })
+  new BookfeedError('no_answer', `No answer from ${withoutKeys(url)}.`, { cause })
+
+/** The key as people paste it, with space around it. Throws without showing it. */
+function readKey(given: string | undefined): string | undefined {
+  const key = given?.trim()
+  if (!key) return undefined
+  if (/^[!-~]+$/.test(key)) return key
+  const detail = `The key that ends in ${JSON.stringify(key.slice(-4))} has a character that no key has.`
+  throw new BookfeedError('invalid_parameter', detail, { param: 'key' })
+}
+
+/** A text that is shown, with no more of a key than its last four characters. */
+const withoutKeys = (text: string): string =>
+  text.replace(/(bf_(?:live|test)_)\w*(\w{4})/g, '$1…$2')
 
 const jitterMs = () => Math.random() * 250
