@@ -11,6 +11,8 @@ import { join } from 'node:path'
 import openapiTS, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
 
+import { isRecord } from '#src/platform/record.ts'
+
 import { withRoutes } from './llms-text.ts'
 import { type ApiDocument, pythonTypesOf } from './python-types.ts'
 
@@ -26,16 +28,50 @@ export const generatedFiles = async (document: ApiDocument): Promise<Record<stri
   [llmsPath]: withRoutes(readFileSync(llmsPath, 'utf8'), document),
 })
 
-/** Examples are of the data that a server holds, headers have few readers, failures one shape. */
-function trimmed(name: string, value: unknown): unknown {
+/**
+ * Examples are of the data that a server holds, headers have few readers, failures one shape. Lists
+ * of names, which are text with commas, get a format.
+ */
+function prepared(name: string, value: unknown): unknown {
   if (/^(examples?|headers)$/.test(name)) return undefined
+  if (isNames(value)) return { ...value, format: 'names' }
+  if (isParameter(value) && isNames({ ...value.schema, description: value.description }))
+    return { ...value, schema: { ...value.schema, format: 'names' } }
   if (name !== 'responses') return value
   return Object.fromEntries(Object.entries(value ?? {}).filter(([status]) => /^2/.test(status)))
 }
 
+const isParameter = (value: unknown): value is { schema: object; description: string } =>
+  isRecord(value) && value.in === 'query' && isRecord(value.schema)
+
+const isNames = (value: unknown): value is object =>
+  isRecord(value) && value.type === 'string' && /by commas/.test(String(value.description))
+
+const { factory } = ts
+const text = factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword)
+/** What a client takes in a request, by the format of the schema. */
+const inputTypes: Readonly<Record<string, ts.TypeNode>> = {
+  'date-time': factory.createUnionTypeNode([text, factory.createTypeReferenceNode('Date')]),
+  decimal: factory.createUnionTypeNode([
+    text,
+    factory.createKeywordTypeNode(ts.SyntaxKind.NumberKeyword),
+  ]),
+  names: factory.createUnionTypeNode([
+    text,
+    factory.createTypeOperatorNode(
+      ts.SyntaxKind.ReadonlyKeyword,
+      factory.createArrayTypeNode(text),
+    ),
+  ]),
+}
+
 /** Types of the parameters and bodies of an API document. */
 async function typesOf(document: object): Promise<string> {
-  const text = astToString(await openapiTS(JSON.stringify(document, trimmed)))
+  const nodes = await openapiTS(JSON.stringify(document, prepared), {
+    transform: ({ format = '' }, { path = '' }) =>
+      /\/(parameters|requestBody)\//.test(path) ? inputTypes[format] : undefined,
+  })
+  const text = astToString(nodes)
   return `/** Generated from the API document by dev/release/client.ts: do not edit. */\n${text}`
 }
 

@@ -62,6 +62,23 @@ const isRow = (message: Message): message is RowMessage =>
 const isDue = (count: number) => count >= 2 && count < 200
 const idOf = ({ data }: RowMessage) => Number('id' in data ? data.id : Number.NaN)
 
+describe('replay', () => {
+  test('default: its range is a date, a day, Unix time or RFC 3339', async () => {
+    const { history, bookfeed, write } = await start()
+    putMarket(history)
+    write(1, 4)
+    const day = new Date(START_MS).toISOString().slice(0, 10)
+    const fromMs = Date.parse(day)
+    for (const from of [fromMs, new Date(fromMs), day, `${day}T00:00:00Z`]) {
+      let rows = 0
+      const to = new Date(fromMs + 2 * 86_400_000)
+      const query = { channel: 'snapshots', coin: 'btc', from, to } as const
+      for await (const message of bookfeed.replay(query)) if (isRow(message)) rows++
+      expect([from, rows]).toEqual([from, 4])
+    }
+  })
+})
+
 describe('live', () => {
   for (const transport of ['websocket', 'sse'] as const) {
     for (const channel of ['snapshots', 'quotes'] as const) {

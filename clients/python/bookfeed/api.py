@@ -12,11 +12,11 @@ from decimal import Decimal
 from typing import Any, Literal, Optional, TypedDict, Union
 
 Time = Union[int, str, date, datetime]
-"""Unix milliseconds, RFC 3339, a date (00:00 UTC), or a datetime, in UTC if it has no zone."""
+"""Unix milliseconds, RFC 3339, a date, also as text (00:00 UTC), or a datetime (UTC if it has no zone)."""
 Names = Union[str, Sequence[str]]
 """One name, several with commas between them, or a list."""
-Decimals = Union[str, int, float]
-"""A decimal number. A string is sent digit for digit."""
+Decimals = Union[str, int, float, Decimal]
+"""A decimal number. A string or a `Decimal` is sent digit for digit."""
 Amount = Union[float, Decimal]
 """A float, or a `Decimal` from a client with `exact=True`."""
 

@@ -26,10 +26,10 @@ from .api import (
 )
 from .decode import decode
 from .export import Download, Progress, download
-from .filters import ExportFilters, LatestFilters, Outcome, accept
+from .filters import ExportFilters, LatestFilters, accept
 from .frames import Library, read_parquet, require
 from .live import Live
-from .transport import Fault, Request, Transport, name_of, path_of, read_key, to_text
+from .transport import Fault, Request, Transport, name_of, path_of, read_key, to_json
 from .walk import Page, Walk
 
 if TYPE_CHECKING:
@@ -158,7 +158,8 @@ class Client:
         """The last book of each outcome, or of the one asked for; none where none is recorded."""
         accept("latest", LatestFilters, filters)
         rows: list[Snapshot] = []
-        for outcome in [filters["outcome"]] if "outcome" in filters else ["up", "down"]:
+        asked = filters.get("outcome")
+        for outcome in ["up", "down"] if asked is None else [asked]:
             last = {**filters, "outcome": outcome, "order": "desc", "limit": 1}
             rows += self._get(coin, "markets", market, "snapshots", **last)["data"]
         return rows
@@ -173,7 +174,7 @@ class Client:
     def as_of_many(
         self,
         coin: str,
-        moments: Iterable[tuple[str, Outcome, Time]],
+        moments: Iterable[tuple[str, str, Time]],
         **filters: Unpack[api.ListSnapshotsAt],
     ) -> Iterator[dict[str, Any]]:
         """Books at any number of moments (market, outcome, ts), in their order.
@@ -181,12 +182,17 @@ class Client:
         Each has `snapshot` and its `ageMs`, or `error`: `unknown_market`, `no_snapshot`, `stale`.
         """
         accept("as_of_many", api.ListSnapshotsAt, filters)
-        options = {name_of(name): value for name, value in filters.items()}
+        options = {
+            name_of(name): to_json(value) for name, value in filters.items() if value is not None
+        }
         rest = iter(moments)
         while asked := list(islice(rest, MOMENTS_MAX)):
-            requests = [dict(zip(("conditionId", "outcome", "ts"), each)) for each in asked]
-            asked_for = {"requests": requests, **options}
-            text = json.dumps(asked_for, default=to_text, separators=(",", ":"))
+            requests = [
+                {"conditionId": market, "outcome": outcome, "ts": to_json(ts)}
+                for market, outcome, ts in asked
+            ]
+            body = {"requests": requests, **options}
+            text = json.dumps(body, separators=(",", ":"))
             headers = {"Content-Type": "application/json"}
             request = Request(path_of(coin, "snapshots", "at"), {}, "POST", headers, text.encode())
             yield from decode(self._transport.fetch(request)[1], self.exact)["data"]

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from .decode import AMOUNTS
+from .api import AMOUNTS
 from .errors import MissingExtra
 
 Library = Literal["pandas", "polars", "pyarrow"]

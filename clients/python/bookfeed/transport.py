@@ -10,10 +10,11 @@ import re
 import ssl
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
+from decimal import Decimal
 from email.message import Message
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any, TypeVar, Union
@@ -32,10 +33,10 @@ BACKOFF_SECONDS_MAX = 30.0
 """Pauses grow from the one to the other where the server does not say how long to wait."""
 CONNECTIONS_MAX = 8
 """Idle connections that are kept for the next requests."""
-
 KEY = re.compile(r"[!-~]+")
 """What a header can hold without changing it."""
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
 
 @dataclass(frozen=True)
 class Request:
@@ -62,7 +63,6 @@ def path_of(*parts: str) -> str:
     return "/v1/" + "/".join(quote(part, safe="") for part in parts)
 
 
-def to_text(value: object) -> str:
 def read_key(given: str | None) -> str:
     """The key that is given, else that of `BOOKFEED_KEY`, else `sample`, without space around it.
 
@@ -74,14 +74,27 @@ def read_key(given: str | None) -> str:
     return key
 
 
+def to_text(value: object) -> str:
     """A parameter as the API reads it. A date, or a datetime without a time zone, is in UTC."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, datetime):
         return (value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value).isoformat()
-    if isinstance(value, date):
-        return f"{value.isoformat()}T00:00:00Z"
-    if isinstance(value, (list, tuple)):
-        return ",".join(map(str, value))
+    if isinstance(value, date) or (isinstance(value, str) and DAY.fullmatch(value)):
+        return f"{value}T00:00:00Z"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, (float, Decimal)):
+        # The API takes no exponent.
+        return format(Decimal(str(value)), "f")
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return ",".join(map(to_text, value))
     return str(value)
+
+
+def to_json(value: object) -> object:
+    """The same in a body, where numbers and booleans stay what they are."""
+    return value if isinstance(value, (int, bool)) else to_text(value)
 
 
 def name_of(name: str) -> str:

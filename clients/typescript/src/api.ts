@@ -3447,9 +3447,9 @@ export interface operations {
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
                 source?: "recorded" | "simulated" | "all";
                 /** @description First moment, inclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | string;
+                from?: number | (string | Date);
                 /** @description End, exclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | string;
+                to?: number | (string | Date);
                 /** @description Only markets that it won. */
                 outcome?: "up" | "down";
                 /** @description With `true`, only markets of which a snapshot is held: not those that only the catalogue of the venue names. */
@@ -3523,9 +3523,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description First moment, inclusive, of the time to look at. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | string;
+                from?: number | (string | Date);
                 /** @description End, exclusive, of the time to look at. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | string;
+                to?: number | (string | Date);
             };
             header?: never;
             path: {
@@ -3553,9 +3553,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description A moment of the first day. Without it 31 days up to `to`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | string;
+                from?: number | (string | Date);
                 /** @description End, exclusive: the day of the moment before it is the last one. Without it 31 days from `from`, or up to today. At most 366 days. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | string;
+                to?: number | (string | Date);
                 /** @description Only windows of this length. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
@@ -3590,9 +3590,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description First moment, inclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | string;
+                from?: number | (string | Date);
                 /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | string;
+                to?: number | (string | Date);
                 /** @description Snapshots on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -3606,11 +3606,11 @@ export interface operations {
                 /** @description Levels of each side, from the best; all when absent. */
                 depth?: number;
                 /** @description Only these fields of each snapshot, joined by commas, for example `timestamp,bids,asks`; all but `receivedAt` when absent. Known are `id`, `assetId`, `conditionId`, `symbol`, `outcome`, `timeframe`, `timestamp`, `bids`, `asks`, `receivedAt`, `sources`. */
-                fields?: string;
+                fields?: string | readonly string[];
                 /** @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. Each state of either book makes a row: of its own outcome, or of `outcome` where you send that. The venue shows an order in both books, so sizes are never added up. */
                 view?: "own" | "consolidated";
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | string;
+                knownAt?: number | (string | Date);
             };
             header?: never;
             path: {
@@ -3643,7 +3643,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The moment: the state prevailing then, at or before it and never after. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                ts: number | string;
+                ts: number | (string | Date);
                 /** @description Only this outcome; both when absent. */
                 outcome?: "up" | "down";
                 /** @description Oldest state that is wanted, in milliseconds before `ts`; any when absent. */
@@ -3651,11 +3651,11 @@ export interface operations {
                 /** @description Levels of each side, from the best; all when absent. */
                 depth?: number;
                 /** @description Only these fields of each snapshot, joined by commas, for example `timestamp,bids,asks`; all but `receivedAt` when absent. Known are `id`, `assetId`, `conditionId`, `symbol`, `outcome`, `timeframe`, `timestamp`, `bids`, `asks`, `receivedAt`, `sources`. */
-                fields?: string;
+                fields?: string | readonly string[];
                 /** @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. Each state of either book makes a row: of its own outcome, or of `outcome` where you send that. The venue shows an order in both books, so sizes are never added up. */
                 view?: "own" | "consolidated";
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | string;
+                knownAt?: number | (string | Date);
             };
             header?: never;
             path: {
@@ -3710,14 +3710,17 @@ export interface operations {
                          */
                         outcome: "up" | "down";
                         /** @description The moment: the state prevailing then, at or before it and never after. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                        ts: number | string;
+                        ts: number | (string | Date);
                     }[];
                     /** @description Oldest state that is wanted, in milliseconds before `ts`; any when absent. */
                     maxAgeMs?: number;
                     /** @description Levels of each side, from the best; all when absent. */
                     depth?: number;
-                    /** @description Only these fields of each snapshot, joined by commas, for example `timestamp,bids,asks`; all but `receivedAt` when absent. Known are `id`, `assetId`, `conditionId`, `symbol`, `outcome`, `timeframe`, `timestamp`, `bids`, `asks`, `receivedAt`, `sources`. */
-                    fields?: string;
+                    /**
+                     * Format: names
+                     * @description Only these fields of each snapshot, joined by commas, for example `timestamp,bids,asks`; all but `receivedAt` when absent. Known are `id`, `assetId`, `conditionId`, `symbol`, `outcome`, `timeframe`, `timestamp`, `bids`, `asks`, `receivedAt`, `sources`.
+                     */
+                    fields?: string | readonly string[];
                     /**
                      * @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. Each state of either book makes a row: of its own outcome, or of `outcome` where you send that. The venue shows an order in both books, so sizes are never added up.
                      * @default own
@@ -3805,27 +3808,27 @@ export interface operations {
         parameters: {
             query: {
                 /** @description The moment: the state prevailing then, at or before it and never after. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                ts: number | string;
+                ts: number | (string | Date);
                 /** @description Outcome that is traded. */
                 outcome: "up" | "down";
                 /** @description Side of the order: a buy takes asks, a sell takes bids. */
                 side: "buy" | "sell";
                 /** @description Shares, above 0 and at most 9000000000, at most six decimals. Send either this or `usdc`. */
-                size?: string;
+                size?: string | number;
                 /** @description USDC before fees, in the same bounds: what is spent on a buy, or what a sell should bring. Shares are rounded down to the millionth. */
-                usdc?: string;
+                usdc?: string | number;
                 /** @description The ladder: the outcome's `own` book, or that and the mirror of the other outcome's as one. The venue shows each order in both, so sizes are never added up. */
                 view?: "own" | "consolidated";
                 /** @description Fee in basis points of the traded value, 0 to 10000, at most four decimals. Without this and `feeRate` there is no fee. */
-                feeBps?: string;
+                feeBps?: string | number;
                 /** @description Rate of the venue's schedule, 0 to 1, at most six decimals: each level costs shares × rate × price × (1 − price). The venue's own for markets of coins was `0.07` for takers in 2026. */
-                feeRate?: string;
+                feeRate?: string | number;
                 /** @description Levels at worse prices are left alone: above 0 and below 1, at most six decimals. */
-                limitPrice?: string;
+                limitPrice?: string | number;
                 /** @description Oldest state that is wanted, in milliseconds before `ts`; any when absent. */
                 maxAgeMs?: number;
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | string;
+                knownAt?: number | (string | Date);
             };
             header?: never;
             path: {
@@ -3853,9 +3856,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description First moment, inclusive, of `timestamp`, or of `time` with `interval`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | string;
+                from?: number | (string | Date);
                 /** @description End, exclusive, of `timestamp`, or of `time` with `interval`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | string;
+                to?: number | (string | Date);
                 /** @description Rows on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -3867,9 +3870,9 @@ export interface operations {
                 /** @description The state prevailing at each step of this length instead of every change; steps are multiples of it since 1970, UTC. A step after the expiry has no row, so of `1h` and a market of five minutes most have none. */
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
                 /** @description Only these fields of each quote, joined by commas, for example `timestamp,bid,ask,receivedAt`; all but `receivedAt` when absent. The rows are the same ones. Known are `time`, `ageMs`, `id`, `outcome`, `timestamp`, `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread`, `imbalance`, `receivedAt`. */
-                fields?: string;
+                fields?: string | readonly string[];
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | string;
+                knownAt?: number | (string | Date);
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
@@ -3953,9 +3956,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description First moment, inclusive, of `timestamp`; with `interval` of the states that bars are made of. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | string;
+                from?: number | (string | Date);
                 /** @description End, exclusive, of `timestamp`; with `interval` of the states that bars are made of. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | string;
+                to?: number | (string | Date);
                 /** @description Rows on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -3967,7 +3970,7 @@ export interface operations {
                 /** @description Bars of this length instead of every change; they begin at multiples of it since 1970, UTC. */
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | string;
+                knownAt?: number | (string | Date);
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
@@ -4057,9 +4060,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description First moment, inclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | string;
+                from?: number | (string | Date);
                 /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | string;
+                to?: number | (string | Date);
                 /** @description Rows on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -4069,7 +4072,7 @@ export interface operations {
                 /** @description Direction of time, within and across pages. */
                 order?: "asc" | "desc";
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | string;
+                knownAt?: number | (string | Date);
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
@@ -4110,11 +4113,11 @@ export interface operations {
                 /** @description Only markets of this length. */
                 timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
                 /** @description Moments before the expiry, 1 to 8, separated by commas: a minus sign, a whole number, and `ms`, `s`, `m` or `h`. None may lie before the window. */
-                offsets: string;
+                offsets: string | readonly string[];
                 /** @description First moment, inclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | string;
+                from?: number | (string | Date);
                 /** @description End, exclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | string;
+                to?: number | (string | Date);
                 /** @description Markets on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -4122,7 +4125,7 @@ export interface operations {
                 /** @description A state or price older than this at its moment is left out: `up`, `down` or `spot` is null. */
                 maxAgeMs?: number;
                 /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | string;
+                knownAt?: number | (string | Date);
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
                 source?: "recorded" | "simulated" | "all";
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
@@ -4161,9 +4164,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description First moment, inclusive; the start of the window when absent. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | string;
+                from?: number | (string | Date);
                 /** @description End, exclusive; the end of the window when absent. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | string;
+                to?: number | (string | Date);
                 /** @description Whose book. */
                 outcome?: "up" | "down";
                 /** @description Bins of price between 0 and 1, all equally wide. */
@@ -4211,9 +4214,9 @@ export interface operations {
                 /** @description Only this outcome; both when absent. */
                 outcome?: "up" | "down";
                 /** @description First moment, inclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | string;
+                from?: number | (string | Date);
                 /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | string;
+                to?: number | (string | Date);
                 /** @description Resumes an interrupted download: the `id` of the last complete snapshot received, such as 1482734. Append the response to what you have; CSV then has no header. Not for Parquet. */
                 after?: string;
             };
@@ -4245,7 +4248,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description A day in UTC, or a moment in it: the markets whose windows begin on that day (where a window is unknown, its first snapshot). Day and coin make one file. */
-                day: string | number;
+                day: string | (string | Date) | number;
                 /** @description Only markets of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
@@ -4367,9 +4370,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description First moment, inclusive, of `timestamp`; with `interval` of the ticks that bars are made of. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | string;
+                from?: number | (string | Date);
                 /** @description End, exclusive, of `timestamp`; with `interval` of the ticks that bars are made of. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | string;
+                to?: number | (string | Date);
                 /** @description Rows on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -4422,7 +4425,7 @@ export interface operations {
                 /** @description Only files of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
                 /** @description Only files of this day in UTC. */
-                day?: string | number;
+                day?: string | (string | Date) | number;
                 /** @description Only files of this kind. */
                 kind?: "snapshots" | "levels" | "quotes" | "trades" | "panel";
                 /** @description Only files whose numbers are of this form. */
@@ -4498,7 +4501,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description First moment, inclusive, at which a change was made by our clock. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                since?: number | string;
+                since?: number | (string | Date);
                 /** @description Only this coin; all of your tier when absent. */
                 coin?: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
                 /** @description Changes on a page; may change during a walk. */
@@ -4581,7 +4584,7 @@ export interface operations {
                 /** @description The one at this place. */
                 sequence?: number;
                 /** @description The newest of this day in UTC. */
-                day?: string | number;
+                day?: string | (string | Date) | number;
             };
             header?: never;
             path?: never;

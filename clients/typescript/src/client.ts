@@ -1,7 +1,7 @@
 import type { components } from './api.ts'
 import { BookfeedError } from './errors.ts'
 import { pay, type Payer, type Payment, type PayOptions, type SignIn, signUp } from './pay.ts'
-import { type Call, type Options, Requester } from './request.ts'
+import { type Call, type Options, Requester, sentMembers } from './request.ts'
 import type {
   AnswersWith,
   Body,
@@ -29,10 +29,15 @@ type Market = typeof MARKET
 type Messages<N, C extends Channel> = AsyncGenerator<Message<N, C>, void, void>
 type Signal = { signal?: AbortSignal | undefined }
 type Asof = Post<'/v1/{coin}/snapshots/at'>
+type Names = string | readonly string[] | undefined
 type Moments = Asof extends { requestBody: { content: { 'application/json': infer B } } }
   ? B
   : never
 type ExportQuery = Input<'/v1/{coin}/export'> | Input<`${Market}/export`>
+type MomentsInput = Omit<Moments, 'requests'> & {
+  coin: string
+  requests: readonly Moments['requests'][number][]
+}
 
 /** A download that has begun. */
 export type Download = { exportId: string; body: ReadableStream<Uint8Array>; headers: Headers }
@@ -81,14 +86,14 @@ export class Bookfeed<N = number> {
   }
 
   /** Books of a market, a row for each state. With `fields`, rows have these members alone. */
-  snapshots<F extends string | undefined = undefined>(
+  snapshots<F extends Names = undefined>(
     input: ListInput<`${Market}/snapshots`> & { fields?: F | undefined } & Signal,
   ): Walk<RowWith<F, Row<`${Market}/snapshots`, N>>> {
     return this.#walk(`${MARKET}/snapshots`, input)
   }
 
   /** Top of book of a market: changes, or with `interval` what prevailed at each step. */
-  quotes<F extends string | undefined = undefined>(
+  quotes<F extends Names = undefined>(
     input: ListInput<`${Market}/quotes`> & { fields?: F | undefined } & Signal,
   ): Walk<RowWith<F, Row<`${Market}/quotes`, N>>> {
     return this.#walk(`${MARKET}/quotes`, input)
@@ -121,7 +126,7 @@ export class Bookfeed<N = number> {
   }
 
   /** The book as of a moment, never later. Fails with `no_snapshot` and `stale`. */
-  async bookAt<F extends string | undefined = undefined>(
+  async bookAt<F extends Names = undefined>(
     input: Input<`${Market}/snapshots/at`> & { fields?: F | undefined } & Signal,
   ): Promise<BodyWith<F, Body<`${Market}/snapshots/at`, N>>> {
     const { body } = await this.requester.json(callOf(`${MARKET}/snapshots/at`, input))
@@ -130,9 +135,10 @@ export class Bookfeed<N = number> {
 
   /** Books as of up to 500 moments, each with its own error, in their order. */
   async booksAt<F extends Moments['fields'] = undefined>(
-    input: { coin: string } & Moments & { fields?: F } & Signal,
+    input: MomentsInput & { fields?: F } & Signal,
   ): Promise<AnswersWith<F, JsonOf<Asof, N>>> {
-    const { coin, signal, ...body } = input
+    const { coin, signal, requests, ...options } = input
+    const body = { requests: requests.map(sentMembers), ...sentMembers(options) }
     const call = { path: '/v1/{coin}/snapshots/at', method: 'POST', input: { coin }, body, signal }
     return (await this.requester.json(call)).body as AnswersWith<F, JsonOf<Asof, N>>
   }

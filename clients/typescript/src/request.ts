@@ -80,6 +80,19 @@ export function watchdog(onDead: () => void): { reset: () => void; end: () => vo
   return { reset, end }
 }
 
+const DAY = /^\d{4}-\d\d-\d\d$/
+
+/** A parameter as the API reads it: names joined by commas, and of a day its first moment in UTC. */
+export function sentOf(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString()
+  if (typeof value === 'string' && DAY.test(value)) return `${value}T00:00:00Z`
+  return Array.isArray(value) ? value.map(sentOf).join(',') : value
+}
+
+/** Members of a body, or of a message of a stream. */
+export const sentMembers = (input: object): object =>
+  Object.fromEntries(Object.entries(input).map(([name, value]) => [name, sentOf(value)]))
+
 export class Requester {
   readonly options: Omit<Options<unknown>, 'key'>
   readonly #key: string | undefined
@@ -90,6 +103,12 @@ export class Requester {
       throw new BookfeedError('invalid_parameter', detail, { param: 'server' })
     }
     this.options = options
+    this.#key = readKey(key)
+  }
+
+  /** A getter, so that no printed client shows it. */
+  get key(): string | undefined {
+    return this.#key
   }
 
   /** The JSON of an answer, with numbers as they were asked for. */
@@ -103,17 +122,11 @@ export class Requester {
     const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
       const value = encodeURIComponent(String(values[name]))
       delete values[name]
-    this.#key = readKey(key)
-  }
-
-  /** A getter, so that no printed client shows it. */
-  get key(): string | undefined {
-    return this.#key
       return value
     })
     const url = new URL(filled, this.options.server)
     for (const [name, value] of Object.entries(values))
-      if (value !== undefined) url.searchParams.set(name, String(value))
+      if (value !== undefined && value !== null) url.searchParams.set(name, String(sentOf(value)))
     return url.href
   }
 

@@ -4,7 +4,7 @@ import { BookfeedError } from './errors.ts'
 import { EventLine } from './events.ts'
 import { isRow, type Line, overLines, SocketLine, type Wire } from './line.ts'
 import type { Exact } from './numbers.ts'
-import type { Requester } from './request.ts'
+import { type Requester, sentMembers, sentOf } from './request.ts'
 import type { Whole } from './shapes.ts'
 
 type Schemas = components['schemas']
@@ -90,10 +90,10 @@ export type LiveQuery<C extends Channel = Channel> = Filter<C> & {
   transport?: 'websocket' | 'sse' | undefined
 }
 export type ReplayQuery<C extends Channel = Channel> = Filter<C> & {
-  /** Unix milliseconds or RFC 3339; of one market it may be left out. */
-  from?: number | string | undefined
+  /** Unix milliseconds, RFC 3339, a day in UTC, or a date; of one market it may be left out. */
+  from?: number | string | Date | undefined
   /** Exclusive. */
-  to?: number | string | undefined
+  to?: number | string | Date | undefined
   /** After the row with this cursor, of one market or `spot`. */
   cursor?: string | undefined
   /** 0.1 to 1000 times as fast as it was; 0, the default, as fast as it is taken. */
@@ -323,7 +323,7 @@ export function replayStream(
     isCatchingUp = timeMs > Number.NEGATIVE_INFINITY
     const backMs = Math.max(timeMs - BACK_MS, momentOf(asked.from))
     const back = isCatchingUp ? { from: backMs, cursor: undefined, speed: 0 } : { speed }
-    line.send({ op: 'replay', ...asked, ...back, id: ALL })
+    line.send({ op: 'replay', ...sentMembers(asked), ...back, id: ALL })
   }
 
   function isNew(message: Wire): boolean {
@@ -359,9 +359,9 @@ const comparePlaces = (a: Place, b: Place) => a.timeMs - b.timeMs || a.seq - b.s
 const latest = (a: Place | undefined, b: Place) => (a && comparePlaces(a, b) > 0 ? a : b)
 
 /** As the server reads it: small numbers are seconds, and a space may stand for the `T`. */
-function momentOf(time: number | string | undefined): number {
+function momentOf(time: number | string | Date | undefined): number {
   if (time === undefined) return 0
-  const isNumber = typeof time === 'number' || /^\d+$/.test(time)
-  const number = isNumber ? Number(time) : Date.parse(time.replace(' ', 'T'))
+  const text = String(sentOf(time))
+  const number = /^\d+$/.test(text) ? Number(text) : Date.parse(text.replace(' ', 'T'))
   return number < 100_000_000_000 ? number * 1000 : number
 }

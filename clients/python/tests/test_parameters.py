@@ -1,0 +1,197 @@
+"""Each documented parameter of each method, sent once in each of its documented types."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+import unittest
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from bookfeed import Client, Live, Walk, api, errors
+from bookfeed.filters import ExportFilters, LatestFilters
+from tests.world import connect, finished
+
+Forms = list[list[Any]]
+"""Values of a parameter: those of an inner list mean the same, so their answers are equal."""
+
+MOMENT = datetime(2026, 4, 13, tzinfo=timezone.utc)
+TEXTS: dict[str, Forms] = {
+    "cursor": [[None]],
+    "source": [["simulated"]],
+    "offsets": [["-60s", ["-60s"], ("-60s",)], ["-60s,-5s", ["-60s", "-5s"]]],
+    "fields": [["id", ["id"]], ["id,outcome", ["id", "outcome"], ("id", "outcome")]],
+}
+INTEGERS = {
+    "max_age_ms": 3_600_000,
+    "heartbeat": 5,
+    "time_bins": 20,
+    "price_bins": 20,
+    "window": 60,
+}
+
+
+def moments(moment: datetime) -> Forms:
+    """Forms of 00:00 UTC of a day."""
+    zoned = moment.astimezone(timezone(timedelta(hours=-4)))
+    ms = int(moment.timestamp()) * 1000
+    naive = moment.replace(tzinfo=None)
+    day = moment.date()
+    return [[ms, ms // 1000, f"{naive}Z".replace(" ", "T"), f"{day}", day, naive, moment, zoned]]
+
+
+def forms_of(name: str, kind: Any) -> Forms:
+    if get_origin(kind) is Literal:
+        return [[each] for each in get_args(kind)]
+    if name == "known_at":
+        return moments(MOMENT + timedelta(days=3650))
+    if kind == api.Time:
+        return moments(MOMENT + timedelta(days=name == "to"))
+    if name in TEXTS:
+        return TEXTS[name]
+    if kind == api.Decimals:
+        # Fees have four decimals, and a price is below one.
+        small = [] if name == "fee_bps" else [["0.00001", 0.00001, Decimal("1e-5")]]
+        whole = [] if name == "limit_price" else [["1", 1, 1.0]]
+        return [["0.5", 0.5, Decimal("0.5")], *small, *whole]
+    if kind is bool:
+        return [[True], [False]]
+    if kind is int:
+        return [[INTEGERS.get(name, 3)]]
+    raise AssertionError(f"{name}: no values of {kind}")
+
+
+class Parameters(unittest.TestCase):
+    def setUp(self) -> None:
+        self.client = connect()
+        self.market = finished(self.client)
+        self.id = self.market["conditionId"]
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = Path(folder.name) / "export.csv"
+
+    def read(self, answer: Any) -> Any:
+        """The first page of a walk, the first event of a stream, or all of anything else."""
+        if isinstance(answer, Walk):
+            return next(answer.pages()).rows
+        if isinstance(answer, Live):
+            next(iter(answer))
+            return answer.close()
+        return list(answer) if isinstance(answer, Iterator) else answer
+
+    def calls(self) -> dict[str, tuple[Any, dict[str, Any], Callable[..., Any]]]:
+        """Of each method the types of its filters, those that it needs, and a call."""
+        client, market = self.client, self.id
+        moving = next(iter(client.markets("btc", status="open")))["conditionId"]
+        ts = self.market["windowEnd"]
+        # Open markets change, and later prices are being recorded.
+        over = {"to": MOMENT + timedelta(days=1)}
+        few = {"limit": 20}
+        short = {"shape": "states", "depth": 1, "outcome": "up"}
+        fill = {"outcome": "up", "side": "buy", "size": "1"}
+        panel = {"timeframe": "5m", "offsets": "-60s", **few}
+        spot = {**over, **few}
+        day = {"day": MOMENT.date(), **short}
+        return {
+            "markets": (api.ListMarkets, over, lambda **f: client.markets("btc", **f)),
+            "snapshots": (api.ListSnapshots, few, lambda **f: client.snapshots("btc", market, **f)),
+            "quotes": (api.ListQuotes, few, lambda **f: client.quotes("btc", market, **f)),
+            "prices": (api.ListPrices, few, lambda **f: client.prices("btc", market, **f)),
+            "trades": (api.ListTrades, few, lambda **f: client.trades("btc", market, **f)),
+            "spot": (api.ListSpot, spot, lambda **f: client.spot("btc", **f)),
+            "panel": (api.GetPanel, panel, lambda **f: client.panel("btc", **f)),
+            "prices_now": (api.ListCurrentPrices, {}, lambda **f: client.prices_now("btc", **f)),
+            "latest": (LatestFilters, {}, lambda **f: client.latest("btc", market, **f)),
+            "as_of": (api.GetSnapshotsAt, {}, lambda **f: client.as_of("btc", market, ts, **f)),
+            "as_of_many": (
+                api.ListSnapshotsAt,
+                {},
+                lambda **f: client.as_of_many("btc", [(market, "up", ts)], **f),
+            ),
+            "fill": (api.GetFill, fill, lambda **f: client.fill("btc", market, ts, **f)),
+            "coverage": (
+                api.GetMarketCoverage,
+                {},
+                lambda **f: client.coverage("btc", market, **f),
+            ),
+            "coverage of a coin": (api.ListCoverage, {}, lambda **f: client.coverage("btc", **f)),
+            "heatmap": (
+                api.GetHeatmap,
+                {"outcome": "up"},
+                lambda **f: client.heatmap("btc", market, **f),
+            ),
+            "revisions": (api.ListRevisions, {}, lambda **f: client.revisions(**f)),
+            "files": (api.ListFiles, {}, lambda **f: client.files("btc", **f)),
+            "live": (api.FollowMarket, {}, lambda **f: client.live("btc", moving, **f)),
+            "live of a coin": (api.FollowCoin, {}, lambda **f: client.live("btc", **f)),
+            "export": (
+                api.ExportMarket,
+                short,
+                lambda **f: client.export(self.file, "btc", market, **f).sha256,
+            ),
+            "export of a day": (
+                api.ExportDay,
+                day,
+                lambda **f: client.export(self.file, "btc", **f).sha256,
+            ),
+        }
+
+    def test_every_method_is_tried(self) -> None:
+        takes = {
+            name
+            for name, method in vars(Client).items()
+            if not name.startswith("_") and inspect.isfunction(method)
+            if "filters" in inspect.signature(method).parameters
+        }
+        tried = {name.partition(" ")[0] for name in self.calls()}
+        # Those take what any route does; `to_df` is an export.
+        self.assertEqual(takes - {"get", "walk", "to_df"}, tried)
+
+    def test_every_parameter_in_every_type(self) -> None:
+        for method, (kind, needed, call) in self.calls().items():
+            for name, hint in get_type_hints(kind).items():
+                for forms in self.values(method, name, hint):
+                    answers = []
+                    for value in forms:
+                        with self.subTest(f"{method}({name}={value!r})"):
+                            left_out = {"usdc": ["size"], "slug": ["to"]}.get(name, [])
+                            others = {k: v for k, v in needed.items() if k not in left_out}
+                            try:
+                                answers.append(self.read(call(**{**others, name: value})))
+                            except errors.InvalidParameter as error:
+                                # Read as the moment that it is.
+                                self.assertIn("`knownAt` is in the future", error.detail)
+                                answers.append(error.detail)
+                    with self.subTest(f"{method}({name}): {forms} are the same"):
+                        self.assertEqual(answers, answers[:1] * len(forms))
+
+    def values(self, method: str, name: str, kind: Any) -> Forms:
+        if name == "slug":
+            return [[self.market["slug"]]]
+        if (method, name) == ("live of a coin", "timeframe"):
+            # Of other lengths no window is open, so no event comes.
+            return [["5m"]]
+        if name == "after":
+            row = next(iter(self.client.snapshots("btc", self.id, limit=1)))
+            return [[f"{self.id}:{row['id']}" if method == "export of a day" else row["id"]]]
+        return forms_of(name, kind)
+
+    def test_a_boolean_is_one(self) -> None:
+        all_of_them = list(self.client.markets("btc"))
+        with_books = list(self.client.markets("btc", with_books=True))
+        self.assertEqual(with_books, [row for row in all_of_them if row["snapshots"] > 0])
+
+    def test_moments_of_many_books_in_every_type(self) -> None:
+        # A day that is over: no book of this market is older.
+        forms = moments(MOMENT + timedelta(days=1))[0]
+        answers = list(self.client.as_of_many("btc", [(self.id, "up", each) for each in forms]))
+        self.assertEqual(answers, answers[:1] * len(forms))
+        self.assertIsNotNone(answers[0]["snapshot"])
+        for ts in forms:
+            state = self.client.as_of("btc", self.id, ts, outcome="up")[0]
+            self.assertEqual(state, {**answers[0]["snapshot"], "ageMs": answers[0]["ageMs"]})
+            fill = self.client.fill("btc", self.id, ts, outcome="up", side="sell", size=1)
+            self.assertEqual(fill["outcome"], "up")
