@@ -7,6 +7,8 @@ const ABOUT_WIDTH_MIN = 30
 /** A line that is indented this far continues the description above it. */
 export const CONTINUATION_MIN = 10
 export const NO_BREAK_SPACE = '\u00a0'
+/** How commander begins the line that says how a command is called. */
+const USAGE = 'Usage: '
 const ROW = /^( +)(\S.*?)(?:( {2,})(\S.*))?$/
 
 type Row = {
@@ -22,7 +24,8 @@ type Row = {
  * so is an item, which begins with `- ` and is continued by lines with two spaces. Other indented
  * lines are rows: a term, and after two spaces its description. A term alone may be a command; one
  * that is too long is continued on the next line as in a shell. No line ends at a no-break space,
- * which is printed as a space.
+ * which is printed as a space. A call that is longer than a line by itself is not broken, because
+ * its lines would still be too long.
  */
 export function layoutHelp(text: string, columns: number): string {
   const width = Math.min(columns, WIDTH_MAX)
@@ -34,8 +37,8 @@ export function layoutHelp(text: string, columns: number): string {
     return lines.splice(0, end === -1 ? lines.length : end)
   }
   for (let line = lines[0]; line !== undefined; line = lines[0]) {
-    if (line.trim() === '') {
-      laidOut.push('')
+    if (line.trim() === '' || line.startsWith(USAGE)) {
+      laidOut.push(line)
       lines.shift()
     } else if (line.startsWith('- ')) {
       lines.shift()
@@ -119,7 +122,8 @@ function breakCommand(term: string, width: number): string[] {
   const broken = [...lines, line].flatMap((each) => {
     const own = each.slice(0, indentOf(each))
     const words = wrap(each.slice(own.length), room - own.length, indent.slice(own.length))
-    return words.map((some) => own + some)
+    const fits = words.every((some) => Bun.stringWidth(own + some) <= room)
+    return fits ? words.map((some) => own + some) : [each]
   })
   return broken.map((each, index) => (index < broken.length - 1 ? `${each} \\` : each))
 }

@@ -223,8 +223,12 @@ async function createProgram(
     return isDue ? backUpBeforeUpgrade(context) : undefined
   })
   const invocation = context.invocation.replaceAll(' ', NO_BREAK_SPACE)
-  const layout = (text: string) =>
-    layoutHelp(asTyped(text.trimEnd(), { ...context, invocation }), context.columns)
+  /** The name of a command stays beside the program. */
+  const layout = (text: string) => {
+    const typed = asTyped(text.trimEnd(), { ...context, invocation })
+    const joined = typed.replaceAll(`${invocation} `, invocation + NO_BREAK_SPACE)
+    return layoutHelp(joined, context.columns)
+  }
   for (const command of withSubcommands(program)) {
     command.exitOverride().showHelpAfterError('(--help lists commands and options)')
     command.configureOutput({

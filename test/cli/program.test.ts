@@ -69,6 +69,17 @@ describe('runCli', () => {
     )
   })
 
+  test('behavior: a program in a folder with a long path is named on one line with its command', async () => {
+    const { context, printed } = createCliContext()
+    const invocation = `/home/${'a-long-name/'.repeat(6)}bun.exe ../${'another/'.repeat(6)}main.ts`
+    await runCli(['keys', 'create', '--help'], { ...context, columns: 80, invocation })
+    const help = printed.join('\n')
+    expect(help).toStartWith(`Usage: ${invocation} keys create [options]\n`)
+    expect(help).toContain(`\n  ${invocation} keys create\n`)
+    expect(help).toContain(`\n  KEY=$(${invocation} keys create \\\n      --tier pro --days 30)\n`)
+    expect(help).toContain(`${invocation} tiers\n`)
+  })
+
   test('behavior: an example and what it does are one line of the help, at 80 columns', async () => {
     const { context, printed } = createCliContext()
     await runCli(['--help'], { ...context, columns: 80, invocation: 'bun src/main.ts' })
