@@ -12,7 +12,7 @@ import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import type { Address } from './address.ts'
 import type { StoreTimes } from './answer-times.ts'
-import { type Failure, failureOf, NO_ANSWER } from './faults.ts'
+import { type Failure, failureOf, NO_ANSWER, NOTHING_KEPT } from './faults.ts'
 
 export type Row = Record<string, Cell>
 
@@ -25,7 +25,7 @@ export type Question = {
   values?: readonly unknown[]
   /** Rows as their values alone, in the order of the columns. */
   isBare?: boolean
-  /** It is the COMMIT of a transaction that writes. */
+  /** It is the COMMIT of a transaction that writes; the last question behind it is `TOOK`. */
   isWrite?: boolean
 }
 export type Answer = { rows: Row[] | Cell[][]; changes: number }
@@ -43,12 +43,18 @@ const patiences = {
 } satisfies Record<string, Patience>
 export type Purpose = keyof typeof patiences
 const PAUSE_MS_MIN = 100
-/** Asked before a COMMIT, notes for `CONFIRM` whether the transaction has written anything. */
-export const NOTE_WRITTEN: Question = {
+const DATABASE_MS = 'extract(epoch FROM clock_timestamp()) * 1000'
+const SET_TIME = `set_config('bookfeed.time', CAST(${DATABASE_MS} AS TEXT), false)`
+/**
+ * Asked before a COMMIT: notes for `CONFIRM` whether the transaction has written anything, and for
+ * `TOOK` when it ends.
+ */
+export const NOTE_COMMIT: Question = {
   text: `SELECT set_config('bookfeed.has_written',
-    CAST(pg_current_xact_id_if_assigned() IS NOT NULL AS TEXT), false)`,
+    CAST(pg_current_xact_id_if_assigned() IS NOT NULL AS TEXT), false), ${SET_TIME}`,
   values: [],
 }
+const NOTE_TIME: Question = { text: `SELECT ${SET_TIME}`, values: [] }
 /**
  * Writes what no reader sees, and waits for the standbys that a commit waits for; theirs is one order,
  * so they have what was committed before it, too. An administrator can end such a wait
@@ -61,7 +67,16 @@ export const CONFIRM: Question = {
     ELSE CAST(pg_logical_emit_message(true, 'bookfeed', '') AS TEXT) END`,
   values: [],
 }
-/** A commit that takes so much longer than the fastest answer may have been given up by PostgreSQL. */
+/**
+ * Asked behind a COMMIT or `CONFIRM`: the milliseconds since the note before it, by the clock of the
+ * database, so that neither the network nor a busy client counts.
+ */
+export const TOOK: Question = {
+  text: `SELECT CAST(${DATABASE_MS} - CAST(current_setting('bookfeed.time') AS NUMERIC) AS BIGINT)`,
+  values: [],
+  isBare: true,
+}
+/** The wait of a commit that takes longer may have been ended by an administrator. */
 const LATE_MS = 500
 /** PostgreSQL ends a statement so long after its caller has given it up. */
 const GIVEN_UP_MS = 1000
@@ -112,27 +127,22 @@ export function openBridge(address: Address, times: StoreTimes) {
   let patience: Patience = patiences.usual
   let failedMs = 0
   let pauseMs = 0
-  let fastestMs = Number.POSITIVE_INFINITY
 
   /**
-   * Asks a commit. If its answer is late, an administrator may have ended the wait for a standby, so
-   * `CONFIRM` is asked until one answer comes in time. No answer within `msMax` is a failure.
+   * Asks a commit, the last question of which is `TOOK`. If it took long, an administrator may have
+   * ended the wait for a standby, so `CONFIRM` is asked until it is done in time. No answer within
+   * `msMax` is a failure.
    */
   function waitForCommit(asked: Asked, msMax: number): Answer[] | Failure {
-    let sentMs = performance.now()
-    const endMs = sentMs + msMax
+    const endMs = performance.now() + msMax
     const answers = wait(asked, msMax)
-    if (!Array.isArray(answers)) return answers
-    for (let nowMs = performance.now(); nowMs - sentMs > fastestMs + LATE_MS;) {
-      sentMs = nowMs
-      const confirmed = wait(
-        { ...asked, questions: [CONFIRM], isWithin: true },
-        Math.max(1, endMs - nowMs),
-      )
-      if (!Array.isArray(confirmed)) return confirmed
-      nowMs = performance.now()
+    let confirmed = answers
+    while (Array.isArray(confirmed) && tookIn(confirmed) > LATE_MS) {
+      const questions = [NOTE_TIME, CONFIRM, TOOK]
+      const leftMs = Math.max(1, endMs - performance.now())
+      confirmed = wait({ ...asked, questions, isWithin: true }, leftMs)
     }
-    return answers
+    return Array.isArray(confirmed) ? answers : confirmed
   }
 
   return {
@@ -148,11 +158,7 @@ export function openBridge(address: Address, times: StoreTimes) {
       const isLost = !Array.isArray(answers) && answers.isLost
       const time = isCommit ? times.commit : times.read
       if (isLost) time.failed()
-      else {
-        const tookMs = performance.now() - begunMs
-        time.answered(tookMs)
-        fastestMs = Math.min(fastestMs, tookMs)
-      }
+      else time.answered(performance.now() - begunMs)
       // Short after one answer that was late, longer while there is none.
       pauseMs = isLost ? Math.min(pauseMsMax, Math.max(PAUSE_MS_MIN, 2 * pauseMs)) : 0
       failedMs = performance.now()
@@ -174,6 +180,10 @@ export function openBridge(address: Address, times: StoreTimes) {
     },
   }
 }
+
+/** The answer to `TOOK`, which was the last question. */
+const tookIn = (answers: readonly Answer[]): number =>
+  Number(((answers.at(-1)?.rows[0] ?? []) as Cell[])[0])
 
 type ConnectOptions = {
   max?: number
@@ -240,8 +250,7 @@ async function runOn(
   const query =
     values?.length === 0 ? sql(templateOf(text)) : sql.unsafe(text, values?.map(toParameter))
   const found = await (isBare ? query.values() : query)
-  if (text === 'COMMIT' && found.command !== 'COMMIT')
-    throw new Error('A statement of the transaction has failed, so nothing of it is kept.')
+  if (text === 'COMMIT' && found.command !== 'COMMIT') throw new Error(NOTHING_KEPT)
   const changes = Number(found.count ?? 0)
   if (isBare) return { rows: [...found].map((row: unknown[]) => row.map(toValue)), changes }
   const rows = [...found].map((row: Record<string, unknown>) => {

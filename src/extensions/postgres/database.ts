@@ -20,11 +20,12 @@ import {
   type Bridge,
   CONFIRM,
   MAY_STAND_STILL,
-  NOTE_WRITTEN,
+  NOTE_COMMIT,
   openBridge,
   type Purpose,
   type Question,
   type Row,
+  TOOK,
 } from './bridge.ts'
 import { assertVersion, errorOf } from './faults.ts'
 import type { Format } from './formats.ts'
@@ -152,10 +153,11 @@ export class PostgresDatabase implements Database {
     }
     if (word !== 'COMMIT') return { changes: this.#ask({ text }).changes }
     try {
-      const isConfirmed = this.#isWriting && this.format.confirmsEach
-      if (isConfirmed) this.#later(NOTE_WRITTEN)
-      const commit = this.#later({ text, values: [], isWrite: this.#isWriting })
-      if (isConfirmed) this.#later(CONFIRM)
+      if (!this.#isWriting) return { changes: this.#ask({ text, values: [] }).changes }
+      this.#later(NOTE_COMMIT)
+      const commit = this.#later({ text, values: [], isWrite: true })
+      if (this.format.confirmsEach) this.#later(CONFIRM)
+      this.#later(TOOK)
       return { changes: commit().changes }
     } finally {
       // Whether it could be done or not.

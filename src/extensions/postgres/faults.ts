@@ -72,6 +72,9 @@ function giveRight(variable: string): string {
 
 const OTHER_CERTIFICATE =
   'This machine does not trust its certificate. If a private authority signed it, set BOOKFEED_CA_FILE to the file with the certificate of that authority.'
+/** What a statement fails with, and a COMMIT does not, behind one that has failed. */
+const IN_FAILED_TRANSACTION = '25P02'
+export const NOTHING_KEPT = 'A statement of the transaction has failed, so nothing of it is kept.'
 /** Conflicts, lack of something, locks, and what was cancelled: it may work another time. */
 const passing = /^(40|53|55P03|57)/
 const LOCK_TIMEOUT = '55P03'
@@ -94,6 +97,7 @@ type FailureCause = Error & Pick<Failure, 'code' | 'isLost'>
 
 /** What is thrown for a failure; `adviceOn` finds the code in its cause. */
 export function errorOf({ message, code, isLost }: Failure): Error {
+  if (code === IN_FAILED_TRANSACTION) return Object.assign(new Error(NOTHING_KEPT), { code })
   if (code === 'XX001' || code === 'XX002')
     return new Fault(`PostgreSQL: ${message}`, { kind: 'damage' })
   const cause: FailureCause = Object.assign(new Error(message), { code, isLost })

@@ -99,12 +99,9 @@ describe.skipIf(postgresPrograms === undefined)('a connection that an administra
     MS_MAX,
   )
 
-  test.each([
-    { format: postgresLedger, says: 'transaction is aborted' },
-    { format: postgresHistory, says: 'nothing of it is kept' },
-  ])(
-    'error: nor is one of which a statement has failed, though nobody took notice ($says)',
-    ({ format, says }) => {
+  test.each([postgresLedger, postgresHistory])(
+    'error: nor is one of which a statement has failed, though nobody took notice ($name)',
+    (format) => {
       const db = openPostgres(newPlace(), format)
       const insert = db.prepare<unknown, [string]>("INSERT INTO meta VALUES ($1, '\\x00')")
       const change = () =>
@@ -113,7 +110,7 @@ describe.skipIf(postgresPrograms === undefined)('a connection that an administra
           insert.run('two')
           expect(() => insert.run('two').changes).toThrow('duplicate')
         })
-      expect(change).toThrow(says)
+      expect(change).toThrow('nothing of it is kept')
       expect(db.prepare("SELECT * FROM meta WHERE key IN ('one', 'two')").all()).toEqual([])
       db.close()
     },
