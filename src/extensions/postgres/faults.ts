@@ -108,7 +108,7 @@ export function errorOf({ message, code, isLost }: Failure): Error {
   if (isLost || passing.test(code)) {
     const why =
       code === LOCK_TIMEOUT
-        ? 'Another commit has not ended, perhaps because it waits for a standby that is lost.'
+        ? 'Another transaction holds a lock that this one needs.'
         : sentenceOf(message)
     return storageError(
       `The database ${isLost ? 'cannot be reached' : 'did not do it'}: ${why} Try again in a moment.`,

@@ -18,6 +18,29 @@ const MS_MAX = 120_000
 const ROUNDS = 12
 const ROWS = 6
 
+describe.skipIf(postgresPrograms === undefined)('a lock that another transaction holds', () => {
+  const { placeOf } = usePostgres()
+
+  test(
+    'error: is named as what it is, and no standby is blamed for it',
+    () => {
+      const db = openPostgres(placeOf('locked'), postgresHistory)
+      const other = openPostgres(placeOf('locked'), postgresHistory)
+      db.waitBriefly()
+      const write = () => transact(db, () => void db.run('UPDATE format SET version = version'))
+      transact(other, () => {
+        other.run('LOCK TABLE format IN ACCESS EXCLUSIVE MODE')
+        expect(write).toThrow(
+          'The database did not do it: Another transaction holds a lock that this one needs. Try again in a moment.',
+        )
+      })
+      write()
+      for (const each of [db, other]) each.close()
+    },
+    MS_MAX,
+  )
+})
+
 describe.skipIf(postgresPrograms === undefined)('a connection that an administrator ends', () => {
   const { placeOf } = usePostgres()
   /** On a connection of its own; it stands still until the others have ended. */
