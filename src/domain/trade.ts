@@ -31,6 +31,8 @@ export type TradeQuery = TimeRange & {
   last?: number | undefined
   /** Answers as if only the trades with smaller ids were known. */
   belowId?: number | undefined
+  /** Only those that were accepted after it, and that no trade was held in place of before. */
+  aboveId?: number | undefined
 }
 
 const transactionHashPattern = /^0x[0-9a-f]{64}$/

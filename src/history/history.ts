@@ -147,6 +147,9 @@ export type HistoryReader = {
   /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
   trades(query: TradeQuery): MaybePromise<StoredTrade[]>
 
+  /** The greatest id that a trade of any market has; 0 where there is none. */
+  lastTradeId(): MaybePromise<number>
+
   /** Reference prices of a coin by time, then by source and average. */
   spot(query: SpotQuery): MaybePromise<StoredTick[]>
 

@@ -312,6 +312,7 @@ function createReaders(tables: Tables, views: Views, fetch: MarketHistory['fetch
     listUnclosed: markets.listUnclosed,
     trades: createTradeRead(tables, read),
     spot: (query) => naming(`The price of ${query.coin}`, () => tables.spot.list(query)),
+    lastTradeId: () => naming('The list of trades', tables.trades.lastId),
     lastSpotId: () => naming('The list of prices', tables.spot.lastId),
     gaps: (market) => read(market, ({ gaps }) => gaps),
     consistently: ({ conditionId }, body) =>

@@ -8,7 +8,7 @@ import { gapKey, takenBack } from './gaps.ts'
 import type { Coming, FeedQuery } from './rows.ts'
 
 /** `resume` is the position to continue from, whether there was a row or not. */
-type Page = { resume: Position; hasMore: boolean }
+type Page = { resume: Position; hasMore: boolean; seen?: number | undefined }
 
 export type FeedSources = {
   findMarket: (conditionId: string) => Market | undefined
@@ -23,6 +23,8 @@ export class MarketCursor {
   /** Everything up to here, inclusive, was read. */
   position: Position
   readonly #sources: FeedSources
+  /** `seen` of the next query. */
+  #seen: number | undefined
   /** The revision of which all rows before `#readMs` were read. */
   #readRevision: number | undefined
   #readMs = 0
@@ -39,11 +41,15 @@ export class MarketCursor {
     sources: FeedSources,
     market: Market,
     start: Position,
-    sentGaps = byKey(sources.gaps(market).filter(({ toMs }) => toMs <= start.timestampMs)),
+    {
+      seen,
+      sentGaps = byKey(sources.gaps(market).filter(({ toMs }) => toMs <= start.timestampMs)),
+    }: { seen?: number | undefined; sentGaps?: Map<string, Gap> } = {},
   ) {
     this.#sources = sources
     this.market = market
     this.position = start
+    this.#seen = seen
     this.#sentGaps = sentGaps
   }
 
@@ -109,12 +115,15 @@ export class MarketCursor {
   get step(): string {
     const { timestampMs, id } = this.position
     const gaps = this.#pendingGaps.length === 0 ? this.#gaps : undefined
-    return `${this.market.conditionId} ${timestampMs} ${id} ${toNumber(gaps)}`
+    return `${this.market.conditionId} ${timestampMs} ${id} ${this.#seen} ${toNumber(gaps)}`
   }
 
   /** Returns a second cursor at the same position. */
   fork(): MarketCursor {
-    const copy = new MarketCursor(this.#sources, this.market, this.position, this.#sentGaps)
+    const copy = new MarketCursor(this.#sources, this.market, this.position, {
+      seen: this.#seen,
+      sentGaps: this.#sentGaps,
+    })
     copy.#readRevision = this.#readRevision
     copy.#readMs = this.#readMs
     copy.#gaps = this.#gaps
@@ -138,12 +147,13 @@ export class MarketCursor {
       const fault = this.#fault
       this.#fault = undefined
       if (fault !== undefined) throw fault.cause
-      const rows = read({ market, after, toMs, limit })
+      const rows = read({ market, after, toMs, limit, seen: this.#seen })
       if (rows instanceof Promise) {
         this.#wait(rows)
         return undefined
       }
       this.skipTo(rows.resume)
+      this.#seen = rows.seen ?? this.#seen
       if (!rows.hasMore) this.#markRead(toMs)
       return rows
     } catch (error) {

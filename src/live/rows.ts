@@ -7,7 +7,13 @@ import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import type { SeriesPage, SeriesRequest } from '#src/domain/series.ts'
 import { ROW_BYTES_MAX } from '#src/domain/series.ts'
 import { comparePositions, type Position } from '#src/domain/snapshot.ts'
-import { type PlacedTrade, placeTrades, readTradesAfter, tradeText } from '#src/domain/trade.ts'
+import {
+  type PlacedTrade,
+  placeTrades,
+  readTradesAfter,
+  type TradeQuery,
+  tradeText,
+} from '#src/domain/trade.ts'
 import { createRowCut } from '#src/domain/wire/row-cut.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -32,6 +38,8 @@ export type LiveRow = {
   outcome: Outcome | null
   /** The JSON object. */
   text: string
+  /** Whether it was received after a row of a later time, which was sent before. */
+  isLate?: boolean
   /** Whether the row has no cursor: a client that is cut off before the last row starts over. */
   isPart?: boolean
   /** The text that every message of the row has in common, made for the first of them. */
@@ -43,6 +51,8 @@ type RowPage = {
   /** The position to continue from, whether there was a row or not. */
   resume: Position
   hasMore: boolean
+  /** `seen` of the next read, if this one had it. */
+  seen?: number | undefined
 }
 
 /** A read that waits for rows to be fetched: it is to be repeated once this is settled. */
@@ -54,6 +64,8 @@ export type FeedQuery = {
   after: Position
   toMs?: number | undefined
   limit: number
+  /** Rows with greater ids that are before the position are late; undefined: none is looked for. */
+  seen?: number | undefined
 }
 export type RowReader = ReturnType<typeof createRowReader>
 
@@ -73,6 +85,10 @@ export function createRowReader(
     /** Reads ascending after a position, exclusive. */
     after: (query: RowFilter & FeedQuery): RowPage | Coming =>
       query.channel === 'trades' ? readTrades(history, query) : read(query, 'asc'),
+
+    /** What a reader that begins now has seen; undefined for channels whose rows are never late. */
+    seen: ({ channel }: RowFilter): number | undefined =>
+      channel === 'trades' ? history.lastTradeId() : undefined,
 
     /** The position after which every row is new. */
     end: (market: Market, { channel }: RowFilter): Position =>
@@ -169,10 +185,22 @@ function readSeries(
   return { rows, resume: resume ?? last ?? after ?? START, hasMore }
 }
 
-/** A page never ends within a millisecond, so that all followers of a market share positions. */
+/** How long after a trade of a later time another one may still be recorded to be sent. */
+const LATE_MS = 30_000
+
+/**
+ * A page never ends within a millisecond, so that all followers of a market share positions. Late
+ * trades come first; the position after them is the one before.
+ */
 function readTrades(history: MarketHistory, query: RowFilter & FeedQuery): RowPage {
-  const { market, outcome, after, toMs, limit } = query
-  const placed = readTradesAfter(history.trades, { market, after, toMs, first: limit + 1 })
+  const { market, outcome, after, toMs, limit, seen } = query
+  const uptoId = seen === undefined ? undefined : history.lastTradeId()
+  // What is accepted between the reads is left to the next ones.
+  const belowId = uptoId === undefined ? undefined : uptoId + 1
+  const read = (asked: TradeQuery) => history.trades({ belowId, ...asked })
+  const times = { fromMs: Math.max(0, after.timestampMs - LATE_MS), toMs: after.timestampMs }
+  const late = uptoId === seen ? [] : read({ market, ...times, aboveId: seen, outcome })
+  const placed = readTradesAfter(read, { market, after, toMs, first: limit + 1 })
   let end = Math.min(limit, placed.length)
   const timeAt = (index: number): number | undefined => placed[index]?.trade.timestampMs
   while (end < placed.length && timeAt(end) === timeAt(end - 1)) end++
@@ -180,7 +208,15 @@ function readTrades(history: MarketHistory, query: RowFilter & FeedQuery): RowPa
   const rows = page
     .filter(({ trade }) => outcome === undefined || trade.outcome === outcome)
     .map(toTradeRow)
-  return { rows, resume: page.at(-1)?.at ?? after, hasMore: placed.length > end }
+  const lateRows = late
+    .toSorted((a, b) => a.id - b.id)
+    .map((trade) => ({ ...toTradeRow({ trade, at: after }), isLate: true }))
+  return {
+    rows: [...lateRows, ...rows],
+    resume: page.at(-1)?.at ?? after,
+    hasMore: placed.length > end,
+    seen: uptoId,
+  }
 }
 
 function lastTradePosition(history: MarketHistory, market: Market): Position {

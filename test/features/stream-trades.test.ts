@@ -129,4 +129,78 @@ describe('trades of GET /v1/stream', () => {
     expect(client.events().map(({ data }) => data)).toEqual([3, 6, 7].map((at) => trades[at] ?? {}))
     await client.leave()
   })
+
+  test('default: one that comes after a later one is sent, once and marked, and no other is', async () => {
+    const { url, key, app, list, record } = start([[100, 'up']])
+    const client = connect(url, key)
+    await client.send({ op: 'subscribe', id: 'a', ...shared, conditionId })
+    await client.untilType('snapshot')
+    const headers = { authorization: `Bearer ${key}` }
+    const request = (query = '') =>
+      app.fetch(new Request(`http://localhost${path}/live?channel=trades${query}`, { headers }))
+    const events = followEvents(await request())
+    const steps: Told[][] = [
+      [[300, 'up']],
+      [
+        [200, 'down'],
+        [400, 'up'],
+        [100, 'down'],
+      ],
+      [[250, 'up']],
+      // Too late to be sent.
+      [[-40_000, 'up']],
+      [[500, 'up']],
+    ]
+    for (const step of steps) {
+      record(step)
+      app.tick()
+    }
+    const rows: Awaited<ReturnType<typeof client.until>> = []
+    while (rows.length < 6) rows.push(...(await client.until(isRow)).filter(isRow))
+    const told = rows.map(({ data, late }) => {
+      return `${Date.parse(String(data?.timestamp)) - START_MS}${late === true ? ' late' : ''}`
+    })
+    expect(told).toEqual(['300', '200 late', '100 late', '400', '250 late', '500'])
+    expect(rows.map(({ data }) => data).toSorted(byTime)).toEqual(
+      (await list()).filter(({ timestamp }) => Date.parse(String(timestamp)) > START_MS).slice(1),
+    )
+    // A client that continues after a late one gets what follows in order.
+    expect(await list(`cursor=${rows[1]?.cursor}`)).toEqual((await list()).slice(-2))
+    await events.until(() => events.events().length >= 7)
+    expect(events.events().map(({ name }) => name)).toEqual([
+      ...(['snapshot', 'row', 'late', 'late', 'row', 'late', 'row'] as const),
+    ])
+    expect(
+      events
+        .events()
+        .slice(1)
+        .map(({ data }) => data),
+    ).toEqual(rows.map(({ data }) => data) as never)
+    await events.leave()
+  })
+
+  test('behavior: a transaction that becomes known later is no late trade', async () => {
+    const { url, key, history } = start([[300, 'up']])
+    const client = connect(url, key)
+    await client.send({ op: 'subscribe', id: 'a', ...shared, conditionId })
+    await client.untilType('snapshot')
+    const trade = { timestampMs: START_MS + 200, price: 70_000, outcome: 'up' } as const
+    const put = (...trades: object[]) =>
+      history.record({
+        snapshots: [],
+        gaps: [],
+        trades: trades.map((more) => ({ conditionId, trade: { ...trade, ...more } })),
+      })
+    put({})
+    const [first] = (await client.until(isRow)).filter(isRow)
+    expect(first).toMatchObject({ late: true, data: { transactionHash: null } })
+    put({ transactionHash: `0x${'a'.repeat(64)}` }, { timestampMs: START_MS + 400 })
+    const [next] = (await client.until(isRow)).filter(isRow)
+    expect(next?.data?.timestamp).toBe(new Date(START_MS + 400).toISOString())
+  })
 })
+
+const byTime = (a: unknown, b: unknown): number =>
+  String((a as { timestamp: string }).timestamp) < String((b as { timestamp: string }).timestamp)
+    ? -1
+    : 1

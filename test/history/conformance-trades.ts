@@ -256,6 +256,24 @@ function conformTransactions(use: Use): void {
       expect(history.trades({ market, belowId: firstId + 1 })).toHaveLength(1)
     }),
   )
+
+  test(
+    'behavior: those after an id are new, and not one that is held with its transaction now',
+    use((history) => {
+      withMarkets(history)
+      const market = getMarket(history, conditionIdOf(1))
+      expect(history.lastTradeId()).toBe(0)
+      const known = aTrade({ transactionHash: undefined })
+      putAll(history, [known])
+      const seen = history.lastTradeId()
+      const newer = [0, 1].map((price) => aTrade({ price: 1 + price, timestampMs: START_MS }))
+      putAll(history, [...newer, { ...known, transactionHash: hashOf(1) }])
+      const after = (aboveId: number) => history.trades({ market, aboveId })
+      expect(after(seen)).toMatchObject(newer)
+      expect(after(history.lastTradeId())).toEqual([])
+      expect(history.trades({ market })).toHaveLength(3)
+    }),
+  )
 }
 
 function conformPlaces(use: Use): void {

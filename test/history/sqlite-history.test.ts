@@ -48,6 +48,7 @@ test('default: the embedded engine is a reader that never returns a promise', ()
     trades: engine.trades({ market }),
     spot: engine.spot({ coin, order: 'asc', limit: 1 }),
     lastSpotId: engine.lastSpotId(),
+    lastTradeId: engine.lastTradeId(),
     gaps: engine.gaps(market),
     page: engine.page(rows),
     at: engine.at(moment),

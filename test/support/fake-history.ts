@@ -24,6 +24,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     putSpot: refuse,
     spot: () => [],
     lastSpotId: () => 0,
+    lastTradeId: () => 0,
     gaps: () => [],
     coinTotals: () => [],
     sourcesOf: () => [],

@@ -4,11 +4,16 @@ import type { Position } from '#src/domain/snapshot.ts'
 import type { EventStream, MarketHistory } from '#src/history/history.ts'
 import type { Coming, FeedQuery, LiveRow, RowFilter, RowReader } from '#src/live/rows.ts'
 
-type EventPage = { bytes: Uint8Array<ArrayBuffer>; resume: Position; hasMore: boolean }
+type EventPage = {
+  bytes: Uint8Array<ArrayBuffer>
+  resume: Position
+  hasMore: boolean
+  seen?: number | undefined
+}
 
 export type EventEncoder = Pick<EventStream, 'event' | 'step' | 'sum' | 'end'> & {
   /** The events of rows: of each what `before` returns, and the JSON object after it. */
-  rows(query: FeedQuery, before: (row: Position) => string): EventPage | Coming
+  rows(query: FeedQuery, before: (row: Position, isLate?: boolean) => string): EventPage | Coming
   /** The event of a row that was just read. */
   row(market: Market, row: LiveRow, before: string): Uint8Array<ArrayBuffer>
   /** Another one in the same step, after another text. */
@@ -68,9 +73,9 @@ function encodeTexts(
     rows(query, before) {
       const page = reader.after({ ...filter, ...query })
       if (page instanceof Promise) return page
-      const { rows, resume, hasMore } = page
-      const events = rows.map((each) => row(query.market, each, before(each.position)))
-      return { bytes: Buffer.concat(events), resume, hasMore }
+      const { rows, resume, hasMore, seen } = page
+      const events = rows.map((each) => row(query.market, each, before(each.position, each.isLate)))
+      return { bytes: Buffer.concat(events), resume, hasMore, seen }
     },
     get step() {
       return stream.step

@@ -82,7 +82,8 @@ export function followMarket(
   market: Market,
   position: Position | undefined,
 ): FollowedMarket {
-  const cursor = new MarketCursor(sources, market, position ?? rows.end(market, filter))
+  const start = position ?? rows.end(market, filter)
+  const cursor = new MarketCursor(sources, market, start, { seen: rows.seen(filter) })
   if (position === undefined) cursor.waitForRows()
   return {
     cursor,
@@ -128,7 +129,11 @@ export function createEventSource(
     say(`market_${kind}`, describeMarket(cursor.market))
 
   /** What is before the data of a row, to whose position it takes the market. */
-  function linesBefore(name: 'row' | 'snapshot', { cursor }: FollowedMarket, at: Position): string {
+  function linesBefore(
+    name: 'row' | 'late' | 'snapshot',
+    { cursor }: FollowedMarket,
+    at: Position,
+  ): string {
     cursor.skipTo(at)
     const id =
       conditionId === undefined
@@ -170,7 +175,9 @@ export function createEventSource(
   function writeRows(each: FollowedMarket): boolean {
     const { cursor } = each
     const read = (query: FeedQuery) =>
-      encoder.rows(query, (position) => linesBefore('row', each, position))
+      encoder.rows(query, (position, isLate = false) =>
+        linesBefore(isLate ? 'late' : 'row', each, position),
+      )
     for (;;) {
       const event = cursor.next(read, STEP_ROWS)
       if (event === undefined) return true

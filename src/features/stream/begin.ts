@@ -79,7 +79,8 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
     outlet: Outlet,
   ): StreamSubscriber {
     const { conditionId } = market
-    const cursor = new MarketCursor(sources, market, from ?? rows.end(market, filter))
+    const start = from ?? rows.end(market, filter)
+    const cursor = new MarketCursor(sources, market, start, { seen: rows.seen(filter) })
     if (from === undefined) cursor.waitForRows()
     return createSubscriber({
       id,

@@ -56,12 +56,13 @@ export function createMessages({ cursors, epoch, describeTick, lastSpotId }: Mes
     },
 
     row(type: RowType, market: Market, filter: RowFilter, row: LiveRow): Message {
-      const { position, seq, outcome, text, isPart } = row
+      const { position, seq, outcome, text, isPart, isLate = false } = row
       const cursor = isPart ? undefined : rowCursors.encode(market, filter, position)
       const origin = `"channel":"${filter.channel}","conditionId":"${market.conditionId}"`
       // A trade is not the state of anything.
       const state = filter.channel === 'trades' ? undefined : (outcome ?? '')
-      return { type, seq, state, rest: `,${origin},"seq":${seq},${tail(cursor, text)}` }
+      const mark = isLate ? ',"late":true' : ''
+      return { type, seq, state, rest: `,${origin},"seq":${seq}${mark},${tail(cursor, text)}` }
     },
 
     /** Without a cursor where no position is given. */

@@ -280,8 +280,16 @@ const rowPayloads = (rows: RowSchemas): TProperties[] =>
     channel: Type.Literal(channel),
     ...(channel === 'spot' ? { coin } : { conditionId: conditionIdField }),
     ...rowOrigin,
+    ...(channel === 'trades' ? { late } : {}),
     data: rows[channel],
   }))
+
+const late = Type.Optional(
+  Type.Boolean({
+    description:
+      'True for a trade that was received after a trade of a later time, which was sent before. `cursor` is then the place of the trade before it.',
+  }),
+)
 
 const gap = {
   outcome: choice(outcomes, 'Outcome.', 'up'),

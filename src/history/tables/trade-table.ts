@@ -53,6 +53,12 @@ export function createTradeTable(db: Database, moments: Moments) {
     db.prepare<TradeRow, [Range & { limit: number }]>(
       `${inRange} ORDER BY time_ms ${order}, id ${order} LIMIT $limit`,
     )
+  const newer = db.prepare<TradeRow, [Range & Record<'limit' | 'aboveId', number>]>(
+    `${inRange} AND id > $aboveId AND NOT EXISTS (
+       SELECT 1 FROM trade AS held WHERE held.market_id = $marketId
+         AND held.time_ms = trade.time_ms AND held.replaced_by = trade.id)
+     ORDER BY time_ms, id LIMIT $limit`,
+  )
   const ascending = select('')
   const descending = select('DESC')
 
@@ -127,6 +133,9 @@ export function createTradeTable(db: Database, moments: Moments) {
       return added
     },
 
+    /** The greatest id that a trade of any market has; 0 where there is none. */
+    lastId: (): number => lastId(),
+
     /** What `tradeSum` of a market should be. */
     sum: (marketId: number): number => sum.get({ marketId })?.sum ?? 0,
 
@@ -145,9 +154,12 @@ export function createTradeTable(db: Database, moments: Moments) {
         first,
         last,
         belowId = NO_LIMIT,
+        aboveId,
       } = query
       const code = outcome === undefined ? null : outcomeCodes[outcome]
       const range = { marketId: market.id, fromMs, toMs, outcome: code, belowId }
+      if (aboveId !== undefined)
+        return sortMoments(newer.all({ ...range, aboveId, limit: NO_LIMIT }).map(toTrade))
       if (last === undefined)
         return sortMoments(readFrom(range, first ?? NO_LIMIT, ascending).map(toTrade))
       const rows = readFrom(range, last, descending)
