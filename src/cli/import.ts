@@ -44,9 +44,15 @@ does not matter. - is standard input.
     {"event_type":"price_change","market":"0x1342…","price_changes":[…],
      "timestamp":"1776153610672"}
 
-- The same messages in a member (raw, payload, msg, message, data, frame or body) as text or as an object,
-  with the time of receipt beside it (received_ms, recv_ts_ns, local_timestamp, ts, …) in seconds,
-  milliseconds, microseconds or nanoseconds, recognised by its magnitude.
+- The same messages in a member (raw, payload, payloadUtf8, msg, message, data, frame or body) as text or as an
+  object, with the time of receipt beside it (received_ms, recv_ts_ns, local_timestamp, ts, …) as a date-time or in
+  seconds, milliseconds, microseconds or nanoseconds, recognised by its magnitude. Other lines of such a capture,
+  such as pings and messages of other feeds, are counted and passed over. Messages of the venue's socket of
+  reference prices (topic crypto_prices_…) become prices of coins.
+
+- Books under other names, one a line or in a list (snapshots, results, books or data): the token as token_id or
+  assetId, the market as market_id or condition_id or not at all, the time as ts or event_ts_ms, the levels as
+  {"p","s"}, as pairs or as JSON text.
 
 - Trades of the venue's Data API and markets of its order book API, as returned: a list, a page
   or one object.
@@ -266,6 +272,11 @@ function describeLosses(report: ImportReport): string[] {
     ...Array.from(
       leftOutReasons,
       ([reason, number]) => `left out ${count(number, 'record')} of markets: ${reason}`,
+    ),
+    ...Array.from(
+      report.passedOver,
+      ([what, number]) =>
+        `passed over, because they are no messages of the venue: ${formatCount(number)} ${what}`,
     ),
     rowsWaiting > 0
       ? count(

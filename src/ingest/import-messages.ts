@@ -21,18 +21,21 @@ import {
   type ImportRun,
   keepFacts,
   leaveOut,
+  passOver,
   refuse,
 } from './import-run.ts'
+import { createKeptReader, holdsKept } from './kept-forms.ts'
 import { type LineBatch, NEWLINE } from './line-source.ts'
 import { createFactCorrection, takeMessages, takeRecording } from './message-evidence.ts'
 import { createRebuild, createReplays, type MarketFeedEvent } from './replay.ts'
-import { holdsWrapped, readKeptMessage } from './wrapped-messages.ts'
 
 /** Rows that wait for a transaction, where no recorder says when it made one. */
 const ROWS_MAX = 2000
 
 /** Whether a text begins with messages. */
-export const holdsMessages = (head: string): boolean => isHeard(head) || holdsWrapped(head)
+export const holdsMessages = (head: string): boolean => isHeard(head) || holdsKept(head)
+
+const withoutReceipt = ({ receivedMs: _, ...tick }: SpotTick): SpotTick => tick
 
 /** One for all files, because a file may continue the one before. */
 export function createMessageImport(run: ImportRun) {
@@ -74,16 +77,21 @@ export function createMessageImport(run: ImportRun) {
     if (waiting.length >= ROWS_MAX) store()
   }
 
+  function addPrices(ticks: readonly SpotTick[]): void {
+    if (run.source === 'recorded') prices.push(...ticks)
+    else for (const _ of ticks) leaveOut(run, 'prices of coins, which are not simulated')
+  }
+
+  const readKept = createKeptReader(
+    (assetId) => ifSound(() => history.findMarketByAsset(assetId))?.conditionId,
+  )
   const replay = createReplays({
     history,
     record: () => takeRecording(add),
     putMarket(facts: MarketFacts, atMs: number): void {
       history.putMarket({ ...correctFacts(facts, atMs), source: run.source })
     },
-    addPrices(ticks: readonly SpotTick[]): void {
-      if (run.source === 'recorded') prices.push(...ticks)
-      else for (const _ of ticks) leaveOut(run, 'prices of coins, which are not simulated')
-    },
+    addPrices,
     store,
   })
   const rebuild = createRebuild(() => takeMessages(add))
@@ -152,15 +160,34 @@ export function createMessageImport(run: ImportRun) {
       messagesTaken++
       return
     }
-    const { text: message, receivedMs } = readKeptMessage(text)
+    for (const kept of readKept(text)) {
+      if (report.ending !== 'complete') return
+      if (kept.kind === 'other') passOver(run, kept.reason)
+      else if (kept.kind === 'fault') refuse(run, place, kept.reason)
+      else if (kept.kind === 'price') takePrices(kept.text, kept.receivedMs)
+      else takeMessage(kept.text, kept.receivedMs)
+    }
+  }
+
+  function takeMessage(text: string, receivedMs: number | undefined): void {
     // An event of an array that is refused does not take the others along.
-    for (const event of homeVenue.feed.decode(message)) {
+    for (const event of homeVenue.feed.decode(text)) {
       if (report.ending !== 'complete') return
       attempt(run, place, () => {
         takeEvent(event, receivedMs)
         messagesTaken++
       })
     }
+  }
+
+  function takePrices(text: string, receivedMs: number | undefined): void {
+    const ticks = Object.values(homeVenue.spotFeeds).flatMap(
+      (feed) => feed.decode(text, receivedMs ?? 0) ?? [],
+    )
+    if (ticks.length === 0) passOver(run, 'prices of coins that are not kept')
+    else messagesTaken++
+    addPrices(receivedMs === undefined ? ticks.map(withoutReceipt) : ticks)
+    if (prices.length >= ROWS_MAX) store()
   }
 
   function takeEntry(at: ImportPlace, text: string | undefined): void {

@@ -86,6 +86,8 @@ export const emptyReport = () => ({
   /** Markets of a kind that is not kept, and how often each reason was met. */
   leftOut: 0,
   leftOutReasons: new Map<string, number>(),
+  /** Lines of captures that are of no message of the venue, by what they are. */
+  passedOver: new Map<string, number>(),
   /** Rows of tables of outcomes that wait for a market of their window. */
   waiting: { accepted: 0, duplicates: 0 },
   /** Rows of archives of all markets about those that are not held. */
@@ -154,6 +156,11 @@ export function leaveOut({ report }: ImportRun, reason: string): void {
   const key = reasons.has(reason) || reasons.size < REASONS_MAX ? reason : 'other reasons'
   reasons.set(key, (reasons.get(key) ?? 0) + 1)
   report.leftOut++
+}
+
+/** Counts a line of a capture that is of no message of the venue: it is no mistake. */
+export function passOver({ report: { passedOver } }: ImportRun, reason: string): void {
+  passedOver.set(reason, (passedOver.get(reason) ?? 0) + 1)
 }
 
 /** Returns a function that says whether everything read since was kept. */

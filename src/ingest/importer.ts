@@ -150,8 +150,8 @@ async function importFile(importer: Importer, file: TextFile, kind: FileKind): P
   const taken = countTaken()
   const rowsTaken = await importers[kind](importer, file)
   if (report.ending === 'complete') report.files++
-  // The first line of a table is something.
-  const isBlank = report.ending === 'complete' && (kind === 'lines' || kind === 'document')
+  // The first line of a table is something, and a capture may be of other feeds alone.
+  const isBlank = report.ending === 'complete' && ['lines', 'document', 'messages'].includes(kind)
   const isBare = report.invalid > invalid || isBlank || rowsTaken === 0
   if (isBare && countTaken() === taken) report.filesRefused.push(file.path)
 }

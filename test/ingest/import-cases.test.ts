@@ -75,16 +75,58 @@ describe('importFiles of messages as people keep them', () => {
     ])
   })
 
-  test('behavior: an answer to a ping is nothing, and other text is named', async () => {
+  test('behavior: an answer to a ping is nothing, and lines of other feeds are counted', async () => {
     const lines = [
       { ts: received, raw: JSON.stringify(aBook(0)) },
       { ts: received, raw: 'PONG' },
       { ts: received, raw: 'connected' },
+      { ts: received, raw: { e: 'trade', s: 'BTCUSDT', p: '71000.1' } },
+      { ts: received, data: { code: 1000 } },
+      { lastUpdateId: 1, bids: [['71000', '1']], asks: [] },
     ]
     const text = lines.map((line) => JSON.stringify(line)).join('\n')
-    const { report, faults } = await importTexts(['kept.jsonl', text], ['tokens.json', tokens])
+    const { report, reasons } = await importTexts(['kept.jsonl', text], ['tokens.json', tokens])
+    expect(reasons).toEqual([])
+    expect(report).toMatchObject({ accepted: 1, invalid: 0, filesRefused: [] })
+    expect(Object.fromEntries(report.passedOver)).toEqual({
+      'lines of text': 1,
+      'messages of other feeds': 2,
+      'books without a token': 1,
+    })
+  })
+
+  test('error: a message that was cut is named, and so is a capture without messages', async () => {
+    const cut = JSON.stringify({ ts: received, raw: JSON.stringify(aBook(0)).slice(0, -9) })
+    const { report, faults } = await importTexts(
+      ['cut.jsonl', `${JSON.stringify(aBook(0))}\n${cut}`],
+      ['tokens.json', tokens],
+    )
     expect(report).toMatchObject({ accepted: 1, invalid: 1 })
-    expect(faults).toMatchObject([{ line: 3, reason: 'not JSON' }])
+    expect(faults).toMatchObject([{ line: 2, reason: 'not JSON' }])
+    const foreign = `${JSON.stringify({ raw: 'x', what: { asset_id: 1 } })}\n`
+    const none = await importTexts(['foreign.jsonl', foreign])
+    expect(none.report).toMatchObject({ accepted: 0, filesRefused: none.files })
+  })
+
+  test('behavior: messages of an array keep their own times of receipt', async () => {
+    const text = JSON.stringify([
+      { ...aBook(0), _recv: received },
+      { ...aBook(1, { bids: [] }), _recv: received + 5 },
+    ])
+    const { history, reasons } = await importTexts(['own.jsonl', text], ['tokens.json', tokens])
+    expect(reasons).toEqual([])
+    expect(statesIn(history, conditionId).map(({ receivedMs }) => receivedMs)).toEqual([
+      received,
+      received + 5,
+    ])
+  })
+
+  test('behavior: a time of receipt is never taken for the time of a book', async () => {
+    const { timestamp: _, ...timeless } = aBook(0)
+    const text = JSON.stringify({ timestamp: received, payload: timeless })
+    const { report, reasons } = await importTexts(['timeless.jsonl', text], ['tokens.json', tokens])
+    expect(report).toMatchObject({ accepted: 0, invalid: 1 })
+    expect(reasons).toEqual(['book: timestamp: not a string'])
   })
 
   test('behavior: one message of an array that is refused does not take the others along', async () => {

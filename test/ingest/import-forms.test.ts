@@ -23,6 +23,8 @@ type Expected = {
   /** Times of receipt of the six states of each outcome. */
   receivedMs: readonly (number | undefined)[]
   verified: number
+  /** Lines of the capture that are no messages. */
+  passedOver?: number
 }
 
 /** The messages as they came, each beside its time of receipt. */
@@ -33,6 +35,15 @@ const books: Record<string, Expected> = {
   'in/f19-wide-pandas-time.csv': { receivedMs: unreceived, verified: 0 },
   'in/f19b-wide-iso-offset.csv': { receivedMs: unreceived, verified: 0 },
   'pq/p1d-wide-string-iso-offset.parquet': { receivedMs: unreceived, verified: 0 },
+  'in/f02-t-dir-data.jsonl': { receivedMs: received, verified: 12, passedOver: 4 },
+  'in/f03-payloadUtf8.jsonl': { receivedMs: received, verified: 12 },
+  'in/f04-outer-event-type.jsonl': { receivedMs: received, verified: 12 },
+  'in/f06-flat-logger.jsonl': { receivedMs: received, verified: 12 },
+  'in/f10-snapshots-assetId.json': { receivedMs: unreceived, verified: 12 },
+  'in/f11-snapshots-market_id.json': { receivedMs: unreceived, verified: 0 },
+  'in/f13-p-s.json': { receivedMs: unreceived, verified: 0 },
+  'in/f14-results-json-text.json': { receivedMs: unreceived, verified: 0 },
+  'in/f28b-payload-levels-only.jsonl': { receivedMs: received, verified: 0 },
   'in/g3-array-first.jsonl': { receivedMs: [undefined, ...received.slice(1)], verified: 12 },
   'in/g4-receivedAt-offset.jsonl': { receivedMs: received, verified: 12 },
   'in/g5-recv_time-offset.jsonl': { receivedMs: received, verified: 12 },
@@ -50,11 +61,13 @@ async function importCase(name: string, first = ['in/m1.gamma.json']) {
 }
 
 describe('importFiles of forms that people keep', () => {
-  for (const [name, { receivedMs, verified }] of Object.entries(books)) {
+  for (const [name, { receivedMs, verified, passedOver = 0 }] of Object.entries(books)) {
     test.skipIf(isAbsent)(`default: books in ${name}${reason}`, async () => {
       const { report, faults, rows, up, down } = await importCase(name)
       expect(faults).toEqual([])
       expect(report).toMatchObject({ accepted: 12, invalid: 0, filesFailed: 0, filesRefused: [] })
+      const passed = [...report.passedOver.values()].reduce((sum, each) => sum + each, 0)
+      expect(passed).toBe(passedOver)
       const expected = await importCase(plain)
       const levelsOf = (states: typeof up) =>
         states.map(({ timestampMs, bids, asks }) => ({ timestampMs, bids, asks }))
@@ -66,4 +79,17 @@ describe('importFiles of forms that people keep', () => {
       expect(rows.filter(({ isVerified }) => isVerified === true)).toHaveLength(verified)
     })
   }
+
+  test.skipIf(isAbsent)(`default: prices of the venue's older socket${reason}`, async () => {
+    const { report, faults, history } = await importCase('in/f30-rtds.jsonl', [])
+    expect(faults).toEqual([])
+    expect(report).toMatchObject({ prices: { accepted: 6 }, filesRefused: [] })
+    const ticks = await history.spot({ coin: 'btc', order: 'asc', limit: 10 })
+    const shown = ticks.map(({ timestampMs, price, receivedMs }) => [
+      timestampMs,
+      price,
+      receivedMs,
+    ])
+    expect(shown).toEqual(seconds.map((ms, at) => [ms, `${71_000 + at}.25`, undefined]))
+  })
 })

@@ -1,0 +1,293 @@
+/**
+ * The forms in which people keep messages and books: as they came, or in a member of an object, as
+ * text or as an object, with the time of receipt beside it, under names of their own. A form is a
+ * row of the tables below.
+ */
+
+import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
+import { MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/domain/time.ts'
+import { toReceivedMs } from '#src/domain/wire/snapshot-values.ts'
+import { isRecord } from '#src/platform/record.ts'
+import { type JsonObject, withoutExponent } from '#src/venue/json-fields.ts'
+import { homeVenue } from '#src/venue/venues.ts'
+
+/** Members that hold a message, or a list of them; the likeliest first. */
+const holders = [
+  'raw',
+  'raw_message',
+  'payload',
+  'payloadUtf8',
+  'msg',
+  'message',
+  'data',
+  'frame',
+  'body',
+  'snapshots',
+  'results',
+  'books',
+]
+
+/** By the venue's name for a member of a book, the names of others for it. */
+const names: Readonly<Record<string, readonly string[]>> = {
+  asset_id: ['assetId', 'token_id', 'tokenId', 'clob_token_id', 'token'],
+  market: ['market_id', 'condition_id', 'conditionId'],
+  timestamp: ['order_timestamp', 'event_ts_ms', 'event_ts', 'event_time', 'ts_ms', 'ts', 'time'],
+  hash: ['orderbook_hash', 'book_hash'],
+  tick_size: ['tickSize'],
+  min_order_size: ['minOrderSize'],
+  neg_risk: ['negRisk'],
+  last_trade_price: ['lastTradePrice'],
+}
+/** Names of a level's members. */
+const levelNames = { price: ['price', 'p'], size: ['size', 's', 'quantity', 'amount', 'qty'] }
+
+/** What a message in a member takes over from the object around it, if it lacks it. */
+const inherited = ['event_type', 'asset_id', 'market', 'hash', 'tick_size']
+/** Of times, only those that are the venue's by their name: others may be times of receipt. */
+const eventTimes =
+  /^(?:event|venue|exchange|source|server)_(?:ts|time|timestamp)(?:_(?:ms|us|ns|s))?$/i
+
+/** Members of ours: a bad value is a fault of the line. */
+const ownReceipts = ['_recv', 'receivedAt']
+/** Members of others, the likeliest first. */
+const receipts = [
+  /^_?rec(?:v|eived?|eipt)(?:_|$)/i,
+  /^(?:received|recv)(?:At|Ms|Ns|Ts|Time)/,
+  /^(?:local|capture[d]?|arriv(?:al|ed)|collected)_?(?:timestamp|time|ts|at)/i,
+  /^_?recorded_?at/i,
+]
+/** Beside a message in a member, or beside its own `timestamp`, also the names of any time. */
+const looseReceipts = [...receipts, /^(?:ts|time|t)(?:_(?:ms|us|ns|s))?$/i]
+const outerReceipts = [...looseReceipts, /^timestamp(?:_(?:ms|us|ns|s))?$/i]
+/** A clock that counts from the start of a machine. */
+const monotonic = /mono|perf|uptime/i
+
+/** How deep objects in objects are searched. */
+const DEPTH_MAX = 4
+
+/** True for the beginning of messages or books, which may be JSON inside a string. */
+export const holdsKept = (head: string): boolean =>
+  /\\*"(?:event_type|asset_id)\\*"\s*:/.test(head) ||
+  /^\s*\{\s*"topic"\s*:\s*"crypto_prices/.test(head) ||
+  /^\s*\{\s*"(?:snapshots|results|books|data)"\s*:\s*[[{].*?"(?:bids|asks)"\s*:/s.test(head)
+
+export type Kept =
+  | { kind: 'message' | 'price'; text: string; receivedMs: number | undefined }
+  /** It is of no message of the venue. */
+  | { kind: 'other'; reason: string }
+  | { kind: 'fault'; reason: string }
+
+/**
+ * Returns a reader of one line or entry. A receipt time is a date-time, or Unix seconds,
+ * milliseconds, microseconds or nanoseconds, by its magnitude. In the returned texts numbers are
+ * strings, as the venue writes them. The reader throws a `record` fault. `marketOf` returns the
+ * condition id of a token's market.
+ */
+export const createKeptReader =
+  (marketOf: (assetId: string) => string | undefined) =>
+  (text: string): Kept[] =>
+    readText(text, { depth: 0, receivedMs: undefined, marketOf })
+
+type Around = {
+  depth: number
+  receivedMs: number | undefined
+  marketOf: (assetId: string) => string | undefined
+}
+
+/** A message and the value that it was read from; they are the same where nothing was renamed. */
+type Piece =
+  | { kept: Kept }
+  | { value: JsonObject; from: unknown; isPrice: boolean; receivedMs: number | undefined }
+
+function readText(text: string, around: Around): Kept[] {
+  const seen = { hasNumbers: false }
+  const value = parseWithTexts(text, seen)
+  if (typeof value !== 'object' || value === null) {
+    if (text === homeVenue.feed.ping.answer) return []
+    // Text of a capture, such as a ping or an address. A message that was cut begins as one.
+    if (around.depth > 0 && !/^\s*[[{]/.test(text)) return [other('lines of text')]
+    return [{ kind: 'message', text, receivedMs: around.receivedMs }]
+  }
+  const list = Array.isArray(value) ? value : [value]
+  const pieces = list.flatMap((each: unknown) => unwrap(each, around))
+  const [first] = pieces
+  const isAsItCame =
+    !seen.hasNumbers &&
+    pieces.length === list.length &&
+    first !== undefined &&
+    pieces.every(
+      (piece, at) =>
+        'value' in piece &&
+        'value' in first &&
+        piece.value === list[at] &&
+        !piece.isPrice &&
+        piece.receivedMs === first.receivedMs,
+    )
+  if (isAsItCame && 'value' in first)
+    return [{ kind: 'message', text, receivedMs: first.receivedMs }]
+  return pieces.map((piece) => {
+    if ('kept' in piece) return piece.kept
+    const { isPrice, receivedMs, value: message, from } = piece
+    // Prices are read with all their digits and numbers, as they came.
+    const isWhole = isPrice && from === value
+    const kind = isPrice ? 'price' : 'message'
+    return { kind, text: isWhole ? text : JSON.stringify(message), receivedMs }
+  })
+}
+
+const other = (reason: string): Kept => ({ kind: 'other', reason })
+
+/** Numbers become their own text, so that none goes through a float. */
+function parseWithTexts(text: string, seen = { hasNumbers: false }): unknown {
+  const toText = (key: string, value: unknown, context?: { source?: string }): unknown => {
+    if (typeof value !== 'number') return value
+    if (!key.startsWith('_')) seen.hasNumbers = true
+    return withoutExponent(context?.source ?? String(value))
+  }
+  try {
+    return JSON.parse(text, toText)
+  } catch {
+    return undefined
+  }
+}
+
+function unwrap(value: unknown, around: Around): Piece[] {
+  if (Array.isArray(value)) return value.flatMap((each: unknown) => unwrap(each, around))
+  if (!isRecord(value)) return [{ kept: other('lines of text') }]
+  const isPrice = isPriceMessage(value)
+  if (isPrice || isMessage(value) || isBook(value)) {
+    const patterns = 'timestamp' in value && !isPrice ? looseReceipts : receipts
+    const receivedMs = findReceipt(value, patterns) ?? around.receivedMs
+    try {
+      const named = isPrice ? value : toVenueNames(value, around.marketOf)
+      return [{ value: named, from: value, isPrice, receivedMs }]
+    } catch (error) {
+      if (!isRecordFault(error)) throw error
+      return [{ kept: { kind: 'fault', reason: error.message } }]
+    }
+  }
+  const holder = holders.find((name) => isHeld(value[name]))
+  if (holder === undefined || around.depth === DEPTH_MAX) return [toLeft(value)]
+  const held = value[holder]
+  const inner = {
+    ...around,
+    depth: around.depth + 1,
+    receivedMs: findReceipt(value, outerReceipts) ?? around.receivedMs,
+  }
+  if (typeof held === 'string') return readText(held, inner).map((kept) => ({ kept }))
+  return unwrap(isRecord(held) ? inherit(held, value) : held, inner)
+}
+
+/** An object with a member of a message is meant as one; the venue's reader says what is wrong. */
+function toLeft(value: JsonObject): Piece {
+  const isMeant = ['asset_id', 'market', 'price_changes', 'event_type'].some(
+    (name) => name in value,
+  )
+  if (isMeant) return { value, from: value, isPrice: false, receivedMs: undefined }
+  return {
+    kept: other(
+      'bids' in value && 'asks' in value ? 'books without a token' : 'messages of other feeds',
+    ),
+  }
+}
+
+const isMessage = (value: JsonObject): boolean =>
+  typeof value.event_type === 'string' &&
+  (['market', 'asset_id', 'price_changes'].some((name) => name in value) ||
+    !holders.some((name) => isHeld(value[name])))
+
+const isBook = (value: JsonObject): boolean =>
+  'bids' in value && 'asks' in value && findName(value, 'asset_id') !== undefined
+
+const isPriceMessage = ({ topic, channel, payload }: JsonObject): boolean =>
+  isRecord(payload) && /^(?:crypto_prices|price\.crypto)/.test(String(topic ?? channel))
+
+const isHeld = (value: unknown): boolean =>
+  (typeof value === 'object' && value !== null) || (typeof value === 'string' && value !== '')
+
+/** The name under which an object has what the venue calls `name`. */
+const findName = (value: JsonObject, name: string): string | undefined =>
+  name in value ? name : names[name]?.find((each) => each in value)
+
+function inherit(held: JsonObject, outer: JsonObject): JsonObject {
+  if (isMessage(held)) return held
+  const taken: Record<string, unknown> = {}
+  for (const name of inherited) {
+    const known = findName(held, name) === undefined ? findName(outer, name) : undefined
+    if (known !== undefined) taken[name] = outer[known]
+  }
+  const time = Object.keys(outer).find((name) => eventTimes.test(name))
+  if (time !== undefined && findName(held, 'timestamp') === undefined) taken.timestamp = outer[time]
+  return Object.keys(taken).length === 0 ? held : { ...taken, ...held }
+}
+
+/** Returns a book as the venue writes it; the same object if it is one, or no book. */
+function toVenueNames(value: JsonObject, marketOf: Around['marketOf']): JsonObject {
+  if (!('bids' in value && 'asks' in value)) return value
+  const named: Record<string, unknown> = { event_type: value.event_type }
+  for (const name of Object.keys(names)) {
+    const known = findName(value, name)
+    if (known !== undefined) named[name] = value[known]
+  }
+  const { asset_id: token, market } = named
+  // A market that is named in another way, such as by its slug or the catalogue's number.
+  if (typeof market !== 'string' || !market.startsWith('0x')) {
+    named.market = marketOf(String(token))
+    if (named.market === undefined)
+      throw recordFault(
+        `the market of token ${String(token).slice(0, 80)} is not known; import its tokens or its entry of the catalogue too`,
+      )
+  }
+  const { timestamp } = named
+  if (typeof timestamp === 'string' && !/^\d{13,15}$/.test(timestamp))
+    named.timestamp = String(toReceivedMs(timestamp, 'timestamp'))
+  named.bids = toLevels(value.bids)
+  named.asks = toLevels(value.asks)
+  const isSame =
+    named.bids === value.bids &&
+    named.asks === value.asks &&
+    ['asset_id', 'market', 'timestamp'].every((name) => named[name] === value[name]) &&
+    Object.keys(named).every((name) => named[name] === undefined || name in value)
+  return isSame ? value : named
+}
+
+/** Levels as objects of the venue's names, of JSON text, of pairs, or of other names. */
+function toLevels(levels: unknown): unknown {
+  const list = typeof levels === 'string' ? parseWithTexts(levels || '[]') : levels
+  if (!Array.isArray(list)) return list
+  const [first]: unknown[] = list
+  if (isRecord(first) && 'price' in first && 'size' in first) return list
+  return list.map((level: unknown) => {
+    if (Array.isArray(level)) return { price: String(level[0]), size: String(level[1]) }
+    if (!isRecord(level)) return level
+    const member = (any: readonly string[]) => level[any.find((name) => name in level) ?? '']
+    return { price: member(levelNames.price), size: member(levelNames.size) }
+  })
+}
+
+function findReceipt(value: JsonObject, patterns: readonly RegExp[]): number | undefined {
+  for (const name of ownReceipts) {
+    const own = value[name]
+    if (own !== undefined && own !== null) return toReceivedMs(String(own), name)
+  }
+  const candidates = Object.keys(value).filter((name) => !monotonic.test(name))
+  for (const pattern of patterns) {
+    for (const name of candidates) {
+      const receivedMs = pattern.test(name) ? tryReceipt(value[name]) : undefined
+      if (receivedMs !== undefined) return receivedMs
+    }
+  }
+  return undefined
+}
+
+/** Undefined for a value that cannot be a time of receipt, such as a duration. */
+function tryReceipt(value: unknown): number | undefined {
+  if (typeof value !== 'string') return undefined
+  try {
+    const receivedMs = toReceivedMs(value, '')
+    return receivedMs >= VENUE_OPENED_MS && receivedMs <= MOMENT_MS_MAX ? receivedMs : undefined
+  } catch (error) {
+    if (isRecordFault(error)) return undefined
+    throw error
+  }
+}
