@@ -1,6 +1,7 @@
 /** The extensions of this program, in the order in which their routes and jobs are listed. */
 
 import { archive } from './extensions/archive/extension.ts'
+import { calibration } from './extensions/calibration/extension.ts'
 import { dayFiles } from './extensions/day-files/extension.ts'
 import { keyless } from './extensions/keyless/extension.ts'
 import { mcp } from './extensions/mcp/extension.ts'
@@ -15,6 +16,7 @@ export const extensions: readonly Extension[] = [
   redisLimits, // Limits that several servers count together.
   archive, // Books of old markets in a bucket.
   trust, // What changed after it was served, signed manifests, citations.
+  calibration, // How often Up won, by distance from the strike.
   mcp, // Tools for agents.
   keyless, // Purchases without a key.
   postgres, // Books and accounts in a database that several servers share.

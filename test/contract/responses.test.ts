@@ -1,7 +1,12 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 import type { MarketFacts } from '#src/domain/market.ts'
+import { createTableStore } from '#src/extensions/calibration/store.ts'
 
+import { aCalibration } from '../support/calibration-tables.ts'
 import { readConfig } from '../support/config.ts'
 import { ACTIVE_ID, fakeBilling, PENDING_ID } from '../support/fake-billing.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
@@ -19,7 +24,11 @@ import { stableHeaders } from '../support/stable-headers.ts'
 
 const { history, both, single, open, edge, empty } = createMarketHistory()
 putTwoOfEachStatus()
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-responses-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+createTableStore(folder).write(both.coin, [aCalibration({ coin: both.coin, timeframe: '5m' })])
 const config = readConfig({
+  BOOKFEED_DATA: folder,
   BOOKFEED_KEYS_PER_ACCOUNT: '1000',
   BOOKFEED_SIGNUPS_PER_DAY: '1000000',
   BOOKFEED_KEYLESS: 'on',

@@ -90,6 +90,10 @@ class GetBoard(TypedDict, total=False):
     timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
 
 
+class GetCalibration(TypedDict, total=False):
+    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
+
+
 class GetCitation(TypedDict, total=False):
     id: str
 
@@ -359,6 +363,29 @@ BoughtRequests = TypedDict(
         "requests": int,
         "used": int,
         "boughtAt": str,
+    },
+)
+CalibrationMoment = TypedDict(
+    "CalibrationMoment",
+    {
+        "beforeEndMs": int,
+        "deviation": Amount,
+        "windows": list[int],
+        "ups": list[int],
+    },
+)
+CalibrationTable = TypedDict(
+    "CalibrationTable",
+    {
+        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
+        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
+        "source": Literal["recorded", "simulated"],
+        "madeAt": str,
+        "from": str,
+        "to": str,
+        "markets": int,
+        "edges": list[Amount],
+        "moments": list["CalibrationMoment"],
     },
 )
 Chain = TypedDict(
@@ -1123,6 +1150,7 @@ AMOUNTS = frozenset(
         "close",
         "cost",
         "covered",
+        "deviation",
         "exponent",
         "fee",
         "filled",

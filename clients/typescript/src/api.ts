@@ -580,6 +580,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/{coin}/calibration": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How often Up won, by distance from the strike
+         * @description In how many windows Up won, by the distance of the price of the coin from the strike, in standard deviations of the time that is left, and by that time. Counted once a day from at most 5,000 windows of each length that are over and have a strike, a winner and prices of the coin within ten seconds of each moment; windows that are void are left out. If windows of the coin are recorded, simulated ones are not counted. The share of the entry nearest to a window is what the board shows as its fair price.
+         */
+        get: operations["getCalibration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/exports": {
         parameters: {
             query?: never;
@@ -2686,6 +2706,54 @@ export interface components {
             /** @description Resolves a citation. */
             citations: string;
         };
+        CalibrationMoment: {
+            /** @description Milliseconds before the end of the window. */
+            beforeEndMs: number;
+            /** @description Standard deviation of the price of the coin over the time that is left: the square root of the mean of ln(price at the end ÷ price now)². Six digits. */
+            deviation: number;
+            /** @description Windows, by distance: below the first edge, between two edges, from the last one on. */
+            windows: number[];
+            /** @description Those of them that Up won, by distance: below the first edge, between two edges, from the last one on. */
+            ups: number[];
+        };
+        CalibrationTable: {
+            /**
+             * @description Coin in lower case.
+             * @enum {string}
+             */
+            symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
+            /**
+             * @description Length of the windows.
+             * @enum {string}
+             */
+            timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
+            /**
+             * @description Where the books come from: the venue, or our simulator.
+             * @enum {string}
+             */
+            source: "recorded" | "simulated";
+            /**
+             * Format: date-time
+             * @description When the table was made.
+             */
+            madeAt: string;
+            /**
+             * Format: date-time
+             * @description Start of the oldest window that is counted.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Start of the newest one.
+             */
+            to: string;
+            /** @description Windows that are counted at one moment at least. */
+            markets: number;
+            /** @description Distances between which windows are counted together: ln(price ÷ strike) ÷ `deviation`. A distance at an edge belongs above it. */
+            edges: number[];
+            /** @description The earliest moment first. */
+            moments: components["schemas"]["CalibrationMoment"][];
+        };
         Export: {
             /** @description The `X-Export-Id` of the answer. */
             exportId: string;
@@ -4642,6 +4710,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WellKnown"];
+                };
+            };
+        };
+    };
+    getCalibration: {
+        parameters: {
+            query?: {
+                /** @description Only the table of this length. */
+                timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
+            };
+            header?: never;
+            path: {
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
+                coin: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tables of the coin. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description A table of each length, the shortest first; empty until the first tables are made. */
+                        data: components["schemas"]["CalibrationTable"][];
+                        /** @description Always null: the list is whole. */
+                        nextCursor: string | null;
+                    };
                 };
             };
         };
