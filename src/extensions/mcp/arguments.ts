@@ -1,8 +1,11 @@
 /**
- * Arguments of tools as models send them: numbers or text, lists or comma-separated text, names of
- * coins in any case, `now` for a moment. Each becomes the text that a query of the API has.
+ * Arguments of tools as models send them: numbers or text, lists or comma-separated text, coins by
+ * symbol or name, markets by address, lengths in words, days for moments. Each becomes the text
+ * that a query of the API has.
  */
 import { parameterError } from '#src/domain/errors.ts'
+import { coins, coinTable } from '#src/domain/market.ts'
+import { DAY_MS, toIsoDay } from '#src/domain/time.ts'
 import type { openApiParameters } from '#src/http/openapi-operation.ts'
 import { isRecord } from '#src/platform/record.ts'
 
@@ -34,33 +37,88 @@ export function createArgumentReader(parameters: readonly Parameter[]) {
 
 type Read = (part: unknown, nowMs: number) => string
 
-const plainText: Read = (part) => String(part).trim()
+const plainText = (part: unknown): string => String(part).trim()
 
 function readerOf({ name, schema }: Parameter): Read {
   if (name === 'offsets') return readOffsets
-  if (isMoment(schema)) return readMoment
+  if (name === 'coin') return readCoin
+  if (name === 'market' || name === 'conditionId') return readMarket
+  if (hasForm(schema, 'date')) return readDay
+  if (hasForm(schema, 'date-time')) return readMoment
   const { enum: choices } = schema
-  if (!Array.isArray(choices)) return plainText
+  return Array.isArray(choices) ? choiceReader(choices.map(String)) : plainText
+}
+
+const hasForm = ({ anyOf }: Parameter['schema'], form: 'date' | 'date-time'): boolean =>
+  Array.isArray(anyOf) && anyOf.some((each) => isRecord(each) && each.format === form)
+
+/** A word of a list in any case; of lengths of time also `10`, `60s`, `5 minutes` and `day`. */
+function choiceReader(choices: readonly string[]): Read {
+  const lengths = new Map(choices.map((each) => [lengthMsOf(each), each]))
+  lengths.delete(undefined)
   return (part) => {
-    const text = plainText(part, 0)
-    return choices.map(String).find((each) => each === text.toLowerCase()) ?? text
+    const text = plainText(part).toLowerCase()
+    return choices.find((each) => each === text) ?? lengths.get(lengthMsOf(text)) ?? plainText(part)
   }
 }
 
-const isMoment = ({ anyOf }: Parameter['schema']): boolean =>
-  Array.isArray(anyOf) && anyOf.some((each) => isRecord(each) && each.format === 'date-time')
+const units = [
+  [/^(s|secs?|seconds?)?$/, 1000],
+  [/^(m|mins?|minutes?)$/, 60_000],
+  [/^(h|hrs?|hours?|hourly)$/, 3_600_000],
+  [/^(d|days?|daily)$/, DAY_MS],
+] as const
 
+/** Milliseconds of a length; a number alone is of seconds, a unit alone is one of it. */
+function lengthMsOf(text: string): number | undefined {
+  const [, number, unit = ''] = /^(\d+)? ?([a-z]*)$/.exec(text) ?? []
+  const unitMs = units.find(([pattern]) => pattern.test(unit))?.[1]
+  if (unitMs === undefined || (number === undefined && unit === '')) return undefined
+  return Number(number ?? 1) * unitMs
+}
+
+/** A coin by its symbol, or by a name that people or the venue have for it. */
+function readCoin(part: unknown): string {
+  const text = plainText(part).toLowerCase()
+  const found = coins.find((coin) => {
+    const { name, slugNames } = coinTable[coin]
+    return [coin, name.toLowerCase(), ...slugNames].includes(text)
+  })
+  return found ?? plainText(part)
+}
+
+/** A market by its name, or by the address of its page, which ends with its slug. */
+function readMarket(part: unknown): string {
+  const text = plainText(part)
+  if (!text.includes('/')) return text
+  const [address = ''] = text.split(/[?#]/)
+  return address.split('/').findLast((step) => step !== '') ?? text
+}
+
+function readDay(part: unknown, nowMs: number): string {
+  const text = plainText(part)
+  const daysAgo = ['today', 'yesterday'].indexOf(text.toLowerCase())
+  return daysAgo < 0 ? text : toIsoDay(nowMs - daysAgo * DAY_MS)
+}
+
+const localTime = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?)?$/i
+
+/** A day is its first moment, and a time without a zone is in UTC. */
 function readMoment(part: unknown, nowMs: number): string {
   if (typeof part === 'number' && !Number.isInteger(part)) {
     return String(Math.floor(part < SECONDS_MAX ? part * 1000 : part))
   }
-  const text = plainText(part, nowMs)
-  return text.toLowerCase() === 'now' ? String(nowMs) : text
+  const text = readDay(part, nowMs)
+  if (text.toLowerCase() === 'now') return String(nowMs)
+  const [, day, minute = '00:00', second = ':00'] = localTime.exec(text) ?? []
+  return day === undefined ? text : `${day}T${minute}${second}Z`
 }
 
 /** A number alone is of seconds before the end, with a minus sign or without. */
-const readOffsets: Read = (part) =>
-  plainText(part, 0)
+const readOffsets = (part: unknown): string =>
+  plainText(part)
     .split(',')
-    .map((offset) => offset.trim().replace(/^-?(\d+)$/, '-$1s'))
+    .map((offset) =>
+      offset.trim().replace(/^-?(\d+)(ms|s|m|h)?$/, (_, n, unit = 's') => `-${n}${unit}`),
+    )
     .join(',')

@@ -7,6 +7,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 
+import type { FindMarket } from '#src/domain/market.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { DeclaredRoute } from '#src/http/api.ts'
 import { BODY_BYTES_MAX } from '#src/http/body.ts'
@@ -23,13 +24,16 @@ import liveText from '../../../docs/live.md' with { type: 'text' }
 import llmsText from '../../../docs/llms.txt' with { type: 'text' }
 import paymentsText from '../../../docs/payments.md' with { type: 'text' }
 import { type Arguments, createArgumentReader } from './arguments.ts'
+import { acceptedBy, EVENTS, JSON_TYPE } from './messages.ts'
 import {
   assertMarket,
+  completed,
   exportInput,
   exportTargetOf,
   type Input,
   listed,
   namesMarket,
+  orFailure,
   type Tool,
   toolsOf,
 } from './tools.ts'
@@ -50,11 +54,13 @@ export type McpDeps = {
   /** Of this service, as its users reach it. */
   origin: () => string
   clock: Clock
+  /** Finds a market by any of its names, to know its coin. */
+  findMarket: FindMarket
   version: string
 }
 
 const instructions =
-  'Order books of prediction markets, recorded and exact. Begin with find_markets. Times are Unix milliseconds or RFC 3339, UTC, or `now`; numbers may be sent as text, lists as comma-separated text. Answers have what matters; `full` adds the rest. Prices are USDC a share between 0 and 1. Tools need a key (`Authorization: Bearer bf_live_…` with each request of the client), or `Bearer sample` for a documented sample; where the operator sells without a key, a tool answers what to pay (x402).'
+  'Order books of prediction markets, recorded and exact. Begin with find_markets. Times are Unix milliseconds, RFC 3339, a day, or `now`, in UTC; numbers may be sent as text, lists as comma-separated text. Answers have what matters; `full` adds the rest. Prices are USDC a share between 0 and 1. Tools need a key (`Authorization: Bearer bf_live_…` with each request of the client), or `Bearer sample` for a documented sample; where the operator sells without a key, a tool answers what to pay (x402).'
 
 const documents = {
   overview: ['The service in one page', llmsText],
@@ -72,8 +78,19 @@ const anything: jsonSchemaValidator = {
   getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
 }
 
+const linkSchema = fromJsonSchema<Record<string, unknown>>(
+  orFailure({
+    properties: {
+      url: { type: 'string', description: 'Where the file is; it needs the key of the user.' },
+      curl: { type: 'string', description: 'A command that downloads it with the key in $KEY.' },
+    },
+    required: ['url', 'curl'],
+  }),
+  anything,
+)
+
 /** Answers MCP, in its stateless revision and in those before it, without sessions. */
-export function createMcp({ routes, ask, origin, clock, version }: McpDeps) {
+export function createMcp({ routes, ask, origin, clock, findMarket, version }: McpDeps) {
   const prepare = <T extends { input: Input }>(tool: T) => ({
     ...tool,
     read: createArgumentReader(openApiParameters(tool.input, 'query')),
@@ -86,13 +103,14 @@ export function createMcp({ routes, ask, origin, clock, version }: McpDeps) {
     const server = new McpServer({ name: 'bookfeed', version }, { instructions })
     for (const tool of tools) {
       const { name, title, description, inputSchema, targetOf, isOfMarket, compact } = tool
-      const config = { title, description, inputSchema, annotations: readOnly }
+      const outputSchema = fromJsonSchema<Record<string, unknown>>(tool.output, anything)
+      const config = { title, description, inputSchema, outputSchema, annotations: readOnly }
       const answer: Answer = async ({ texts, payment }) => {
         const response = await ask(request, targetOf(texts), payment)
         const isList = !isOfMarket && namesMarket(texts)
         return answerOf(response, { isList, compact: texts.full === 'true' ? undefined : compact })
       }
-      const checks = { ...tool, isOfMarket, clock }
+      const checks = { ...tool, clock, findMarket }
       server.registerTool(name, config, checked(request, checks, answer))
     }
     server.registerTool(
@@ -102,9 +120,10 @@ export function createMcp({ routes, ask, origin, clock, version }: McpDeps) {
         description:
           'Where to download a whole market, or a day of a coin, as one file (Parquet, CSV or NDJSON). Nothing is downloaded: give the link to the user who needs more rows than fit in an answer.',
         inputSchema: exports.inputSchema,
+        outputSchema: linkSchema,
         annotations: readOnly,
       },
-      checked(request, { ...exports, isOfMarket: false, clock }, async ({ texts }) => {
+      checked(request, { ...exports, isOfMarket: false, clock, findMarket }, async ({ texts }) => {
         const url = origin() + exportTargetOf(texts)
         const curl = `curl --fail --location --output export -H "Authorization: Bearer $KEY" '${url}'`
         return toResult({ url, curl })
@@ -133,10 +152,36 @@ export function createMcp({ routes, ask, origin, clock, version }: McpDeps) {
   return async (request: Request, parsedBody?: unknown): Promise<Response> => {
     const extra: Record<string, unknown> = { request }
     const authInfo = { token: '', clientId: '', scopes: [], extra }
-    const response = await handler.fetch(request, { authInfo, parsedBody })
+    const accepted = acceptedBy(request)
+    const response = await handler.fetch(takingBoth(request, accepted, parsedBody), {
+      authInfo,
+      parsedBody,
+    })
+    if (extra.era !== 'legacy') return response
     // Of old revisions the SDK answers before the tool has: what is left is known after it.
-    return extra.era === 'legacy' ? new Response(await response.arrayBuffer(), response) : response
+    const text = await response.text()
+    const event = accepted.events ? undefined : /^data: (.*)$/m.exec(text)?.[1]
+    if (event === undefined) return new Response(text, response)
+    const headers = new Headers(response.headers)
+    headers.set('content-type', JSON_TYPE)
+    return new Response(event, { status: response.status, headers })
   }
+}
+
+/** The SDK refuses a client that does not name both forms. */
+function takingBoth(
+  request: Request,
+  { json, events }: { json: boolean; events: boolean },
+  parsedBody: unknown,
+): Request {
+  if (!json || request.method !== 'POST') return request
+  if (events && request.headers.get('accept')?.includes(JSON_TYPE)) return request
+  const headers = new Headers(request.headers)
+  headers.set('accept', `${JSON_TYPE}, ${EVENTS}`)
+  const { url, method, signal } = request
+  return parsedBody === undefined
+    ? new Request(request, { headers })
+    : new Request(url, { method, headers, signal })
 }
 
 type Answer = (given: Given) => Promise<ReturnType<typeof toResult>>
@@ -147,17 +192,19 @@ type Checks = {
   read: ReturnType<typeof createArgumentReader>
   isOfMarket: boolean
   clock: Clock
+  findMarket: FindMarket
 }
 
 /** Answers what is wrong with the arguments, if anything is, as a route would. */
 const checked =
-  (request: Request, { input, read, isOfMarket, clock }: Checks, answer: Answer) =>
+  (request: Request, { input, read, isOfMarket, clock, findMarket }: Checks, answer: Answer) =>
   async (args: Arguments, { mcpReq }: Pick<ServerContext, 'mcpReq'>) => {
     let texts: Readonly<Record<string, string>>
     try {
-      texts = read(args, clock())
-      parseQuery(input, new URLSearchParams(texts).toString())
-      assertMarket(texts, { isRequired: isOfMarket, input })
+      const sent = read(args, clock())
+      const { day } = parseQuery(input, new URLSearchParams(sent).toString())
+      assertMarket(sent, { isRequired: isOfMarket, input })
+      texts = completed(sent, { input, dayMs: Number(day), findMarket })
     } catch (error) {
       return answerOf(problemResponse(error, visitOf(request).requestId ?? ''))
     }

@@ -120,8 +120,21 @@ export function createMessages({ answerOne, answerText, charge, countAsked }: De
   }
 }
 
-const JSON_TYPE = 'application/json'
-const EVENTS = 'text/event-stream'
+export const JSON_TYPE = 'application/json'
+export const EVENTS = 'text/event-stream'
+
+/** The forms of an answer that a client names, or takes because it takes any. */
+export function acceptedBy({ headers }: Request): { json: boolean; events: boolean } {
+  const accept = headers.get('accept') ?? '*/*'
+  const types = accept
+    .toLowerCase()
+    .split(',')
+    .map((type) => type.split(';')[0]?.trim())
+  const json = types.some(
+    (type) => type === JSON_TYPE || type === 'application/*' || type === '*/*',
+  )
+  return { json, events: types.includes(EVENTS) }
+}
 
 function withLength(text: string, type: string, status = 200): Response {
   const headers = { 'Content-Type': type, 'Content-Length': String(Buffer.byteLength(text)) }
@@ -156,7 +169,8 @@ const metaMembers = new Set([
 ])
 
 /** What decides an answer to `tools/list`; undefined where it may be another than the usual. */
-function listKeyOf({ headers }: Request, message: Message): string | undefined {
+function listKeyOf(request: Request, message: Message): string | undefined {
+  const { headers } = request
   const { jsonrpc, id, method: _, params = {}, ...others } = message
   const isUsual = typeof id === 'number' || typeof id === 'string'
   if (jsonrpc !== '2.0' || !isUsual || Object.keys(others).length > 0) return undefined
@@ -165,13 +179,14 @@ function listKeyOf({ headers }: Request, message: Message): string | undefined {
   if (Object.keys(more).length > 0) return undefined
   const isRequest = meta === undefined || (isRecord(meta) && isUsualMeta(meta))
   if (!isRequest) return undefined
-  const accept = headers.get('accept') ?? ''
+  const { json, events } = acceptedBy(request)
   return JSON.stringify([
     isRecord(meta) ? meta[VERSION] : null,
     headers.get('mcp-protocol-version'),
     headers.get('mcp-method'),
     isJsonType(headers.get('content-type')),
-    [JSON_TYPE, EVENTS, '*/*'].map((type) => accept.includes(type)),
+    json,
+    events,
   ])
 }
 

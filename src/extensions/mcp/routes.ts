@@ -2,6 +2,7 @@
 
 import { Elysia } from 'elysia'
 
+import { createMarketFinder } from '#src/domain/market.ts'
 import type { Api } from '#src/http/api.ts'
 import { MissingRoute } from '#src/http/problem.ts'
 import { type PeerSource, visitOf } from '#src/http/visit.ts'
@@ -12,7 +13,7 @@ import type { McpDeps } from './mcp-server.ts'
 
 type Services = Pick<
   AppServices,
-  'dataRoutes' | 'fetch' | 'charge' | 'origin' | 'clock' | 'version'
+  'dataRoutes' | 'fetch' | 'charge' | 'origin' | 'clock' | 'history' | 'version'
 >
 
 export const MCP_PATH = '/mcp'
@@ -42,7 +43,8 @@ export function mcpRoutes(_: Api, services: Services) {
 }
 
 /** Returns what answers messages of an agent. */
-function createAnswer({ dataRoutes, fetch, charge, origin, clock, version }: Services) {
+function createAnswer(services: Services) {
+  const { dataRoutes, fetch, charge, origin, clock, history, version } = services
   /** Requests of the API that the messages of a request have made. */
   const asked = new WeakMap<Request, number>()
   const countAsked = (request: Request): number => asked.get(request) ?? 0
@@ -76,7 +78,8 @@ function createAnswer({ dataRoutes, fetch, charge, origin, clock, version }: Ser
       import('./mcp-server.ts'),
       import('./messages.ts'),
     ])
-    const answer = createMcp({ routes: dataRoutes(), ask, origin, clock, version })
+    const findMarket = createMarketFinder(history)
+    const answer = createMcp({ routes: dataRoutes(), ask, origin, clock, findMarket, version })
     return createMessages({
       answerOne: answer,
       answerText: (request) => answer(request),

@@ -40,11 +40,15 @@ type Agent = {
   client: Modern | Legacy
 }
 
-/** Clients that others wrote: of the stateless revision, and of those before it. */
+/**
+ * Clients that others wrote: of the stateless revision, and of those before it. Both compare what
+ * tools answer with the schemas that were listed.
+ */
 const clients = {
   async modern(key: string | undefined): Promise<Agent> {
     const client = new Modern(me, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
     await client.connect(new ModernTransport(url, { fetch: fetchAs(key) }))
+    await client.listTools()
     const call = async (name: string, args: Record<string, unknown>) =>
       (await client.callTool({ name, arguments: args })) as Answer
     return { client, call }
@@ -52,6 +56,7 @@ const clients = {
   async legacy(key: string | undefined): Promise<Agent> {
     const client = new Legacy(me)
     await client.connect(new LegacyTransport(url, { fetch: fetchAs(key) }) as never)
+    await client.listTools()
     const call = async (name: string, args: Record<string, unknown>) =>
       (await client.callTool({ name, arguments: args })) as Answer
     return { client, call }
@@ -77,14 +82,18 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
       'find_markets',
       'book_as_of',
       'quotes',
+      'trades',
       'fill_cost',
       'panel',
       'coverage',
       'spot',
       'export_link',
     ])
-    for (const { description, inputSchema, annotations } of tools) {
+    for (const { name, description, inputSchema, outputSchema, annotations } of tools) {
       expect([(description ?? '').length > 60, inputSchema.type]).toEqual([true, 'object'])
+      const [answer] = (outputSchema?.anyOf ?? []) as { properties: object }[]
+      const members = Object.keys(answer?.properties ?? {})
+      expect([name, outputSchema?.type, members.length > 1]).toEqual([name, 'object', true])
       expect(annotations?.readOnlyHint).toBeTrue()
     }
     const { resources } = await client.listResources()
@@ -127,13 +136,20 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
     const ts = rows.at(-1)?.timestampMs
     const market = { coin: 'btc', market: conditionId }
     for (const [name, args] of [
+      ['find_markets', { coin: 'btc' }],
+      ['book_as_of', { ...market, ts }],
+      ['quotes', { ...market, interval: '10s' }],
+      ['trades', { ...market, order: 'desc' }],
       ['fill_cost', { ...market, ts, outcome: 'up', side: 'buy', size: '1' }],
       ['panel', { coin: 'btc', timeframe: '5m', offsets: '-60s' }],
       ['coverage', market],
+      ['spot', { coin: 'btc' }],
       ['spot', { coin: 'btc', interval: '1m' }],
     ] as const) {
-      const { isError = false, structuredContent } = await call(name, args)
-      expect([name, isError, structuredContent]).toEqual([name, false, expect.any(Object)])
+      for (const full of [false, true]) {
+        const { isError = false, structuredContent } = await call(name, { ...args, full })
+        expect([name, isError, structuredContent]).toEqual([name, false, expect.any(Object)])
+      }
     }
     const { structuredContent: link } = await call('export_link', { ...market, format: 'csv' })
     expect(link?.url).toBe(`http://127.0.0.1:3000/v1/btc/markets/${conditionId}/export?format=csv`)
@@ -207,6 +223,95 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
     ])
   })
 
+  test('default: what models send is taken at the first attempt', async () => {
+    const { call } = await clients[kind](server.key)
+    const ts = '2026-01-01T00:00:30Z'
+    const slug = known.history.findMarket(conditionId)?.slug ?? ''
+    const page = `https://polymarket.com/event/${slug}`
+    const week = { coin: 'btc', from: '2026-01-01', to: '2026-01-02' }
+    for (const [name, args, same] of [
+      ['find_markets', { coin: 'bitcoin' }, { coin: 'btc' }],
+      [
+        'find_markets',
+        { coin: 'Bitcoin', timeframe: '5 minutes' },
+        { coin: 'btc', timeframe: '5m' },
+      ],
+      ['find_markets', { coin: 'btc', timeframe: 'day' }, { coin: 'btc', timeframe: '1d' }],
+      ['find_markets', { coin: 'btc', day: '2026-01-01' }, week],
+      ['find_markets', { ...week, withBooks: true }, { ...week, withBooks: 'true' }],
+      ['find_markets', { market: page }, { coin: 'btc', market: slug }],
+      ['coverage', { market: slug }, { coin: 'btc', market: slug }],
+      ['coverage', { market: conditionId }, { coin: 'btc', market: slug }],
+      ['coverage', { market: page }, { coin: 'btc', market: slug }],
+      ['coverage', { conditionId: `${page}/${slug}?tid=1#top` }, { coin: 'btc', market: slug }],
+      ['coverage', { market: `polymarket.com/event/${slug}/` }, { coin: 'btc', market: slug }],
+      ['trades', { market: slug, limit: 3 }, { coin: 'btc', market: slug, limit: 3 }],
+      ['quotes', { market: slug, interval: 10 }, { coin: 'btc', market: slug, interval: '10s' }],
+      ['quotes', { market: slug, interval: 60 }, { coin: 'btc', market: slug, interval: '1m' }],
+      [
+        'quotes',
+        { market: slug, interval: '1 min' },
+        { coin: 'btc', market: slug, interval: '1m' },
+      ],
+      ['quotes', { market: slug, interval: 'hour' }, { coin: 'btc', market: slug, interval: '1h' }],
+      ['quotes', { market: slug, day: '2026-01-01' }, { ...week, market: slug }],
+      ['quotes', { market: slug, day: '2026-01-01T12:00:00Z' }, { ...week, market: slug }],
+      ['spot', { coin: 'BITCOIN', day: '2026-01-01' }, week],
+      [
+        'book_as_of',
+        { market: slug, ts: '2026-01-01 00:00:30' },
+        { coin: 'btc', market: slug, ts },
+      ],
+      ['book_as_of', { market: slug, ts: '2026-01-02' }, { market: slug, ts: '2026-01-02T00:00' }],
+      [
+        'panel',
+        { coin: 'bitcoin', timeframe: '5min', offsets: ['60s', 5], day: '2026-01-01' },
+        { ...week, timeframe: '5m', offsets: '-60s,-5s' },
+      ],
+      [
+        'export_link',
+        { coin: 'bitcoin', day: '2026-01-01', timeframe: '5 minutes', format: 'CSV' },
+        { coin: 'btc', day: '2026-01-01', timeframe: '5m', format: 'csv' },
+      ],
+      ['export_link', { market: page }, { coin: 'btc', market: slug }],
+    ] as const) {
+      const [answer, expected] = [await call(name, args), await call(name, same)]
+      expect([name, args, answer.isError ?? false]).toEqual([name, args, false])
+      expect([name, args, answer.structuredContent]).toEqual([
+        name,
+        args,
+        expected.structuredContent,
+      ])
+    }
+    const today = await call('find_markets', { coin: 'btc', day: 'today' })
+    expect(today.structuredContent).toEqual(
+      (await call('find_markets', { coin: 'btc', day: server.time.nowMs })).structuredContent,
+    )
+  })
+
+  test('default: the slug of an epoch is taken without the coin that it begins with', async () => {
+    const { call } = await clients[kind](server.key)
+    const market = 'updown-5m-1776153600'
+    const { structuredContent } = await call('coverage', { coin: 'btc', market })
+    expect(structuredContent).toMatchObject({
+      code: 'unknown_market',
+      detail: expect.stringContaining(`btc-${market}`),
+    })
+  })
+
+  test('default: `covered` is of both outcomes, one of which may be recorded alone', async () => {
+    const { call } = await clients[kind](server.key)
+    const { single } = known
+    const [market] = dataOf(await call('find_markets', { market: single.conditionId }))
+    const route = await server.send(`/v1/eth/markets/${single.conditionId}`)
+    const { outcomes } = (await route.json()) as {
+      outcomes: { coverage: { covered: number | null } }[]
+    }
+    const [up, down] = outcomes.map(({ coverage }) => coverage.covered)
+    expect(market?.covered).toEqual({ up: up ?? null, down: down ?? null })
+    expect([Number(up) > 0, Number(down)]).toEqual([true, 0])
+  })
+
   test('error: without a key, or of what is not there, it says what to do', async () => {
     const stranger = await clients[kind](undefined)
     expect(await stranger.call('spot', { coin: 'btc' })).toMatchObject({
@@ -225,7 +330,13 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
     const market = { coin: 'btc', market: conditionId }
     for (const [name, args, param] of [
       ['quotes', { coin: 'btc' }, 'market'],
-      ['quotes', { market: conditionId }, 'coin'],
+      ['quotes', { market: 'btc-updown-5m-1' }, 'coin'],
+      ['find_markets', {}, 'coin'],
+      ['find_markets', { coin: 'btc', day: '2026-01-01', from: '2026-01-01' }, 'day'],
+      ['find_markets', { coin: 'btc', day: 'the first' }, 'day'],
+      ['find_markets', { market: conditionId, day: '2026-01-01' }, 'day'],
+      ['quotes', { ...market, interval: 11 }, 'interval'],
+      ['quotes', { ...market, from: '2026-02-30' }, 'from'],
       ['quotes', { ...market, coin: 'nocoin' }, 'coin'],
       ['coverage', { ...market, market: 'no such market' }, 'market'],
       ['coverage', { ...market, market: '..' }, 'market'],
@@ -322,6 +433,39 @@ describe('answers of tools', () => {
 })
 
 describe('POST /mcp', () => {
+  test.each([
+    ['*/*', 'application/json'],
+    [undefined, 'application/json'],
+    ['application/json', 'application/json'],
+    ['application/*;q=0.9, text/html', 'application/json'],
+    ['application/json, text/event-stream', 'text/event-stream'],
+    ['text/event-stream, */*', 'text/event-stream'],
+  ])('default: Accept %s is answered with %s', async (accept, type) => {
+    for (const message of [
+      { method: 'tools/list' },
+      { method: 'tools/call', params: { name: 'find_markets', arguments: { coin: 'btc' } } },
+    ]) {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...message })
+      const headers = new Headers({ 'content-type': 'application/json' })
+      if (accept !== undefined) headers.set('accept', accept)
+      const response = await server.send('/mcp', { method: 'POST', headers, body })
+      const text = await response.text()
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, type])
+      const json = type === 'application/json' ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? '')
+      expect(JSON.parse(json)).toMatchObject({ id: 1, result: expect.any(Object) })
+      // No field of a length that is another's.
+      const length = response.headers.get('content-length')
+      expect(length).toBe(String(Buffer.byteLength(text)))
+    }
+  })
+
+  test('error: a client that takes neither form is told so', async () => {
+    const headers = { 'content-type': 'application/json', accept: 'text/html' }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+    const { status } = await server.send('/mcp', { method: 'POST', headers, body })
+    expect(status).toBe(406)
+  })
+
   test('error: what is no message is refused, and there is no other method', async () => {
     const headers = {
       'content-type': 'application/json',
@@ -329,6 +473,7 @@ describe('POST /mcp', () => {
     }
     const send = (body: string) => server.send('/mcp', { method: 'POST', headers, body })
     expect((await send('{')).status).toBe(400)
+    expect((await send('[]')).status).toBe(400)
     expect((await send(`"${'x'.repeat(2_000_000)}"`)).status).toBe(413)
     const { status } = await server.send('/mcp')
     expect(status).toBe(405)
