@@ -3,6 +3,8 @@
  * plain price, and is written down with its payment: the payer's account has what it buys.
  */
 
+import { createHash } from 'node:crypto'
+
 import { AppError, unsoundPayment } from '#src/domain/errors.ts'
 import { blockedError } from '#src/domain/selling/caller.ts'
 import { parsePayment, sealPayment } from '#src/domain/selling/payload.ts'
@@ -44,6 +46,12 @@ const toBought = (product: Tier) => ({
   requests: product.requests,
 })
 
+const SECRET_LENGTH = 16
+
+/** 96 bits of an id: an offer is in a header. */
+const shortOf = (id: string): string =>
+  createHash('sha256').update(id).digest('base64url').slice(0, SECRET_LENGTH)
+
 const sealRequirements = (
   options: BillingOptions,
   network: Network,
@@ -66,18 +74,24 @@ export function createDemand(
       const head = tokens.length > 0 ? await sold.view?.head(HEAD_AGE_MS_MAX) : undefined
       if (head === undefined) return []
       const { network } = sold.chain
-      return tokens.map((token) =>
-        sealRequirements(options, network, token, {
+      return tokens.map((token) => ({
+        symbol: token.symbol,
+        requirements: sealRequirements(options, network, token, {
           productId: product.tierId,
           network,
           symbol: token.symbol,
           amount: String(toAtomic(product.amountMillionths ?? 0, token)),
           fromBlock: head.latestNumber,
-          secret: options.createId(),
+          secret: shortOf(options.createId()),
         }),
-      )
+      }))
     })
-    const accepts = (await Promise.all(perChain)).flat()
+    // Clients take the first that they can sign, and many sign for USDC alone.
+    const all = (await Promise.all(perChain)).flat()
+    const isUsdc = ({ symbol }: (typeof all)[number]) => symbol === 'USDC'
+    const accepts = [...all.filter(isUsdc), ...all.filter((offer) => !isUsdc(offer))].map(
+      ({ requirements }) => requirements,
+    )
     if (accepts.length === 0) {
       throw unavailableError(
         'No token can be paid with at the moment. Nothing was charged. Try again in a few minutes.',
@@ -181,14 +195,13 @@ export async function admitUnquoted(
 
   /** What the challenge said, at a price that still holds. Throws `payment_invalid`. */
   function openSeal(): SealedOffer {
-    const found = openOffer(ledger.challengeKey, seal)
-    const isOurs =
-      found?.productId === product.tierId &&
-      found.network === parsed.signed.network &&
-      found.symbol === parsed.token.symbol &&
-      found.amount === String(parsed.signed.amount) &&
-      found.amount === String(toAtomic(product.amountMillionths ?? 0, parsed.token))
-    if (isOurs) return found
+    const found = openOffer(ledger.challengeKey, seal, {
+      productId: product.tierId,
+      network: parsed.signed.network,
+      symbol: parsed.token.symbol,
+      amount: String(toAtomic(product.amountMillionths ?? 0, parsed.token)),
+    })
+    if (found?.amount === String(parsed.signed.amount)) return found
     throw new AppError(
       'payment_invalid',
       'The payment matches none of the offers of this URL. Nothing was sent. Repeat the request without a payment, and sign one of `accepts` unchanged.',

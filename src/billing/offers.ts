@@ -264,7 +264,12 @@ export const toRequirements = (
   maxTimeoutSeconds: PAYMENT_TIMEOUT_SECONDS,
   // Without a domain none is named: clients that see one would sign a permit in a form that the
   // token does not understand.
-  extra: { ...(token.domain ?? { assetTransferMethod: 'permit2' }), ...extra },
+  // The payment is settled before the answer is made.
+  extra: {
+    ...(token.domain ?? { assetTransferMethod: 'permit2' }),
+    paymentFlow: 'upfront',
+    ...extra,
+  },
 })
 
 /** A price of the catalogue in atomic units of a token. */

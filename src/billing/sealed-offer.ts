@@ -31,33 +31,31 @@ export const isUnquoted = ({ requirements }: Pick<Offer, 'requirements'>): boole
   requirements.extra[SEAL] !== undefined
 
 const SEAL_BYTES = 16
-const form = /^(?<body>[A-Za-z0-9_-]{1,400})\.(?<mac>[A-Za-z0-9_-]{22})$/
+const form = /^(?<block>[0-9a-z]{1,11})\.(?<secret>[A-Za-z0-9_-]{1,64})\.(?<mac>[A-Za-z0-9_-]{22})$/
 
-const computeMac = (key: Uint8Array, body: string): Uint8Array =>
-  createHmac('sha256', key).update('offer').update(body).digest().subarray(0, SEAL_BYTES)
-
-export function sealOffer(key: Uint8Array, offer: SealedOffer): string {
+function computeMac(key: Uint8Array, offer: SealedOffer): Uint8Array {
   const { productId, network, symbol, amount, fromBlock, secret } = offer
   const json = JSON.stringify([productId, network, symbol, amount, fromBlock, secret])
-  const body = Buffer.from(json).toString('base64url')
-  return `${body}.${Buffer.from(computeMac(key, body)).toString('base64url')}`
+  return createHmac('sha256', key).update('offer').update(json).digest().subarray(0, SEAL_BYTES)
 }
 
-/** Undefined for anything that this server has not sealed. */
-export function openOffer(key: Uint8Array, seal: unknown): SealedOffer | undefined {
-  const { body = '', mac = '' } = (typeof seal === 'string' && form.exec(seal)?.groups) || {}
-  if (body === '' || !timingSafeEqual(Buffer.from(mac, 'base64url'), computeMac(key, body))) return
-  const parts: unknown = JSON.parse(Buffer.from(body, 'base64url').toString())
-  // It was sealed here, so it has what `sealOffer` writes.
-  const [productId, network, symbol, amount, fromBlock, secret] = parts as [
-    string,
-    string,
-    string,
-    string,
-    number,
-    string,
-  ]
-  return { productId, network, symbol, amount, fromBlock, secret }
+/** What the challenge says beside it is under the seal, too, and not repeated: headers are short. */
+export function sealOffer(key: Uint8Array, offer: SealedOffer): string {
+  const mac = Buffer.from(computeMac(key, offer)).toString('base64url')
+  return `${offer.fromBlock.toString(36)}.${offer.secret}.${mac}`
+}
+
+/** Undefined for anything that this server has not sealed for these terms. */
+export function openOffer(
+  key: Uint8Array,
+  seal: unknown,
+  terms: Omit<SealedOffer, 'fromBlock' | 'secret'>,
+): SealedOffer | undefined {
+  const { block, secret, mac } = (typeof seal === 'string' && form.exec(seal)?.groups) || {}
+  if (block === undefined || secret === undefined || mac === undefined) return undefined
+  const offer = { ...terms, fromBlock: Number.parseInt(block, 36), secret }
+  const isOurs = timingSafeEqual(Buffer.from(mac, 'base64url'), computeMac(key, offer))
+  return isOurs ? offer : undefined
 }
 
 const $schema = 'https://json-schema.org/draft/2020-12/schema'

@@ -14,7 +14,7 @@ export const exampleOffer = {
   amount: '48999863',
   payTo: '0x1111111111111111111111111111111111111111',
   maxTimeoutSeconds: 600,
-  extra: { name: 'USD Coin', version: '2' },
+  extra: { name: 'USD Coin', version: '2', paymentFlow: 'upfront' },
 }
 
 const examplePaymentRequired = {

@@ -65,6 +65,8 @@ export type ErrorExtras = {
   retryAction?: RetryAction
   paymentRequired?: unknown
   paymentResponse?: PaymentFailure
+  /** Of a header, not of the body: the same to be signed, as a challenge of `WWW-Authenticate`. */
+  authenticate?: string | undefined
   /** Of a header, not of the body: how long the file is (RFC 9110, 15.5.17). */
   contentRange?: string
 }

@@ -82,16 +82,22 @@ export const toSeconds = (leftMs: number): number => Math.max(1, Math.ceil(leftM
 
 const exposed =
   'Accept-Ranges, Bookfeed-Mode, Content-Disposition, Content-Encoding, Content-Range, ETag, Idempotent-Replayed, Location, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, Repr-Digest, Retry-After, WWW-Authenticate, X-Coverage, X-Export-Id, X-Next-Cursor, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Resume-Cursor, traceparent'
+/** What a 402 has of them: its headers must be short. */
+const exposedOfDemand =
+  'PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, traceparent'
 /** Clients of x402 send `Access-Control-Expose-Headers` with a payment; X-PAYMENT is of its v1. */
 const allowed =
   'Access-Control-Expose-Headers, Authorization, Bookfeed-Fault, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, MCP-Protocol-Version, PAYMENT-SIGNATURE, Range, X-PAYMENT, X-Request-Id, traceparent'
 const PREFLIGHT_SECONDS = '86400'
 
 /** Lets a page of any origin read a response and our headers; requests without an `Origin` need nothing. */
-export function writeCorsHeaders(request: Request, headers: Headers): void {
+export function writeCorsHeaders(
+  request: Request,
+  { status, headers }: Pick<Response, 'status' | 'headers'>,
+): void {
   if (!request.headers.has('origin')) return
   headers.set('Access-Control-Allow-Origin', '*')
-  headers.set('Access-Control-Expose-Headers', exposed)
+  headers.set('Access-Control-Expose-Headers', status === 402 ? exposedOfDemand : exposed)
   // Sent on every answer that may be kept, so that no cache gives a page another origin's answer.
   if (!headers.has('vary')) headers.set('Vary', 'Origin')
 }

@@ -220,7 +220,7 @@ const createMark =
     gate.writeHeaders(visit, response)
     if (exchange.target.isPrivate) {
       headers.set('Cross-Origin-Resource-Policy', 'same-origin')
-    } else writeCorsHeaders(exchange.request, headers)
+    } else writeCorsHeaders(exchange.request, response)
   }
 
 /** Marks a response, drops the body of HEAD, writes the line. */

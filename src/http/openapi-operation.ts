@@ -53,7 +53,11 @@ const failureHeaders: [name: string, text: string, isSent: (problem: Problem) =>
   ['Cache-Control', '`no-store`.', () => true],
   ['RateLimit-Policy', '`q` requests in each `w` seconds.', () => true],
   ['Retry-After', 'Seconds to wait before another attempt.', (it) => 'retryAfterSeconds' in it],
-  [PAYMENT_REQUIRED_HEADER, 'Base64 of `paymentRequired`.', (it) => 'paymentRequired' in it],
+  [
+    PAYMENT_REQUIRED_HEADER,
+    'Base64 of `paymentRequired`, without what only directories read.',
+    (it) => 'paymentRequired' in it,
+  ],
   [PAYMENT_RESPONSE_HEADER, 'Base64 of `paymentResponse`.', (it) => 'paymentResponse' in it],
   [
     'Content-Range',
@@ -61,6 +65,11 @@ const failureHeaders: [name: string, text: string, isSent: (problem: Problem) =>
     ({ status }) => status === 416,
   ],
   ['WWW-Authenticate', '`Bearer`.', ({ status }) => status === 401],
+  [
+    'WWW-Authenticate',
+    'Of what is sold without a key: a challenge `Payment` (draft-httpauth-payment-01), which is the first offer of `paymentRequired`.',
+    ({ status }) => status === 402,
+  ],
 ]
 
 type OpenApiResponse = {

@@ -25,6 +25,7 @@ import {
   PaymentFailure,
   PaymentRequired,
   RequirementsV1,
+  toChallengeHeader,
   toPaymentHeader,
   toV1Members,
 } from './x402.ts'
@@ -72,7 +73,7 @@ type Failure = { code: ErrorCode; detail: string; extras: ErrorExtras }
 
 export function toProblem({ code, detail, extras }: Failure, requestId: string): Problem {
   const { status, title } = errorCodes[code]
-  const { contentRange: _, ...members } = extras
+  const { contentRange: _, authenticate: __, ...members } = extras
   const problem = {
     type: `/errors#${code}`,
     title,
@@ -102,16 +103,14 @@ export function problemResponse(
     headers: { 'Content-Type': PROBLEM_MEDIA_TYPE, 'Cache-Control': 'no-store' },
   })
   const { headers } = response
-  const payment = {
-    [PAYMENT_REQUIRED_HEADER]: paymentRequired,
-    [PAYMENT_RESPONSE_HEADER]: paymentResponse,
-  }
-  for (const [name, value] of Object.entries(payment)) {
-    if (value !== undefined) headers.set(name, toPaymentHeader(value))
-  }
+  const challenge = status === 401 ? 'Bearer' : extras.authenticate
+  if (challenge !== undefined) headers.set('WWW-Authenticate', challenge)
+  if (paymentRequired !== undefined)
+    headers.set(PAYMENT_REQUIRED_HEADER, toChallengeHeader(paymentRequired, challenge?.length))
+  if (paymentResponse !== undefined)
+    headers.set(PAYMENT_RESPONSE_HEADER, toPaymentHeader(paymentResponse))
   if (retryAfterSeconds !== undefined) headers.set('Retry-After', String(retryAfterSeconds))
   if (extras.contentRange !== undefined) headers.set('Content-Range', extras.contentRange)
-  if (status === 401) headers.set('WWW-Authenticate', 'Bearer')
   return response
 }
 

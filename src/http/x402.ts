@@ -42,7 +42,7 @@ export const PaymentRequirements = object(
         {
           additionalProperties: Type.String(),
           description: 'What the way of transfer needs, such as the name and version of a domain.',
-          examples: [{ name: 'USD Coin', version: '2' }],
+          examples: [{ name: 'USD Coin', version: '2', paymentFlow: 'upfront' }],
         },
       ),
     ),
@@ -136,6 +136,33 @@ export const PaymentFailure = object(
 
 export const toPaymentHeader = (value: unknown): string =>
   Buffer.from(JSON.stringify(value)).toString('base64')
+
+/**
+ * Bytes of what is to be signed, in PAYMENT-REQUIRED and WWW-Authenticate. All headers of a 402 are
+ * at most 3 kB, whatever its address and however many chains are sold on: proxies read headers into
+ * a buffer of 4 or 8 kB, and answer 502 where they are longer.
+ */
+const CHALLENGES_BYTES_MAX = 2_220
+
+/**
+ * The challenge for its header, beside one of `others` bytes: without what only directories read,
+ * and with as many offers as fit. The body has all of it.
+ */
+export function toChallengeHeader(given: unknown, others = 0): string {
+  const { extensions: all, ...challenge } = given as Static<typeof PaymentRequired>
+  const { x402Version, error, resource, accepts } = challenge
+  const { bazaar: _, ...read } = all ?? {}
+  // Clients read no schema.
+  const extensions = Object.fromEntries(
+    Object.entries(read).map(([name, extension]) => [name, { ...extension, schema: {} }]),
+  )
+  const more = all === undefined ? {} : { extensions }
+  for (let count = accepts.length; ; count--) {
+    const offers = accepts.slice(0, count)
+    const header = toPaymentHeader({ x402Version, error, resource, accepts: offers, ...more })
+    if (header.length + others <= CHALLENGES_BYTES_MAX || count <= 1) return header
+  }
+}
 
 /** Of a header that this server has written. */
 export const fromPaymentHeader = (header: string): unknown =>

@@ -3,7 +3,12 @@ import { closedBilling, createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Facilitator } from '#src/domain/selling/facilitator.ts'
-import { homeChain, type PaymentChain, paymentChains } from '#src/domain/selling/payment-chain.ts'
+import {
+  findChain,
+  homeChain,
+  type PaymentChain,
+  paymentChains,
+} from '#src/domain/selling/payment-chain.ts'
 import type { Screen } from '#src/domain/selling/screening.ts'
 import { createCdpToken } from '#src/facilitator/cdp-token.ts'
 import { readGasKey } from '#src/facilitator/gas-wallet.ts'
@@ -89,8 +94,9 @@ export function createShop(
   }
 }
 
+/** In the order of `BOOKFEED_RPC_URL`, in which offers are made. */
 function chainsOf({ rpcUrls }: Config): readonly PaymentChain[] {
-  const chains = paymentChains.filter(({ network }) => rpcUrls[network] !== undefined)
+  const chains = Object.keys(rpcUrls).flatMap((network) => findChain(network) ?? [])
   return chains.length === 0 ? [homeChain] : chains
 }
 

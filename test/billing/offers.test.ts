@@ -42,7 +42,7 @@ describe('quote', () => {
       amount: '49000000',
       payTo: PAY_TO,
       maxTimeoutSeconds: 600,
-      extra: { name: 'USD Coin', version: '2', quoteId: offer.id },
+      extra: { name: 'USD Coin', version: '2', paymentFlow: 'upfront', quoteId: offer.id },
     } as const
     expect(offer).toMatchObject({ fromBlock: 100, periodDays: 30, expiresMs: NOW_MS + 600_000 })
     expect(offer.terms).not.toHaveProperty('amountMillionths')
@@ -61,7 +61,11 @@ describe('quote', () => {
   test('behavior: USDT names Permit2 and no domain', async () => {
     const { quote } = await openBilling()
     const { id, requirements } = await quote('USDT')
-    expect(requirements.extra).toEqual({ assetTransferMethod: 'permit2', quoteId: id })
+    expect(requirements.extra).toEqual({
+      assetTransferMethod: 'permit2',
+      paymentFlow: 'upfront',
+      quoteId: id,
+    })
   })
 
   test('behavior: for another wallet than the account’s the amount is its own, up to a cent below', async () => {

@@ -3,7 +3,7 @@
  * server, with other ports and a certificate of their own.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -12,45 +12,10 @@ import { openLedger } from '#src/ledger/open.ts'
 import { findFreePort } from '../support/free-port.ts'
 import { addKey, NOW_MS } from '../support/harness.ts'
 import { type KillableServer, startKillableServer } from '../support/killable-server.ts'
+import { hasProxy, startTlsProxy, tlsProxies } from '../support/tls-proxy.ts'
 
-const root = new URL('../..', import.meta.url).pathname
-const hasTools = Bun.which('openssl') !== null && Bun.which('curl') !== null
-
-type Place = { folder: string; port: number; serverPort: string }
-type Proxy = { name: string; file: string; toConfig: (text: string, place: Place) => string }
-const proxies: (Proxy & { command: (config: string) => string[] })[] = [
-  {
-    name: 'nginx',
-    file: 'deploy/nginx.conf',
-    command: (config) => ['nginx', '-g', 'daemon off;', '-c', config],
-    toConfig: (text, { folder, port, serverPort }) => {
-      const site = text
-        .replace('127.0.0.1:3000', `127.0.0.1:${serverPort}`)
-        .replace(/listen \[.*\n/g, '')
-        .replace('listen 80;', `listen 127.0.0.1:${findFreePort()};`)
-        .replace('listen 443', `listen 127.0.0.1:${port}`)
-        .replace(/\/etc\/.*\/(fullchain|privkey)\.pem/g, `${folder}/$1.pem`)
-      const parts = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-      const folders = parts.map((part) => `${part}_temp_path ${folder}/${part};`)
-      return `pid ${folder}/pid; error_log ${folder}/errors; events {} http { access_log off; ${folders.join(' ')}\n${site}\n}`
-    },
-  },
-  {
-    name: 'caddy',
-    file: 'deploy/Caddyfile',
-    command: (config) => ['caddy', 'run', '--adapter', 'caddyfile', '--config', config],
-    toConfig: (text, { folder, port, serverPort }) => {
-      const tls = `tls ${folder}/fullchain.pem ${folder}/privkey.pem`
-      const site = text
-        .replace('reverse_proxy 127.0.0.1:3000', `reverse_proxy 127.0.0.1:${serverPort}`)
-        .replace(/^books\.example\.com \{/m, `https://localhost:${port} {\n\t${tls}`)
-      return `{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system ${folder}\n}\n${site}`
-    },
-  },
-]
-
-describe.each(proxies)('$file', ({ name, file, command, toConfig }) => {
-  if (Bun.which(name) === null || !hasTools) {
+describe.each(tlsProxies)('$file', ({ name }) => {
+  if (!hasProxy(name) || Bun.which('curl') === null) {
     test.skip(`default: ${name} is installed`, () => {})
     return
   }
@@ -59,7 +24,7 @@ describe.each(proxies)('$file', ({ name, file, command, toConfig }) => {
   const origin = `https://localhost:${port}`
   const tls = { rejectUnauthorized: false }
   let server: KillableServer
-  let proxy: Bun.Subprocess | undefined
+  let proxy: Awaited<ReturnType<typeof startTlsProxy>> | undefined
   let authorization = ''
   const ask = (path: string, headers: Record<string, string> = {}) =>
     fetch(origin + path, { tls, headers: { authorization, ...headers } })
@@ -77,32 +42,10 @@ describe.each(proxies)('$file', ({ name, file, command, toConfig }) => {
       BOOKFEED_PUBLIC_URL: origin,
       BOOKFEED_TRUSTED_PROXIES: '127.0.0.1',
     })
-    const key = join(folder, 'privkey.pem')
-    const chain = join(folder, 'fullchain.pem')
-    const own = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-    const made = ['-keyout', key, '-out', chain, '-subj', '/CN=localhost', '-days', '1']
-    const named = ['-addext', 'subjectAltName=DNS:localhost']
-    expect(Bun.spawnSync(['openssl', ...own, ...made, ...named]).exitCode).toBe(0)
-    const config = join(folder, 'config')
-    const text = await Bun.file(join(root, file)).text()
-    const place = { folder, port, serverPort: new URL(server.origin).port }
-    writeFileSync(config, toConfig(text, place))
-    const env = { PATH: '/usr/sbin:/usr/bin:/bin', HOME: folder }
-    const output = Bun.file(join(folder, 'output'))
-    proxy = Bun.spawn(command(config), { env, cwd: folder, stdout: output, stderr: output })
-    const isUp = () =>
-      ask('/healthz').then(
-        ({ ok }) => ok,
-        () => false,
-      )
-    while (!(await isUp())) {
-      if (proxy.exitCode !== null) throw new Error(await Bun.file(join(folder, 'output')).text())
-      await Bun.sleep(50)
-    }
+    proxy = await startTlsProxy(name, { folder, port, serverOrigin: server.origin })
   }, 60_000)
   afterAll(async () => {
-    proxy?.kill()
-    await Promise.all([proxy?.exited, server.kill()])
+    await Promise.all([proxy?.stop(), server.kill()])
     rmSync(folder, { recursive: true, force: true })
   })
 

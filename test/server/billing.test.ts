@@ -52,6 +52,11 @@ describe('createShop', () => {
       'eip155:137',
       'eip155:8453',
     ])
+    // In the order of the variable, in which offers are made.
+    expect(nodes('eip155:8453=http://127.0.0.1:8,eip155:137=http://127.0.0.1:9')).toEqual([
+      'eip155:8453',
+      'eip155:137',
+    ])
   })
 
   test.each([

@@ -34,6 +34,8 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import { Fault } from '#src/platform/fault.ts'
 import type { Handle } from '#src/server/extension.ts'
 
+import { adoptCredential, toPaymentChallenge } from './payment-scheme.ts'
+
 export type KeylessDeps = {
   billing: Billing
   ledger: Ledger
@@ -47,6 +49,8 @@ export type KeylessDeps = {
   chargeWindow: ChargeWindow
 }
 
+const URL_LENGTH_MAX = 200
+
 export type Seller = ReturnType<typeof createSeller>
 
 /** Sells a product to any caller that sends a payment for it. */
@@ -57,17 +61,15 @@ export function createSeller(deps: KeylessDeps) {
 
   async function demand(product: Tier, request: Request, why = UNPAID): Promise<AppError> {
     const { resource, ...challenge } = await billing.demand(product)
-    const { pathname, search } = new URL(request.url)
+    // Directories list it, and a header holds it: without the query, which may be long.
+    const url = (origin() + new URL(request.url).pathname).slice(0, URL_LENGTH_MAX)
     const error = 'PAYMENT-SIGNATURE header is required'
     return new AppError(
       'payment_required',
       `${why} Sign one of \`paymentRequired.accepts\`, and repeat the request with it in the header \`PAYMENT-SIGNATURE\`.`,
       {
-        paymentRequired: {
-          ...challenge,
-          error,
-          resource: { ...resource, url: origin() + pathname + search },
-        },
+        paymentRequired: { ...challenge, error, resource: { ...resource, url } },
+        authenticate: toPaymentChallenge(challenge, { origin: origin(), nowMs: clock() }),
         reason: 'payment_required',
         retryAction: 'sign_anew',
       },
@@ -476,6 +478,7 @@ export function createKeyless(deps: KeylessDeps, { sell, sellProduct, demand, fi
 
   return (arrived: Arrived, next: Handle): Response | Promise<Response> => {
     const { visit, request } = arrived
+    adoptCredential(request)
     if (visit.caller?.standing.isMetered) return answerMetered(arrived, visit.caller, next)
     if ((visit.caller ?? visit.guest) || request.headers.has('authorization')) return next(arrived)
     return answerUnpaid(arrived, next)
@@ -484,7 +487,8 @@ export function createKeyless(deps: KeylessDeps, { sell, sellProduct, demand, fi
 
 const isSingle = ({ requests }: { requests: number }): boolean => requests === 1
 
-const byPrice = (a: Pack, b: Pack): number => (a.amountMillionths ?? 0) - (b.amountMillionths ?? 0)
+export const byPrice = (a: Pack, b: Pack): number =>
+  (a.amountMillionths ?? 0) - (b.amountMillionths ?? 0)
 
 /** Whom an answer would be for that is not paid for yet. */
 const toProspect = (terms: Terms): Caller => ({

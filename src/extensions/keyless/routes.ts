@@ -31,7 +31,7 @@ import { jsonResponse } from '#src/http/json.ts'
 import { visitOf } from '#src/http/visit.ts'
 import { isValidKey } from '#src/ledger/ledger.ts'
 
-import { type KeylessDeps, type Seller, unlessUnstored } from './keyless.ts'
+import { byPrice, type KeylessDeps, type Seller, unlessUnstored } from './keyless.ts'
 
 type Deps = Pick<KeylessDeps, 'ledger' | 'clock' | 'randomBytes' | 'listTiers' | 'listPacks'> & {
   /** Undefined where nothing is sold without a key. */
@@ -275,7 +275,10 @@ const wellKnownRoute = (api: Api, { seller, listPacks, listTiers }: Deps) =>
   new Elysia({ name: 'well-known', tags: ['billing'] }).use(api).get(
     '/.well-known/x402',
     () => {
-      const packs = listPacks().filter((pack) => isBundle(pack) && pack.isForSale)
+      // Stock clients pay a dollar without being allowed more: what costs least comes first.
+      const packs = listPacks()
+        .filter((pack) => isBundle(pack) && pack.isForSale)
+        .toSorted(byPrice)
       const tiers = listTiers().filter(({ isForSale }) => isForSale)
       const resources = [
         ...packs.map(({ tierId }) => `/v1/billing/packs/${tierId}`),

@@ -5,6 +5,7 @@
 
 import { createLimits } from '#src/access/limits.ts'
 import { type Freshness, replicaAgeMs } from '#src/database/stores.ts'
+import { tokenOf } from '#src/domain/selling/api-key.ts'
 import { callerLevels } from '#src/domain/selling/caller.ts'
 import { createSteadyClock } from '#src/domain/steady-clock.ts'
 import type { ExportReport } from '#src/features/exports/records.ts'
@@ -173,7 +174,8 @@ async function serveThread(
   /** Only the first thread sells and counts; live connections have their own ways to send a key. */
   const isPaidSingly: typeof reader.isMetered = (request, peers) =>
     !request.headers.has('upgrade') &&
-    (!request.headers.has('authorization') || reader.isMetered(request, peers))
+    (tokenOf(request.headers.get('authorization')) === undefined ||
+      reader.isMetered(request, peers))
   const { frequentPaths } = reader
   const server = listen(
     { fetch, stream: front.stream, frequentPaths },

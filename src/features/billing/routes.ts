@@ -20,6 +20,7 @@ import {
   PAYMENT_RESPONSE_HEADER,
   PAYMENT_SIGNATURE_HEADER,
   readPaymentHeader,
+  toChallengeHeader,
   toPaymentHeader,
 } from '#src/http/x402.ts'
 
@@ -137,7 +138,7 @@ export const billingRoutes = (
           const body = toQuoteBody(await billing.quote(caller, order))
           // What a payment is paying already is not asked for in the words of x402.
           if (body.paymentInFlight) return jsonAnswer(200, body, noStore)
-          const header = toPaymentHeader(body.paymentRequired)
+          const header = toChallengeHeader(body.paymentRequired)
           return jsonAnswer(200, body, { ...noStore, [PAYMENT_REQUIRED_HEADER]: header })
         })
       },
