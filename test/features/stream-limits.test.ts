@@ -16,6 +16,38 @@ const { default: WebSocketOfWs }: typeof import('ws') = await import(wrapper)
 
 const subscribe = { op: 'subscribe', channel: 'markets', coin: 'btc' }
 
+describe('PING', () => {
+  test('default: is answered with PONG, in its turn, with a key and before one has come', async () => {
+    const { url, key } = startLiveServer()
+    const socket = new WebSocket(url)
+    const texts: string[] = []
+    socket.onmessage = ({ data }) => texts.push(String(data))
+    await new Promise((resolve) => (socket.onopen = resolve))
+    socket.send('PING')
+    socket.send(JSON.stringify({ op: 'auth', key }))
+    socket.send('PING')
+    socket.send('ping')
+    await until(() => texts.length >= 4)
+    const kinds = texts.map((text) => (text === 'PONG' ? text : JSON.parse(text).type))
+    expect(kinds).toEqual(['PONG', 'authenticated', 'PONG', 'error'])
+    socket.close()
+  })
+
+  test('behavior: counts as an operation', async () => {
+    const { url, key } = startLiveServer()
+    const socket = new WebSocket(url, { headers: { authorization: `Bearer ${key}` } })
+    const texts: string[] = []
+    socket.onmessage = ({ data }) => texts.push(String(data))
+    await new Promise((resolve) => (socket.onopen = resolve))
+    for (let count = 0; count < 60; count++) socket.send('PING')
+    await until(() => texts.length >= 61)
+    const refused = texts.filter((text) => text.includes('"rate_limited"'))
+    expect(refused).toHaveLength(10)
+    expect(texts.filter((text) => text === 'PONG')).toHaveLength(50)
+    socket.close()
+  })
+})
+
 describe('limits of GET /v1/stream', () => {
   test('default: a tier has so many connections; one more is closed with 4029', async () => {
     const { url, ledger } = startLiveServer()

@@ -334,7 +334,8 @@ async function askDraining(): Promise<Response> {
 }
 
 const isQuote = ({ operationId }: Entry): boolean => operationId === 'createQuote'
-const isOfPrices = ({ path }: Entry): boolean => /\/(prices|spot|trades|calibration)$|\/board\b/.test(path)
+const isOfPrices = ({ path }: Entry): boolean =>
+  /\/(prices|spot|trades|calibration)$|\/board\b/.test(path)
 const isSignup = ({ operationId }: Entry): boolean => operationId === 'createKey'
 
 export const waysToFail: Partial<Record<ErrorCode, Way>> = {

@@ -9,6 +9,8 @@ const DESCRIPTION = `Rows as they are recorded, and recordings played again, ove
 
 Send the API key as \`Authorization: Bearer …\` when you connect, or as the first message; never in the URL.
 
+The text \`PING\` in place of an object is answered with the text \`PONG\`, as the venue does.
+
 The server closes with these codes:
 ${Object.values(closeCodes)
   .map(({ code, text }) => `- ${code}: ${text}`)

@@ -17,6 +17,8 @@ import type { Outlet } from './send-queue.ts'
 import type { Player, Subscription } from './subscription.ts'
 
 const HEARTBEAT_MS = 30_000
+/** As the venue has them: a text that a client sends to hear that the connection is alive. */
+const [PING, PONG] = ['PING', 'PONG']
 /** Subscriptions for each connection that a tier includes. */
 const CHANNELS_PER_CONNECTION = 20
 const OPERATIONS_A_SECOND = 50
@@ -382,6 +384,10 @@ function createQueue(
   }
 
   function act(text: string): void {
+    if (text === PING) {
+      line.send(PONG)
+      return
+    }
     try {
       const operation = readOperation(text)
       const later = perform[operation.op](operation as never)
