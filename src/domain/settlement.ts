@@ -32,18 +32,14 @@ export const PRICE_HOLD_MS = 5_000
 const KNOWN_SHARE_MIN = 0.9
 const DECIMALS_MAX = 8
 
-/**
- * The average of prices of the moment, each of which holds until the next: `fromMs` exclusive,
- * `toMs` inclusive, rounded half up to the digits of the prices. `ticks` ascend by time, are of one
- * source, and begin with the price that holds at `fromMs`. Undefined where prices are missing.
- */
-export function averageOf(
-  ticks: readonly { timestampMs: number; price: string }[],
-  { fromMs, toMs }: { fromMs: number; toMs: number },
-): string | undefined {
-  let decimals = 0
-  for (const { price } of ticks) decimals = Math.max(decimals, price.split('.')[1]?.length ?? 0)
-  const unitsPerDollar = 10 ** Math.min(decimals, DECIMALS_MAX)
+type Ticks = readonly { timestampMs: number; price: string }[]
+type Span = { fromMs: number; toMs: number }
+
+const decimalsOf = (price: string): number => price.split('.')[1]?.length ?? 0
+
+/** Price times time, in units of the last digit and milliseconds; undefined where prices are missing. */
+function sumOf(ticks: Ticks, { fromMs, toMs }: Span, decimals: number) {
+  const unitsPerDollar = 10 ** decimals
   let sum = 0
   let knownMs = 0
   for (const [index, { timestampMs, price }] of ticks.entries()) {
@@ -55,5 +51,44 @@ export function averageOf(
     knownMs += heldMs
   }
   if (knownMs === 0 || knownMs < KNOWN_SHARE_MIN * (toMs - fromMs)) return undefined
-  return (Math.round(sum / knownMs) / unitsPerDollar).toFixed(Math.min(decimals, DECIMALS_MAX))
+  return { sum, knownMs, unitsPerDollar }
+}
+
+/** Digits behind the point of prices, as far as sums of them are exact. */
+const digitsOf = (prices: readonly string[]): number =>
+  Math.min(DECIMALS_MAX, Math.max(0, ...prices.map(decimalsOf)))
+
+/**
+ * The average of prices of the moment, each of which holds until the next: `fromMs` exclusive,
+ * `toMs` inclusive, rounded half up to the digits of the prices. `ticks` ascend by time, are of one
+ * source, and begin with the price that holds at `fromMs`. Undefined where prices are missing.
+ */
+export function averageOf(ticks: Ticks, span: Span): string | undefined {
+  const decimals = digitsOf(ticks.map(({ price }) => price))
+  const found = sumOf(ticks, span, decimals)
+  if (found === undefined) return undefined
+  const { sum, knownMs, unitsPerDollar } = found
+  return (Math.round(sum / knownMs) / unitsPerDollar).toFixed(decimals)
+}
+
+/** Of a division: a whole number of units may come out a little above itself. */
+const UNITS_SLACK = 1e-6
+
+/**
+ * The average that prices from `toMs` to `endMs` must have for that of the whole time, from `fromMs`
+ * on, to reach the strike: rounded up to the digits of the prices. Undefined where prices are missing
+ * so far, and at the end.
+ */
+export function neededAverage(
+  ticks: Ticks,
+  { fromMs, toMs, endMs, strike }: Span & { endMs: number; strike: string },
+): string | undefined {
+  const decimals = digitsOf([strike, ...ticks.map(({ price }) => price)])
+  const found = sumOf(ticks, { fromMs, toMs }, decimals)
+  if (found === undefined || toMs >= endMs) return undefined
+  const { sum, knownMs, unitsPerDollar } = found
+  const soFar = (sum / knownMs) * (toMs - fromMs)
+  const whole = Math.round(Number(strike) * unitsPerDollar) * (endMs - fromMs)
+  const units = Math.ceil((whole - soFar) / (endMs - toMs) - UNITS_SLACK)
+  return (units / unitsPerDollar).toFixed(decimals)
 }

@@ -27,6 +27,7 @@ const iso = (timeMs: number): string => new Date(timeMs).toISOString()
 type Row = Record<string, unknown> & {
   conditionId: string
   average: { price: number; from: string; to: string; isSettlement: boolean } | null
+  needed: { price: number; from: string } | null
   recording: Record<string, unknown>
   history: { from: string; stepMs: number; mid: unknown[]; spot: unknown[]; average: unknown[] }
 }
@@ -106,7 +107,7 @@ describe('GET /v1/board', () => {
     const spot = `{"price":64120.25,"source":"chainlink","windowSeconds":0,"timestamp":"${iso(START_MS + 59_000)}"}`
     const book = `"bookOf":"up","timestamp":"${iso(START_MS + 100)}","bid":0.53,"ask":0.54,"mid":0.535,"spread":0.01,"bidDepth":3.5,"askDepth":3.25`
     expect(text).toContain(
-      `{"data":[{"conditionId":"${conditionId}","symbol":"btc","timeframe":"5m","source":"recorded","slug":"btc-1",${window},"settlementRule":null,"strike":64100.5,"spot":${spot},"average":null,${book},"volume":3.5,"trades":2,"recording":{`,
+      `{"data":[{"conditionId":"${conditionId}","symbol":"btc","timeframe":"5m","source":"recorded","slug":"btc-1",${window},"settlementRule":null,"strike":64100.5,"spot":${spot},"average":null,"needed":null,${book},"volume":3.5,"trades":2,"recording":{`,
     )
     expect(response.headers.get('cache-control')).toBe('private, no-cache')
     expect(response.headers.get('x-coverage')).toStartWith('partial;')
@@ -362,6 +363,7 @@ describe('damage', () => {
         strike: 64_100.5,
         spot: null,
         average: null,
+        needed: null,
         bookOf: null,
         mid: null,
         volume: null,
@@ -480,6 +482,54 @@ describe('the settlement average so far', () => {
     const candle = createServer([factsOf(1, { settlementRule: 'binance-1h' })])
     candle.history.putSpot(ticksOf(seconds(0, 60, () => 100)))
     expect((await candle.row()).average).toBeNull()
+  })
+
+  test('default: what the rest must be makes the average the strike, and a cent less does not', async () => {
+    const end = WINDOW_MS / 1000
+    const swing = (second: number) => 64_000 + 7 * Math.sin(second)
+    for (const strike of [64_003.17, 63_990, 64_000.005]) {
+      for (const now of [241, 260, 273, 299]) {
+        const { history, row, time } = createServer([
+          factsOf(1, { ...rule, strike: String(strike) }),
+          // It ends at the same time, and has another strike.
+          factsOf(2, { ...rule, strike: '1.00', timeframe: '15m' }),
+        ])
+        time.nowMs = START_MS + now * 1000
+        history.putSpot(ticksOf(seconds(239, now, swing)))
+        const { needed } = await row()
+        expect(needed?.from).toBe(iso(time.nowMs))
+        const digits = strike === 64_000.005 ? 3 : 2
+        const step = 10 ** -digits
+        const averageWith = (rest: number): number => {
+          const prices = seconds(240, end - 1, (second) => (second < now ? swing(second) : rest))
+          // The price at the beginning of each second holds for it.
+          return (
+            prices.reduce(
+              (sum, [second, price]) => sum + (second < now ? Number(price) : rest),
+              0,
+            ) / 60
+          )
+        }
+        const price = needed?.price ?? 0
+        expect(averageWith(price)).toBeGreaterThanOrEqual(strike - 1e-9)
+        expect(averageWith(price - step)).toBeLessThan(strike)
+      }
+    }
+  })
+
+  test('behavior: nothing is needed before the last minute, without a strike, or without prices', async () => {
+    const strike = '64000.00'
+    const { history, row, time } = createServer([factsOf(1, { ...rule, strike })])
+    time.nowMs = START_MS + 240_000
+    history.putSpot(ticksOf(seconds(180, 240, () => 64_000)))
+    expect((await row()).needed).toBeNull()
+    time.nowMs = START_MS + 260_000
+    time.timerMs += 1_000
+    expect((await row()).needed).toBeNull()
+    const without = createServer([factsOf(1, rule)])
+    without.time.nowMs = START_MS + 260_000
+    without.history.putSpot(ticksOf(seconds(230, 260, () => 64_000)))
+    expect((await without.row()).needed).toBeNull()
   })
 
   test('behavior: simulated prices are for simulated windows alone', async () => {

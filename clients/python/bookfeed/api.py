@@ -330,6 +330,7 @@ BoardWindow = TypedDict(
         "strike": Optional[Amount],
         "spot": Optional[dict[str, Any]],
         "average": Optional[dict[str, Any]],
+        "needed": Optional[dict[str, Any]],
         "bookOf": Optional[Literal["up", "down"]],
         "timestamp": Optional[str],
         "bid": Optional[Amount],

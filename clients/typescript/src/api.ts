@@ -2028,6 +2028,16 @@ export interface components {
                 /** @description True in the last seconds of the window, which it settles on. The average that is published for the end of the window decides; one that is published before reaches back to `from`. */
                 isSettlement: boolean;
             } | null;
+            /** @description The average that the prices of the seconds that are left must have at least for Up to win, from those since the settlement began. Null before these last seconds, for a window that does not settle on an average, and where prices or the strike are missing. */
+            needed: {
+                /** @description In USD, rounded up to the digits of the prices. */
+                price: number;
+                /**
+                 * Format: date-time
+                 * @description Start of the seconds that are left, exclusive.
+                 */
+                from: string;
+            } | null;
             /**
              * @description The outcome whose book the following members are made of, in terms of up. `down` where no book of up is recorded: it is mirrored (who sells down at 0.4 buys up at 0.6). Null without a book.
              * @enum {string|null}

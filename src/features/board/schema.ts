@@ -44,6 +44,11 @@ const Average = Type.Object({
   }),
 })
 
+const Needed = Type.Object({
+  price: decimal('In USD, rounded up to the digits of the prices.', 64_131.2),
+  from: time('Start of the seconds that are left, exclusive.', '2026-04-14T08:04:40.000Z'),
+})
+
 const Recording = group('What is recorded of the window.', {
   state: choice(
     recordingStates,
@@ -91,6 +96,10 @@ const members = {
   average: nullable(
     Average,
     'The average that the window settles on, so far: the newest that its source publishes, or without one that of the prices of the source, in the last seconds of the window since the settlement began, before that of as many seconds up to now. Null for a window that does not settle on an average, and where that source has no prices; those of other sources never take their place.',
+  ),
+  needed: nullable(
+    Needed,
+    'The average that the prices of the seconds that are left must have at least for Up to win, from those since the settlement began. Null before these last seconds, for a window that does not settle on an average, and where prices or the strike are missing.',
   ),
   bookOf: nullable(
     literals(outcomes, {}),

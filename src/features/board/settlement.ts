@@ -5,6 +5,7 @@ import {
   averageSeconds,
   averageSources,
   momentSource,
+  neededAverage,
   PRICE_HOLD_MS,
 } from '#src/domain/settlement.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -73,11 +74,15 @@ function findPublished(
 }
 
 /** The average of the prices of the moment. */
-function computeAverage(
-  history: SpotHistory,
-  { coin, source, fromMs, toMs }: Question,
-): Found | undefined {
-  const ticks = history.spot({
+function computeAverage(history: SpotHistory, question: Question): Found | undefined {
+  const price = averageOf(readTicks(history, question), question)
+  const { source, fromMs, toMs } = question
+  return price === undefined ? undefined : { price, fromMs, toMs, source: momentSource[source] }
+}
+
+/** Prices of the moment of a time, from the one that holds at its start. */
+const readTicks = (history: SpotHistory, { coin, source, fromMs, toMs }: Question) =>
+  history.spot({
     coin,
     source: momentSource[source],
     windowSeconds: 0,
@@ -86,6 +91,20 @@ function computeAverage(
     order: 'asc',
     limit: TICKS_MAX,
   })
-  const price = averageOf(ticks, { fromMs, toMs })
-  return price === undefined ? undefined : { price, fromMs, toMs, source: momentSource[source] }
+
+/**
+ * The average that prices after a moment must have at least for Up to win. Undefined outside of the
+ * time that the window settles on, and where its prices or the strike are missing.
+ */
+export function neededAt(
+  history: SpotHistory,
+  { coin, source, windowEndMs, settlementRule, strike }: Market,
+  atMs: number,
+): string | undefined {
+  const seconds = settlementRule && averageSeconds[settlementRule]
+  if (seconds === undefined || windowEndMs === undefined || strike === undefined) return undefined
+  const fromMs = windowEndMs - seconds * 1000
+  if (atMs <= fromMs) return undefined
+  const ticks = readTicks(history, { coin, source, fromMs, toMs: atMs })
+  return neededAverage(ticks, { fromMs, toMs: atMs, endMs: windowEndMs, strike })
 }

@@ -34,7 +34,7 @@ import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot, findSpot } from '#src/history/reads/spot-read.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
-import { averageAt } from './settlement.ts'
+import { averageAt, neededAt } from './settlement.ts'
 
 /** A row is read again after this time at the earliest. */
 const REFRESH_MS = 250
@@ -114,7 +114,7 @@ export function createBoard({
   let version = 1
   /** By coin and source of its markets. */
   const spots = new Map<string, { spot: Spot; readMs: number }>()
-  const averages = new Map<string, { average: DescribedAverage; second: number }>()
+  const settlements = new Map<string, { settlement: Settlement; second: number }>()
   /** Bodies since the last change, by coins and length. */
   const printed = new Map<string, { text: string; tag: string; coverage: string }>()
 
@@ -142,7 +142,7 @@ export function createBoard({
     for (const [conditionId, { market }] of windows) {
       if (open.has(conditionId)) continue
       windows.delete(conditionId)
-      averages.clear()
+      settlements.clear()
       closed.push({ market, version: changed(), closedMs: nowMs })
     }
     closed = closed.filter(({ closedMs }) => nowMs - closedMs < CLOSED_KEPT_MS)
@@ -163,17 +163,17 @@ export function createBoard({
     return spot
   }
 
-  /** The average of the last whole second. Windows of a coin share it until the settlement of one begins. */
-  function averageOf(market: Market, nowMs: number): DescribedAverage {
+  /** As of the last whole second. Windows of a coin share it until the settlement of one begins. */
+  function settlementOf(market: Market, nowMs: number): Settlement {
     const second = Math.floor(nowMs / 1000)
-    const { coin, source, settlementRule, windowEndMs = Infinity } = market
-    const own = windowEndMs - nowMs > SETTLEMENT_MS_MAX ? '' : windowEndMs
+    const { coin, source, settlementRule, windowEndMs = Infinity, strike } = market
+    const own = windowEndMs - nowMs > SETTLEMENT_MS_MAX ? '' : `${windowEndMs} ${strike}`
     const key = `${coin} ${source} ${settlementRule} ${own}`
-    const known = averages.get(key)
-    if (known?.second === second) return known.average
-    const average = describeAverage(history, market, second * 1000)
-    averages.set(key, { average, second })
-    return average
+    const known = settlements.get(key)
+    if (known?.second === second) return known.settlement
+    const settlement = describeSettlement(history, market, second * 1000)
+    settlements.set(key, { settlement, second })
+    return settlement
   }
 
   function changed(): number {
@@ -223,7 +223,7 @@ export function createBoard({
     const isInGap = lastGap !== undefined && lastGap.toMs > (coverage?.intervals.at(-1)?.toMs ?? 0)
     return printWindow(window, {
       spot: spotOf(market, nowMs),
-      average: averageOf(market, nowMs),
+      ...settlementOf(market, nowMs),
       gap: isInGap ? lastGap : undefined,
     })
   }
@@ -400,28 +400,35 @@ function printPoints({ market, points, isDamaged }: OpenWindow): string {
   return `${head},"mid":[${mid.join()}],"spot":[${spot.join()}],"average":[${average.join()}]}`
 }
 
-function describeAverage(history: MarketHistory, market: Market, nowMs: number) {
-  const average = averageAt(history, market, nowMs)
+function describeSettlement(history: MarketHistory, market: Market, atMs: number) {
+  const needed = neededAt(history, market, atMs)
+  return {
+    average: describeAverage(averageAt(history, market, atMs)),
+    needed: needed === undefined ? null : { price: exactNumber(needed), from: toIso(atMs) },
+  }
+}
+
+function describeAverage(average: ReturnType<typeof averageAt>) {
   if (average === undefined) return null
   const { price, fromMs, toMs, source, isSettlement } = average
   return { price: exactNumber(price), from: toIso(fromMs), to: toIso(toMs), source, isSettlement }
 }
 
 type Spot = ReturnType<typeof describeSpot>
-type DescribedAverage = ReturnType<typeof describeAverage>
+type Settlement = ReturnType<typeof describeSettlement>
 
-type Beside = {
+type Beside = Settlement & {
   spot: Spot
-  average: DescribedAverage
   /** The gap in which the window is now. */
   gap: Gap | undefined
 }
 
 function printWindow({ market, book, traded, tally }: OpenWindow, beside: Beside): string {
-  const { spot, average, gap } = beside
+  const { spot, average, needed, gap } = beside
   return printRow(market, {
     spot,
     average,
+    needed,
     ...describeBook(book),
     volume: traded.isSized ? exactMillionths(traded.size) : null,
     trades: traded.count,
@@ -434,21 +441,22 @@ const printDamaged = (market: Market): string =>
   printRow(market, {
     spot: null,
     average: null,
+    needed: null,
     ...describeBook(undefined),
     volume: null,
     trades: null,
     recording: { state: 'damaged', reason: null, since: null, covered: null },
   })
 
-type RowValues = ReturnType<typeof describeBook> & {
-  spot: Spot
-  average: DescribedAverage
-  volume: unknown
-  trades: number | null
-  recording: Record<string, unknown>
-}
+type RowValues = ReturnType<typeof describeBook> &
+  Settlement & {
+    spot: Spot
+    volume: unknown
+    trades: number | null
+    recording: Record<string, unknown>
+  }
 
-function printRow(market: Market, { spot, average, ...values }: RowValues): string {
+function printRow(market: Market, { spot, average, needed, ...values }: RowValues): string {
   const row = {
     conditionId: market.conditionId,
     symbol: market.coin,
@@ -461,6 +469,7 @@ function printRow(market: Market, { spot, average, ...values }: RowValues): stri
     strike: exactNumber(market.strike),
     spot,
     average,
+    needed,
     ...values,
   }
   return JSON.stringify(row).slice(0, -1)
