@@ -1,11 +1,12 @@
 /**
- * Puts a backup back: into an empty folder, and only what was compared, every byte of it. A
- * database that is damaged in one backup is taken from the newest older one in which it is whole.
+ * Puts a backup back: into an empty folder, and only what was compared, every byte of it, and all of
+ * it or nothing. If asked for, a database that is damaged in one backup is taken from the newest
+ * older one in which it is whole, and one that is whole nowhere is left out.
  */
 
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 import { type FileFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
@@ -32,6 +33,8 @@ type Task = {
   name: string
   folder: string
   formats: Readonly<Record<string, FileFormat>>
+  /** Restores what is whole, although not all of the backup is. */
+  isPartial?: boolean
   onProgress?: (done: number, total: number) => void
 }
 
@@ -48,13 +51,14 @@ export async function restoreBackup(task: Task): Promise<RestoreReport> {
   const staging = join(folder, RESTORING)
   // Read first: one that does not exist makes no folder.
   await readManifest(task.store, task.name)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const made = mkdirSync(folder, { recursive: true, mode: 0o700 })
   assertEmpty(folder, formats)
   rmSync(staging, { recursive: true, force: true })
   mkdirSync(staging, { mode: 0o700 })
   const report = await fetchAll(task, staging).catch((error: unknown) => {
     // The last room is not to be taken up by what is of no use.
     rmSync(staging, { recursive: true, force: true })
+    if (made !== undefined) removeFolders(folder, made)
     throw error instanceof Error && 'syscall' in error ? unwritten(folder, error) : error
   })
   for (const { name } of report.restored) renameSync(join(staging, name), join(folder, name))
@@ -63,9 +67,15 @@ export async function restoreBackup(task: Task): Promise<RestoreReport> {
   return report
 }
 
+/** Removes a folder that was made, and those around it down from `made`. */
+function removeFolders(folder: string, made: string): void {
+  for (let path = resolve(folder); path.startsWith(resolve(made)); path = dirname(path))
+    rmdirSync(path)
+}
+
 /** Leaves the databases in `staging`, each whole and without a log. */
 async function fetchAll(task: Task, staging: string): Promise<RestoreReport> {
-  const { store, name, formats } = task
+  const { store, name, formats, isPartial = false } = task
   const manifest = await readManifest(store, name)
   const known = await store.list(BLOCKS)
   const restored: RestoreReport['restored'] = []
@@ -78,8 +88,8 @@ async function fetchAll(task: Task, staging: string): Promise<RestoreReport> {
     if (fault !== undefined) {
       faults.push(
         source === undefined
-          ? `${database} was not restored: ${fault} No backup in this location has a whole copy. See: bookfeed backup verify.`
-          : `${database} of ${name} was not restored: ${fault} It is as of ${source.name}, the newest older backup with a whole copy.`,
+          ? `${database} is lost: ${fault} No backup in this location has a whole copy. See: bookfeed backup verify.`
+          : `${database} of ${name} is damaged: ${fault} The newest older backup with a whole copy is ${source.name}.`,
       )
     }
     if (source === undefined) continue
@@ -92,6 +102,17 @@ async function fetchAll(task: Task, staging: string): Promise<RestoreReport> {
     restored.push({ name: database, backup: source.name, startedMs, version })
   }
   if (restored.length === 0) throw new Fault(faults.join(' '), { kind: 'backup' })
+  if (faults.length > 0 && !isPartial) {
+    const found = restored
+      .map((each) => `${each.name} as of ${new Date(each.startedMs).toISOString()}`)
+      .join(', ')
+    throw new Fault(
+      `${faults.join(' ')} Nothing was put in place. To restore ${found}, add --partial.`,
+      {
+        kind: 'backup',
+      },
+    )
+  }
   return { restored, faults }
 }
 

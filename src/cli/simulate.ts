@@ -1,4 +1,5 @@
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, existsSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
@@ -8,6 +9,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { coins, timeframes } from '#src/domain/market.ts'
 import { parseMoment } from '#src/domain/time.ts'
 import { count, formatCount } from '#src/platform/count.ts'
+import { isFault } from '#src/platform/fault.ts'
 import { codeOf } from '#src/platform/message.ts'
 import { simulate, type SimulateOptions, storeSimulation } from '#src/simulator/simulator.ts'
 import { homeVenue } from '#src/venue/venues.ts'
@@ -110,12 +112,17 @@ async function runSimulate(context: CliContext, flags: Flags): Promise<void> {
   const task: Task = { context, options, signal: stop.signal, progress }
   const work = output === undefined ? fillHistory(task) : writeLines(task, output)
   const summary = await work.finally(progress.end)
+  if (stop.signal.aborted) {
+    assertRoomLeft(stop.signal)
+    throw commandError(`Stopped. ${nextAfterStop(output)}`)
+  }
   if (output === STDOUT) context.printError(summary)
-  else if (output !== undefined || !stop.signal.aborted) context.print(summary)
-  if (!stop.signal.aborted) return
-  assertRoomLeft(stop.signal)
-  const next = output ? 'The output is not complete.' : 'Run the same command again for the rest.'
-  throw commandError(`Stopped. ${next}`)
+  else context.print(summary)
+}
+
+function nextAfterStop(output: string | undefined): string {
+  if (output === undefined) return 'Run the same command again for the rest.'
+  return output === STDOUT ? 'The output is not complete.' : `${output} was not written.`
 }
 
 async function fillHistory({ context, options, signal, progress }: Task): Promise<string> {
@@ -152,25 +159,42 @@ async function writeLines(task: Task, output: string): Promise<string> {
 
   if (output === STDOUT) {
     for await (const text of listTexts()) context.print(text.trimEnd())
-  } else await writeFile(output, listTexts())
+  } else await writeFile(output, listTexts(), signal)
   const to = output === STDOUT ? '' : ` to ${output}`
   return `${count(made, 'snapshot')} written (${progress.rateOf(made)})${to}`
 }
 
-async function writeFile(path: string, texts: AsyncIterable<string>): Promise<void> {
-  // Never writes over a file: it may hold what cannot be made again.
-  const file = createWriteStream(path, { flags: 'wx' })
+/** Writes the whole file, or none: what is beside it until then has another name. */
+async function writeFile(
+  path: string,
+  texts: AsyncIterable<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const part = `${path}.part`
   const source = Readable.from(texts)
+  assertAbsent(path)
   try {
+    const file = createWriteStream(part)
     await (path.endsWith('.gz') ? pipeline(source, createGzip(), file) : pipeline(source, file))
+    if (signal.aborted) return
+    assertAbsent(path)
+    await rename(part, path)
   } catch (cause) {
+    if (isFault(cause, 'command')) throw cause
     throw commandError(`Cannot write ${path}: ${toReason(cause)}.`, { cause })
+  } finally {
+    await rm(part, { force: true })
   }
+}
+
+/** Never writes over a file: it may hold what cannot be made again. */
+function assertAbsent(path: string): void {
+  if (!existsSync(path)) return
+  throw commandError(`Cannot write ${path}: it exists already; remove it or name another file.`)
 }
 
 function toReason(error: unknown): string {
   const code = codeOf(error)
-  if (code === 'EEXIST') return 'it exists already; remove it or name another file'
   if (code === 'ENOENT') return 'its folder does not exist'
   return code === 'EACCES' ? 'no permission' : code
 }

@@ -1,5 +1,14 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -276,7 +285,7 @@ describe('restoreBackup', () => {
     const target = newFolder()
     const rejected: unknown = await restore(store, target).catch((error: unknown) => error)
     expect(String(rejected)).toContain('is damaged')
-    expect(readdirSync(target)).toEqual([])
+    expect(existsSync(target)).toBe(false)
     await Bun.write(join(folder, 'blocks', block), bytes)
     await restore(store, target)
     expect(readdirSync(target)).toEqual(['history.db'])
@@ -310,12 +319,16 @@ describe('restoreBackup', () => {
     await flipBlock(folder, own)
     const target = newFolder()
     const name = second.name
-    expect(await restoreBackup({ store, name, folder: target, formats: both })).toEqual({
+    const asked = { store, name, folder: target, formats: both }
+    const whole: unknown = await restoreBackup(asked).catch((error: unknown) => error)
+    expect(String(whole)).toContain('Nothing was put in place. To restore history.db as of')
+    expect(existsSync(target)).toBe(false)
+    expect(await restoreBackup({ ...asked, isPartial: true })).toEqual({
       restored: [
         { name: 'history.db', backup: first.name, startedMs: nowMs - 1, version: '1.2.3' },
         { name: 'ledger.db', backup: name, startedMs: nowMs, version: '1.2.3' },
       ],
-      faults: [expect.stringContaining(`It is as of ${first.name}, the newest older backup`)],
+      faults: [expect.stringContaining(`older backup with a whole copy is ${first.name}`)],
     })
     const history = openHistory(join(target, 'history.db'))
     expect([...history.verify()]).toEqual([])
@@ -323,10 +336,17 @@ describe('restoreBackup', () => {
     // Where no backup has it, the other file is restored alone.
     for (const digest of blocksIn(oldest)) rmSync(join(folder, 'blocks', digest), { force: true })
     const alone = newFolder()
-    const { restored, faults } = await restoreBackup({ store, name, folder: alone, formats: both })
+    const partly = { ...asked, folder: alone, isPartial: true }
+    const { restored, faults } = await restoreBackup(partly)
     expect(restored.map((each) => each.name)).toEqual(['ledger.db'])
-    expect(faults).toEqual([expect.stringContaining('history.db was not restored')])
+    expect(faults).toEqual([expect.stringContaining('history.db is lost')])
     expect(readdirSync(alone)).toEqual(['ledger.db'])
+    // A folder that the restore made goes with it, and so do those that it made around it.
+    const around = newFolder()
+    mkdirSync(around)
+    const made = join(around, 'a', 'b')
+    expect(await restoreBackup({ ...asked, folder: made }).catch(() => 'rejected')).toBe('rejected')
+    expect(readdirSync(around)).toEqual([])
   })
 
   test('behavior: one that was killed between two files is done again', async () => {

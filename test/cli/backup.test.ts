@@ -231,6 +231,27 @@ describe('a restore that did not finish', () => {
     60_000,
   )
 
+  test('error: a damaged file ends it without a success and without a folder; --partial takes the rest', async () => {
+    const { env } = newData()
+    const place = join(root, 'half-damaged')
+    expect((await runCommand(env, 'backup', '--to', place)).exitCode).toBe(0)
+    const [name = ''] = readdirSync(place).filter((each) => each.endsWith('.json'))
+    const manifest: { files: { name: string; blocks: string[] }[] } = await Bun.file(
+      join(place, name),
+    ).json()
+    const [block = ''] = manifest.files.find((each) => each.name === 'history.db')?.blocks ?? []
+    rmSync(join(place, 'blocks', block))
+    const own = { ...env, BOOKFEED_DATA: join(root, 'of-half') }
+    const failed = await runCommand(own, 'restore', '--from', place)
+    expect([failed.exitCode, failed.printed, existsSync(own.BOOKFEED_DATA)]).toEqual([1, '', false])
+    expect(failed.errors).toContain('history.db is lost')
+    expect(failed.errors).toContain('add --partial')
+    const partly = await runCommand(own, 'restore', '--from', place, '--partial')
+    expect([partly.exitCode, readdirSync(own.BOOKFEED_DATA)]).toEqual([0, ['ledger.db']])
+    expect(partly.errors).toContain('warning: history.db is lost')
+    expect(partly.printed).toContain('ledger.db is as of')
+  }, 60_000)
+
   test('error: no command uses the folder', async () => {
     const { env, data } = newData()
     mkdirSync(join(data, 'restoring'))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -8,7 +8,9 @@ import { coins } from '#src/domain/market.ts'
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
+import { runCommandUnder } from '../support/run-command.ts'
 
+const prlimit = Bun.which('prlimit')
 const small = ['simulate', '--coins', 'btc', '--max-snapshots', '200']
 
 let folder = ''
@@ -66,6 +68,28 @@ describe('bookfeed simulate --output', () => {
     expect([exitCode, errors.at(-1)]).toEqual([1, expect.stringContaining('exists already')])
     expect(readFileSync(path, 'utf8')).toBe('precious')
   })
+
+  test.skipIf(prlimit === null)(
+    'error: a file that cannot be written whole is not left',
+    async () => {
+      const target = mkdtempSync(join(folder, 'full-'))
+      for (const name of ['books.jsonl', 'books.jsonl.gz']) {
+        // A file that may have so many bytes stands in for the disk.
+        const limits = [prlimit ?? '', '--fsize=20000']
+        const output = join(target, name)
+        const { exitCode, errors, printed } = await runCommandUnder(
+          limits,
+          {},
+          ...small,
+          '--output',
+          output,
+        )
+        expect([exitCode, printed]).toEqual([1, ''])
+        expect(errors).toContain(`Cannot write ${output}`)
+      }
+      expect(readdirSync(target)).toEqual([])
+    },
+  )
 
   test('behavior: options choose the books', async () => {
     const args = ['--timeframes', '15m', '--outcomes', 'up', '--start', '2026-05-01T08:01:00Z']
