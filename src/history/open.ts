@@ -13,6 +13,8 @@ export const prepareHistory = (place: string): Promise<void> => prepareStore(pla
 export type HistoryOptions = Partial<SqliteOptions> & {
   /** Of a file: whether checkpoints are made on a thread of their own, so that no request waits. */
   hasCheckpointThread?: boolean
+  /** The ledger whose log that thread empties as well. */
+  ledgerPath?: string | undefined
   /** Of an engine elsewhere: nothing is waited for longer than a venue may remain unheard. */
   isRecording?: boolean
   /** Of a file that is up to date; what writes to it fails. */
@@ -26,7 +28,7 @@ export type HistoryOptions = Partial<SqliteOptions> & {
  * date. Throws `storage_unavailable`.
  */
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
-  const { hasCheckpointThread, isRecording, isReadOnly, bytesMax, ...stored } = options
+  const { hasCheckpointThread, ledgerPath, isRecording, isReadOnly, bytesMax, ...stored } = options
   const engine = engineAt(path)
   const remote = engine?.open(path, 'history')
   const db = remote ?? openDatabase(path, { isReadOnly, bytesMax })
@@ -42,7 +44,7 @@ export function openHistory(path: string, options: HistoryOptions = {}): MarketH
     })
     if (isRecording) remote?.waitBriefly()
     if (!hasCheckpointThread || remote !== undefined) return history
-    const checkpoints = startCheckpoints(db, path)
+    const checkpoints = startCheckpoints(db, path, ledgerPath)
     const dispose = (): void => {
       checkpoints[Symbol.dispose]()
       history.dispose()

@@ -78,6 +78,7 @@ export function openDataFolder(
   const { config, clock, printError, extensions } = context
   const { dataPath, chunkCacheBytes } = config()
   const place = historyOf(context)
+  const ledger = ledgerOf(context)
   makeFolder(dataPath, (line) => printError(line, 'warn'))
   if (purpose !== undefined && !isAddress(place))
     sayDropped(place, (line) => printError(line, 'error'))
@@ -86,6 +87,7 @@ export function openDataFolder(
     lagMs: LAG_MS,
     clock,
     hasCheckpointThread: purpose !== undefined,
+    ledgerPath: purpose === 'serve' && !isAddress(ledger) ? ledger : undefined,
     isServing: purpose === 'serve' && !isAddress(place),
     isRecording: purpose !== undefined,
     ...historyOptionsOf(config(), extensions),

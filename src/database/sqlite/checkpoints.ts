@@ -1,12 +1,22 @@
 /**
  * Moves what was committed from SQLite's log into the file on a thread of its own: it waits for the
- * disk, which nobody else then does.
+ * disk, which nobody else then does. While writers rest, it empties the log.
  */
+
+import { existsSync } from 'node:fs'
 
 import type { Database } from '#src/database/database.ts'
 import { defineWorker } from '#src/platform/worker.ts'
 
-import { checkpoint, leaveCheckpoints, openDatabase } from './database.ts'
+import {
+  checkpoint,
+  emptyLog,
+  type FileFormat,
+  historyFormat,
+  leaveCheckpoints,
+  ledgerFormat,
+  openDatabase,
+} from './database.ts'
 
 const INTERVAL_MS = 1000
 /** A start has enough to do without it. */
@@ -20,14 +30,14 @@ const ENDED = 2
 
 /**
  * Starts the thread, a second later, for a file whose commits are those of `db`; disposed of before
- * `db`.
+ * `db`. It empties the log of the ledger beside it, too.
  */
-export function startCheckpoints(db: Database, path: string): Disposable {
+export function startCheckpoints(db: Database, path: string, ledgerPath?: string): Disposable {
   const state = new Int32Array(new SharedArrayBuffer(4))
   end(state)
   const starting = setTimeout(() => {
     Atomics.store(state, 0, RUNNING)
-    void checkpointWorker.start({ path, state }).ended.then(() => end(state))
+    void checkpointWorker.start({ path, ledgerPath, state }).ended.then(() => end(state))
     leaveCheckpoints(db)
   }, START_MS)
   starting.unref()
@@ -48,20 +58,41 @@ function end(state: Int32Array): void {
 
 const checkpointWorker = defineWorker(
   { name: 'checkpoints', purpose: 'makes checkpoints', file: import.meta.filename },
-  ({ path, state }: { path: string; state: Int32Array }): void => {
+  ({ path, ledgerPath, state }: CheckpointStart): void => {
+    const logs: Log[] = []
     try {
-      const db = openDatabase(path)
-      while (Atomics.wait(state, 0, RUNNING, INTERVAL_MS) === 'timed-out') attempt(db)
-      db.close()
+      logs.push(openLog(path, historyFormat))
+      while (Atomics.wait(state, 0, RUNNING, INTERVAL_MS) === 'timed-out') {
+        if (logs.length === 1 && ledgerPath !== undefined && existsSync(ledgerPath))
+          logs.push(openLog(ledgerPath, ledgerFormat))
+        for (const log of logs) attempt(log)
+      }
     } finally {
+      for (const { db } of logs) db.close()
       end(state)
     }
   },
 )
 
-function attempt(db: Database): void {
+type CheckpointStart = { path: string; ledgerPath: string | undefined; state: Int32Array }
+
+type Log = {
+  db: Database
+  /** Its pages at the last attempt, all of them in the file; undefined if some were not. */
+  pages: number | undefined
+}
+
+const openLog = (path: string, format: FileFormat): Log => ({
+  db: openDatabase(path, { format, isAsItIs: true }),
+  pages: undefined,
+})
+
+function attempt(log: Log): void {
   try {
-    checkpoint(db)
+    const pages = checkpoint(log.db)
+    // Nothing was written since the last attempt: writers rest.
+    if (pages !== undefined && pages > 0 && pages === log.pages) emptyLog(log.db)
+    log.pages = pages
   } catch {
     // A disk that is full, or fails, may take it the next time.
   }

@@ -286,13 +286,30 @@ const LEFT_PAGES_MAX = 25_000
 
 const CHECKPOINTS_MAX = 3
 
-/** Brings what was committed into the file, while others read and write. */
-export function checkpoint(db: Database): void {
+/**
+ * Brings what was committed into the file, while others read and write. Returns the pages of the
+ * log; undefined if some of them are not in the file yet.
+ */
+export function checkpoint(db: Database): number | undefined {
   for (let round = 0; round < CHECKPOINTS_MAX; round++) {
     const [answer] = valuesOf(db, 'PRAGMA wal_checkpoint(PASSIVE)')
-    const [, logged, copied] = answer ?? []
+    const [, logged = 0, copied = 0] = (answer ?? []).map(Number)
     // The log starts over once all of it was copied, which a commit meanwhile prevents.
-    if (logged === copied) return
+    if (logged === copied) return Math.max(0, logged)
+  }
+  return undefined
+}
+
+/**
+ * Cuts the log to nothing, so that no frames of former rounds lie in it. Waits for no reader and no
+ * writer: while there is one, the log stays.
+ */
+export function emptyLog(db: Database): void {
+  db.run('PRAGMA busy_timeout = 0')
+  try {
+    db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  } finally {
+    db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
   }
 }
 

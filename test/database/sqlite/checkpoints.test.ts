@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { startCheckpoints } from '#src/database/sqlite/checkpoints.ts'
-import { openDatabase } from '#src/database/sqlite/database.ts'
+import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
+
+import { until } from '../../support/until.ts'
 
 const BYTES = 1_000_000
 
@@ -28,6 +30,47 @@ test('startCheckpoints: brings commits into the file while it is open, and leave
     remove(folder)
   }
 })
+
+const logBytes = (path: string) => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+
+test('startCheckpoints: empties the logs of both files once writers rest, and waits for readers', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'bookfeed-test-'))
+  try {
+    const path = join(folder, 'history.db')
+    const ledgerPath = join(folder, 'ledger.db')
+    const db = openDatabase(path)
+    const ledger = openDatabase(ledgerPath, { format: ledgerFormat })
+    const reader = openDatabase(ledgerPath, { format: ledgerFormat, isReadOnly: true })
+    const files = [
+      { path, file: db },
+      { path: ledgerPath, file: ledger },
+    ]
+    const write = (key: string) => {
+      for (const { file } of files)
+        file.run('INSERT INTO meta (key, value) VALUES (?, zeroblob(?))', [key, 100_000])
+    }
+    write('a')
+    reader.run('BEGIN')
+    reader.prepare('SELECT count(*) FROM meta').get()
+    write('b')
+    expect(files.map((each) => logBytes(each.path) > 0)).toEqual([true, true])
+    const checkpoints = startCheckpoints(db, path, ledgerPath)
+    await until(() => logBytes(path) === 0)
+    // What is being read stays where it is.
+    expect(logBytes(ledgerPath)).toBeGreaterThan(0)
+    reader.run('COMMIT')
+    await until(() => logBytes(ledgerPath) === 0)
+    write('c')
+    expect(files.map((each) => logBytes(each.path) > 0)).toEqual([true, true])
+    const keys = files.map(({ file }) => file.prepare('SELECT key FROM meta').values().flat())
+    for (const found of keys) expect(found).toEqual(expect.arrayContaining(['a', 'b', 'c']))
+    checkpoints[Symbol.dispose]()
+    reader.close()
+    for (const { file } of files) file.engine.close(file)
+  } finally {
+    remove(folder)
+  }
+}, 60_000)
 
 const prlimit = Bun.which('prlimit')
 /** The size that a file of this process may have stands in for the room on a disk. */
