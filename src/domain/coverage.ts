@@ -7,6 +7,7 @@ import { toIso } from './time.ts'
 export const gapReasons = [
   'recorder_down',
   'venue_silent',
+  'venue_restart',
   'hash_mismatch',
   'not_open',
   'import',
@@ -253,6 +254,7 @@ function pushJoined(runs: Run[], run: Run): void {
 const ranks: readonly GapReason[] = [
   'recorder_down',
   'hash_mismatch',
+  'venue_restart',
   'venue_silent',
   'import',
   'not_open',

@@ -8,6 +8,7 @@
 import { type GapReason, silenceMs } from '#src/domain/coverage.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { FeedEvent, VenueFeed } from '#src/venue/feed.ts'
+import type { Venue } from '#src/venue/venue.ts'
 
 import { backoffMs } from './backoff.ts'
 import { connect, type Connection } from './connection.ts'
@@ -69,9 +70,11 @@ export function createFeedGroups({
   journal,
   onMessage,
   onUnfollowed,
+  isRestart,
 }: {
   url: string
   feed: VenueFeed
+  isRestart: Venue['isRestart']
   openSocket: OpenSocket
   every: Every
   clock: Clock
@@ -128,6 +131,12 @@ export function createFeedGroups({
     journal.end(id, reason, clock())
   }
 
+  /** Why nothing comes over a connection that the venue ended, or that it says nothing over. */
+  function causeOf(reason: GapReason): GapReason {
+    const fromMs = clock()
+    return isRestart({ fromMs, toMs: fromMs + 1 }) ? 'venue_restart' : reason
+  }
+
   function close(group: FeedGroup): void {
     for (const each of [group.current, group.next]) if (each) drop(each, 'recorder_down')
     group.current = group.next = undefined
@@ -137,7 +146,7 @@ export function createFeedGroups({
     counts.ended++
     if (group.current === feedConnection) group.current = undefined
     else if (group.next === feedConnection) group.next = undefined
-    drop(feedConnection, 'recorder_down')
+    drop(feedConnection, causeOf('recorder_down'))
     if (feedConnection.completeMs === undefined) {
       group.dueMs = clock() + backoffMs(BACKOFF, group.failures++, random)
       // It did not ask for the books: only `dueMs` makes the next one wait.
@@ -156,7 +165,7 @@ export function createFeedGroups({
     reporter.settle('feed', "The venue's feed is up.")
     if (current === undefined) return
     counts.rotations++
-    drop(current, 'venue_silent')
+    drop(current, causeOf('venue_silent'))
   }
 
   /** Decides whether the next connection takes over, also when its books do not come. */

@@ -130,6 +130,7 @@ export function startRecorder(options: RecorderOptions) {
     createFeedGroups({
       url: options.feedUrl,
       feed,
+      isRestart: venue.isRestart,
       openSocket,
       every,
       clock,

@@ -1,3 +1,4 @@
+import type { Span } from '#src/domain/coverage.ts'
 import type { Millionths } from '#src/domain/decimal.ts'
 import type { SettlementRule, Source, Timeframe } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
@@ -33,6 +34,8 @@ export type Venue = {
    * milliseconds, ascending.
    */
   windowStarts(timeframe: Timeframe, nowMs: number, ahead: number): number[]
+  /** Whether nothing is known in a time because the venue restarts then, as it does by a schedule. */
+  isRestart(span: Span): boolean
   /** Where the catalogue is when no other address is configured. */
   catalogueUrl: string
   createCatalogue(ports: CataloguePorts): Catalogue

@@ -311,6 +311,7 @@ function reasonAt(
   const order: GapReason[] = [
     'recorder_down',
     'hash_mismatch',
+    'venue_restart',
     'venue_silent',
     'import',
     'not_open',

@@ -1452,10 +1452,10 @@ export interface components {
                 /** @description Length, milliseconds. */
                 durationMs: number;
                 /**
-                 * @description `recorder_down`: we did not listen. `venue_silent`: we listened and nothing came. `hash_mismatch`: the book contradicted the hash of the venue. `import`: the imported files hold nothing there. `not_open`: outside the time of the market.
+                 * @description `recorder_down`: we did not listen. `venue_silent`: we listened and nothing came. `venue_restart`: the venue restarted its matching engine, as it does on Tuesdays at 07:00 Eastern. `hash_mismatch`: the book contradicted the hash of the venue. `import`: the imported files hold nothing there. `not_open`: outside the time of the market.
                  * @enum {string}
                  */
-                reason: "recorder_down" | "venue_silent" | "hash_mismatch" | "not_open" | "import";
+                reason: "recorder_down" | "venue_silent" | "venue_restart" | "hash_mismatch" | "not_open" | "import";
             }[];
             /** @description What is held of the outcome, whatever `from` and `to`. */
             wholeMarket: {
@@ -1568,7 +1568,7 @@ export interface components {
                  * @description As in `gaps` of a market; or `window_unknown`: snapshots are held of a market whose trading window is not known, so they count in no window and `durationMs` is 0.
                  * @enum {string}
                  */
-                reason: "recorder_down" | "venue_silent" | "hash_mismatch" | "not_open" | "import" | "window_unknown";
+                reason: "recorder_down" | "venue_silent" | "venue_restart" | "hash_mismatch" | "not_open" | "import" | "window_unknown";
                 /** @description Gaps. */
                 count: number;
                 /** @description Together, milliseconds. */
@@ -2075,7 +2075,7 @@ export interface components {
                  * @description Why there is a gap now; null without one.
                  * @enum {string|null}
                  */
-                reason: "recorder_down" | "venue_silent" | "hash_mismatch" | "not_open" | "import" | null;
+                reason: "recorder_down" | "venue_silent" | "venue_restart" | "hash_mismatch" | "not_open" | "import" | null;
                 /**
                  * Format: date-time
                  * @description Start of the gap; null without one.

@@ -29,7 +29,7 @@ const duration = (description: string, example: number) =>
 
 const reason = choice(
   gapReasons,
-  '`recorder_down`: we did not listen. `venue_silent`: we listened and nothing came. `hash_mismatch`: the book contradicted the hash of the venue. `import`: the imported files hold nothing there. `not_open`: outside the time of the market.',
+  '`recorder_down`: we did not listen. `venue_silent`: we listened and nothing came. `venue_restart`: the venue restarted its matching engine, as it does on Tuesdays at 07:00 Eastern. `hash_mismatch`: the book contradicted the hash of the venue. `import`: the imported files hold nothing there. `not_open`: outside the time of the market.',
 )
 const tallyReason = choice(
   tallyReasons,

@@ -6,6 +6,7 @@ import { withLater } from '#src/database/database.ts'
 import { ENDLESS_MS, type GapReason, silenceMs, type Span } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import type { Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import type { ChunkRef, ReadBeside } from '../tables/chunk-table.ts'
@@ -206,7 +207,7 @@ function createTimesUpdate(gaps: GapTable, times: MarketTimes) {
     const known = held.pauses[outcomes[owner.outcome] ?? 'up'].filter(
       ({ fromMs, toMs }) => fromMs >= now.firstMs && toMs <= now.lastMs,
     )
-    gaps.replaceDerived(owner, known, inherit(now.gaps, reason, known))
+    gaps.replaceDerived(owner, known, pausesOf(held.market, now.gaps, reason, known))
     return { nowMs: now.longestMs, beforeMs: before.longestMs }
   }
 
@@ -222,7 +223,7 @@ function createTimesUpdate(gaps: GapTable, times: MarketTimes) {
     if (heldSpan !== undefined) tally.resume(heldSpan.lastMs, market.longestSilenceMs[outcome])
     const late = own.filter(({ timestampMs }) => timestampMs < tally.lastMs)
     for (const { timestampMs } of own.slice(late.length)) tally.add(timestampMs)
-    gaps.replaceDerived(owner, [], inherit(tally.gaps, change.reason))
+    gaps.replaceDerived(owner, [], pausesOf(market, tally.gaps, change.reason))
     const { lastMs, longestMs } = tally
     const span = { firstMs: Math.min(heldSpan?.firstMs ?? Infinity, first.timestampMs), lastMs }
     const last = late.at(-1)
@@ -258,6 +259,21 @@ function withHeld(market: Market, { rows, gone }: RowChange): Market {
     lastSnapshotMs: Math.max(lastMs, market.lastSnapshotMs ?? lastMs),
   }
 }
+
+/** Gaps of pauses; the venue's silence has a cause where it restarts. */
+const pausesOf = (
+  { source }: Pick<Market, 'source'>,
+  pauses: readonly Span[],
+  reason: GapReason,
+  known?: readonly OwnGap[],
+): OwnGap[] =>
+  inherit(pauses, reason, known).map((pause) =>
+    source === 'recorded' ? { ...pause, reason: silenceReason(pause) } : pause,
+  )
+
+/** The reason of a pause of a recorded market. */
+export const silenceReason = (pause: OwnGap): GapReason =>
+  pause.reason === 'venue_silent' && homeVenue.isRestart(pause) ? 'venue_restart' : pause.reason
 
 /** Gives each gap the reason of the known one that it is a part of. Both lists are in order. */
 function inherit(

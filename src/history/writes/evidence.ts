@@ -14,7 +14,7 @@ import type { MarketEvidence } from '../tables/evidence-table.ts'
 import { type GapRow, type GapRows, ownerOf, type OwnGap } from '../tables/gap-table.ts'
 import type { StoredMarket } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
-import { createMarketTimes } from './coverage.ts'
+import { createMarketTimes, silenceReason } from './coverage.ts'
 
 export type Said = Record<Outcome, Statement[]>
 
@@ -34,7 +34,7 @@ export function createEvidence({
     const pauses = gaps.derived(owner)
     const explained = pauses.map((pause) =>
       pause.reason === 'import' && isKnown(said, pause)
-        ? { ...pause, reason: 'venue_silent' as const }
+        ? { ...pause, reason: silenceReason({ ...pause, reason: 'venue_silent' }) }
         : pause,
     )
     return gaps.replaceDerived(owner, pauses, explained)

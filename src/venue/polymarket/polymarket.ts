@@ -5,6 +5,7 @@ import { feed } from './feed.ts'
 import { pricePage } from './price-page.ts'
 import { toRecordedLine } from './recorded-line.ts'
 import { recordKinds } from './records.ts'
+import { isRestart } from './restart.ts'
 import { settlementRuleOf } from './settlement.ts'
 import { slugOf, titleOf, whyNotKept } from './slug.ts'
 import { live, rtds } from './spot.ts'
@@ -23,6 +24,7 @@ export const polymarket: Venue = {
   settlementRuleOf,
   whyNotKept,
   windowStarts,
+  isRestart,
   catalogueUrl: GAMMA_URL,
   createCatalogue,
   feed,

@@ -24,6 +24,7 @@ import { moveOf, pinned, seriesOf } from './order.ts'
 const reasons: Record<string, string> = {
   recorder_down: 'recorder down',
   venue_silent: 'venue silent',
+  venue_restart: 'venue restarts',
   hash_mismatch: 'book not verified',
   not_open: 'not open',
   import: 'not imported',

@@ -133,6 +133,7 @@ const describe = ({ day, state, covered }: CoverageDay): string =>
 const reasonTexts: Record<string, string> = {
   recorder_down: 'the recorder was not connected',
   venue_silent: 'the recorder was connected, and the venue sent nothing',
+  venue_restart: 'the venue restarted',
   hash_mismatch: 'the book contradicted the hash of the venue',
   import: 'no data is held',
   not_open: 'outside the time of the market',
