@@ -178,14 +178,14 @@ export function createApi(ports: ApiPorts) {
     const { request, route, params } = matched
     const options = hook.detail?.[OPTIONS]
     if (options === undefined) throw new Error('A route must declare `access` or `openTo`.')
-    const { access, accessAt, caching, isOfOwnCoins, isLong, keepOpenSeconds, isAsStored } = options
+    const { access, accessAt, isOfOwnCoins, isLong, keepOpenSeconds, isAsStored } = options
     const visit = visitOf(request)
     visit.timedAs = `${request.method} ${route}`
     if (isAsStored) visit.isShared = true
     // Health probes may send any query.
     if (access === 'none') return visit
     const needed = accessAt?.(new URLSearchParams(searchOf(request.url))) ?? access
-    const isSold = caching === 'page' || caching === 'digest' || caching === 'unkept'
+    const isSold = isSoldSingly(options)
     const { coin, conditionId } = params ?? {}
     visit.admission = { access: needed, coin, conditionId, isOfOwnCoins, isSold }
     visit.admitted = admit(request, visit.admission, ports)
@@ -327,6 +327,10 @@ export function createApi(ports: ApiPorts) {
       fails: (fails: readonly ErrorCode[]) => withOptions({ fails }),
     })
 }
+
+/** Whether an answer may be paid for by itself: it is data, and not a file or a stream. */
+export const isSoldSingly = ({ caching }: Pick<RouteOptions, 'caching'>): boolean =>
+  caching === 'page' || caching === 'digest' || caching === 'unkept'
 
 /** Parameters that decide how much work a list is. */
 type LongQuery = { limit?: number; interval?: unknown; view?: unknown }

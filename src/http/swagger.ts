@@ -55,6 +55,38 @@ const apiKey = {
 export type HeldExamples = { market?: ExampleMarket | undefined; day?: Partial<ExampleDay> }
 
 /**
+ * Returns, as of now, what finds `x-payment-info` of a route (draft-payment-discovery); undefined of
+ * one without a price.
+ */
+export type Prices = () => (route: DeclaredRoute) => object | undefined
+
+/** The operations with their prices, and with 402 where they have one. */
+function withPrices(
+  paths: ReturnType<typeof describeRoutes>,
+  routes: readonly DeclaredRoute[],
+  components: Components,
+  prices: Prices,
+): ReturnType<typeof describeRoutes> {
+  const priceOf = prices()
+  const priced = { ...paths }
+  for (const route of routes) {
+    const price = priceOf(route)
+    if (price === undefined) continue
+    const path = route.path.replace(/:(\w+)/g, '{$1}')
+    const method = route.method.toLowerCase()
+    const operation = priced[path]?.[method] as { responses: object } | undefined
+    if (operation === undefined) continue
+    const demand = components.failures(new Set(['payment_required']))
+    const responses = { ...demand, ...operation.responses }
+    priced[path] = {
+      ...priced[path],
+      [method]: { ...operation, responses, 'x-payment-info': price },
+    }
+  }
+  return priced
+}
+
+/**
  * Serves the document at `/swagger/json`; `components` are what the routes of the app share. Its
  * examples are of a market and a day that are held, as soon as there are some, so that they find
  * something.
@@ -64,17 +96,22 @@ export const openapi = (
   routes: readonly DeclaredRoute[],
   components: Components,
   findExamples: () => HeldExamples,
+  prices: Prices,
 ) => {
   const { all } = components
-  const paths = describeRoutes(routes.filter(isPublic), components)
+  const shown = routes.filter(isPublic)
+  const plain = describeRoutes(shown, components)
+  const pricedPaths = () => withPrices(plain, shown, components, prices)
+  let paths = pricedPaths()
   let held: HeldExamples = {}
   let answer: ReturnType<typeof createFixedText> | undefined
   return new Elysia({ name: 'openapi' })
     .mapResponse(({ request, responseValue }) => {
-      const before = held
+      const before = { held, paths }
       if (!isWhole(held)) held = findExamples()
-      // Every route is there by the first request, so the document stays what it is then.
-      if (answer === undefined || !isDeepStrictEqual(held, before)) {
+      paths = pricedPaths()
+      // Every route is there by the first request; examples and prices may change.
+      if (answer === undefined || !isDeepStrictEqual({ held, paths }, before)) {
         const text = showing(held, JSON.stringify({ ...(responseValue as object), paths }))
         answer = createFixedText({ text, contentType: 'application/json' })
       }

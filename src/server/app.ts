@@ -219,6 +219,11 @@ export function createApp(options: AppDeps) {
         history,
         extensions.flatMap((extension) => extension.findExamples?.(services) ?? []),
       ),
+    prices() {
+      // Where the ledger does not answer, the document has no prices.
+      const all = ifSound(() => ofExtensions.flatMap(({ prices }) => prices?.() ?? [])) ?? []
+      return (route) => all.map((priceOf) => priceOf(route)).find((price) => price !== undefined)
+    },
     findMarket: core.findMarket,
     publicUrl: config.publicUrl,
     clock,

@@ -26,6 +26,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import type { HistoryOptions } from '#src/history/open.ts'
 import type { Api, DeclaredRoute } from '#src/http/api.ts'
 import type { ChargeWindow } from '#src/http/gate.ts'
+import type { Prices } from '#src/http/swagger.ts'
 import type { Arrived, PeerSource, Visit } from '#src/http/visit.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Job, JobReport } from '#src/platform/job.ts'
@@ -158,6 +159,8 @@ export type FirstThreadRoutes = {
   plugins: readonly AnyElysia[]
   /** Surrounds every route of the app. */
   around?: Around | undefined
+  /** What the API document says of the prices of routes. */
+  prices?: Prices | undefined
 }
 
 export type Handle = (arrived: Arrived) => Response | Promise<Response>

@@ -6,7 +6,13 @@ import { dashboardPages, type PageDeps } from '#src/features/dashboard/routes.ts
 import { declaredRoutes } from '#src/http/api.ts'
 import { createComponents } from '#src/http/openapi-operation.ts'
 import { createErrorTrap } from '#src/http/problem.ts'
-import { type HeldExamples, openapi, swaggerAssets, swaggerHead } from '#src/http/swagger.ts'
+import {
+  type HeldExamples,
+  openapi,
+  type Prices,
+  swaggerAssets,
+  swaggerHead,
+} from '#src/http/swagger.ts'
 import { pathOf, targetOf } from '#src/http/target.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
@@ -16,12 +22,13 @@ import { OPENAPI_PATH } from './page-routes.ts'
 export type PagesOptions = Pick<PageDeps, 'facts' | 'findMarket' | 'publicUrl' | 'clock'> & {
   version: string
   findExamples: () => HeldExamples
+  prices: Prices
 }
 
 export type Pages = ReturnType<typeof createPages>
 
 export function createPages(
-  { version, findExamples, facts, findMarket, publicUrl, clock }: PagesOptions,
+  { version, findExamples, prices, facts, findMarket, publicUrl, clock }: PagesOptions,
   api: AnyElysia,
 ) {
   const components = createComponents()
@@ -29,7 +36,7 @@ export function createPages(
   const trap = createErrorTrap()
   const own = compose([
     trap.plugin,
-    openapi(version, declared, components, () => ifSound(findExamples) ?? {}),
+    openapi(version, declared, components, () => ifSound(findExamples) ?? {}, prices),
     swaggerAssets(),
     // Of `/swagger` it replaces the page of the plugin.
     dashboardPages({

@@ -469,6 +469,33 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
     }
   })
 
+  test('default: the API document has the prices of what is sold without a key, which a 402 asks for', async () => {
+    type Info = { offers: { amount: string | null; currency: string; method: string }[] }
+    const { paths } = (await (await ask('/openapi.json')).json()) as {
+      paths: Record<
+        string,
+        Record<string, { 'x-payment-info'?: Info; responses: Record<string, object> }>
+      >
+    }
+    const { get: list } = paths['/v1/{coin}/markets'] ?? {}
+    const { accepts } = await demandOf(LIST)
+    const usdc = accepts.filter(({ extra }) => extra.name !== undefined)
+    expect(list?.['x-payment-info']?.offers).toMatchObject(
+      usdc.map(({ amount, asset }) => ({ method: 'evm', amount, currency: asset })),
+    )
+    const priced = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([method, each]) =>
+        each['x-payment-info'] === undefined ? [] : [{ path, method, each }],
+      ),
+    )
+    // Every one of them may answer 402, and files and streams, which only tiers have, are none.
+    expect(priced.filter(({ each }) => each.responses['402'] === undefined)).toEqual([])
+    const keys = priced.map(({ method, path }) => `${method} ${path}`)
+    expect(keys).toContain('post /v1/billing/packs/{id}')
+    expect(keys).toContain('get /v1/{coin}/markets/{conditionId}/snapshots')
+    expect(keys.filter((key) => /export|live|files\/|usage|keys/.test(key))).toEqual([])
+  })
+
   test('default: directories find what is sold', async () => {
     const wellKnown = (await (await ask('/.well-known/x402')).json()) as { resources: string[] }
     expect(wellKnown.resources).toEqual([

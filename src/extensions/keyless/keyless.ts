@@ -500,7 +500,7 @@ const toProspect = (terms: Terms): Caller => ({
 })
 
 /** A single request of what is wanted. */
-const findCheapest = (packs: readonly Pack[], wanted: Wanted) =>
+export const findCheapest = (packs: readonly Pack[], wanted: Wanted) =>
   packs
     .filter((pack) => isSingle(pack) && pack.isForSale && covers({ terms: pack }, wanted))
     .toSorted(byPrice)[0]

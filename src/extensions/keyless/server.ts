@@ -4,6 +4,7 @@ import { packsOf } from '#src/domain/selling/tier.ts'
 import type { ServerExtension } from '#src/server/extension.ts'
 
 import { createKeyless, createSeller, type KeylessDeps } from './keyless.ts'
+import { createPrices } from './prices.ts'
 import { keylessRoutes } from './routes.ts'
 import { variables } from './variables.ts'
 
@@ -27,6 +28,7 @@ export const keylessServer: ServerExtension = {
     return {
       plugins: keylessRoutes(api, deps, seller, keysPerAccountMax),
       around: seller && createKeyless(deps, seller),
+      prices: seller && createPrices(deps),
     }
   },
 }

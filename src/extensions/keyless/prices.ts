@@ -1,0 +1,49 @@
+/**
+ * What the API document says of what is sold without a key: `x-payment-info` of
+ * draft-payment-discovery, which directories and agents read. A 402 decides.
+ */
+
+import type { Billing } from '#src/billing/billing.ts'
+import { toAtomic } from '#src/billing/offers.ts'
+import { type Pack, type TierRoute, tierRoutes } from '#src/domain/selling/tier.ts'
+import { isSoldSingly } from '#src/http/api.ts'
+import type { Prices } from '#src/http/swagger.ts'
+
+import { findCheapest } from './keyless.ts'
+
+const isTierRoute = (access: string): access is TierRoute =>
+  tierRoutes.some((route) => route === access)
+
+/** Addresses whose product is in the path, so that the price is not known before. */
+const products: Record<string, string> = {
+  '/v1/billing/packs/:id': 'GET /v1/billing/packs lists the prices.',
+  '/v1/billing/buy/:id': 'GET /v1/billing/tiers lists the prices.',
+}
+
+export const createPrices =
+  ({ billing, listPacks }: { billing: Billing; listPacks: () => readonly Pack[] }): Prices =>
+  () => {
+    const packs = listPacks()
+    const tokens = billing
+      .chains()
+      .flatMap(({ chain, tokens: all }) =>
+        all.flatMap(({ token }) => (token.method === 'eip3009' ? [{ chain, token }] : [])),
+      )
+    return (route) => {
+      const { access, method, path } = route
+      const description = products[path]
+      if (description !== undefined)
+        return { offers: [{ intent: 'charge', method: 'evm', amount: null, description }] }
+      if (method !== 'GET' || !isTierRoute(access) || !isSoldSingly(route)) return undefined
+      const pack = findCheapest(packs, { route: access })
+      if (pack === undefined || tokens.length === 0) return undefined
+      const offers = tokens.map(({ chain, token }) => ({
+        intent: 'charge',
+        method: 'evm',
+        amount: String(toAtomic(pack.amountMillionths ?? 0, token)),
+        currency: token.address,
+        description: `${token.symbol} on ${chain.name}.`,
+      }))
+      return { offers }
+    }
+  }
