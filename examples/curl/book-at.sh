@@ -5,7 +5,7 @@
 server=${SERVER:-http://127.0.0.1:3000}
 coin=${3:-btc}
 newest=$(curl -sS -H "Authorization: Bearer $KEY" \
-  "$server/v1/$coin/markets?status=resolved&timeframe=5m&limit=1")
+  "$server/v1/$coin/markets?status=resolved&withBooks=true&timeframe=5m&limit=1")
 market=${1:-$(grep -o '0x[0-9a-f]*' <<<"$newest" | head -n 1)}
 start=$(grep -o '"windowStart":"[^"]*"' <<<"$newest" | cut -d '"' -f 4)
 ts=${2:-${start/:00.000Z/:30.000Z}}

@@ -5,7 +5,7 @@ server=${SERVER:-http://127.0.0.1:3000}
 coin=${2:-btc}
 newest() {
   curl -sS --fail-with-body -H "Authorization: Bearer $KEY" \
-    "$server/v1/$coin/markets?status=resolved&limit=1" | grep -o '0x[0-9a-f]*' | head -n 1
+    "$server/v1/$coin/markets?status=resolved&withBooks=true&limit=1" | grep -o '0x[0-9a-f]*' | head -n 1
 }
 market=${1:-$(newest)}
 

@@ -4,4 +4,4 @@ server=${SERVER:-http://127.0.0.1:3000}
 coin=${1:-btc}
 
 curl -sS --fail-with-body --compressed -H "Authorization: Bearer $KEY" \
-  "$server/v1/$coin/markets?status=resolved&limit=10"
+  "$server/v1/$coin/markets?status=resolved&withBooks=true&limit=10"

@@ -8,7 +8,7 @@ from urllib.request import Request, urlopen
 server = os.environ.get("SERVER", "http://127.0.0.1:3000")
 coin = sys.argv[1] if len(sys.argv) > 1 else "btc"
 
-url = f"{server}/v1/{coin}/markets?status=resolved&limit=10"
+url = f"{server}/v1/{coin}/markets?status=resolved&withBooks=true&limit=10"
 try:
     with urlopen(Request(url, headers={"Authorization": f"Bearer {os.environ['KEY']}"})) as response:
         markets = json.load(response)["data"]

@@ -10,9 +10,12 @@ type Market = {
 const server = process.env.SERVER ?? 'http://127.0.0.1:3000'
 const [coin = 'btc'] = process.argv.slice(2)
 
-const response = await fetch(`${server}/v1/${coin}/markets?status=resolved&limit=10`, {
-  headers: { authorization: `Bearer ${process.env.KEY}` },
-})
+const response = await fetch(
+  `${server}/v1/${coin}/markets?status=resolved&withBooks=true&limit=10`,
+  {
+    headers: { authorization: `Bearer ${process.env.KEY}` },
+  },
+)
 if (!response.ok) {
   console.error(await response.text())
   process.exit(1)

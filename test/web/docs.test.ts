@@ -56,10 +56,9 @@ describe('renderGuide', () => {
 })
 
 describe.skipIf(chromiumPath === undefined)('the documentation in a browser', () => {
-  test('default: the quick start shows the very files that a test runs, in three languages', async () => {
+  test('default: the quick start shows the very files that a test runs, in two languages', async () => {
     const page = await browser.open('/docs')
     for (const [language, folder, ending] of [
-      ['curl', 'curl', 'sh'],
       ['TypeScript', 'typescript', 'ts'],
       ['Python', 'python', 'py'],
     ] as const) {

@@ -1,8 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 
-import { PUBLIC_TEST_KEY } from '../../lib/key.ts'
-import { Button } from '../../parts/button.tsx'
+import { apiKey, PUBLIC_TEST_KEY } from '../../lib/key.ts'
+import { useStore } from '../../lib/store.ts'
 import { Choice } from '../../parts/choice.tsx'
+import { Code } from './code.tsx'
+import { Commands } from './commands.tsx'
 import { type Guide, guides } from './guides.ts'
 
 const languages = [
@@ -10,7 +12,7 @@ const languages = [
   ['ts', 'TypeScript'],
   ['py', 'Python'],
 ] as const
-const folders = { sh: 'curl', ts: 'typescript', py: 'python' }
+const folders = { ts: 'typescript', py: 'python' }
 const steps = [
   ['markets', 'List markets', 'Windows, with their outcome if it is known.'],
   ['history', 'Read a market’s history', 'Every state of both books, page by page with a cursor.'],
@@ -22,7 +24,7 @@ const steps = [
 ] as const
 const START = 'npx -y bun@1.4.5 run start'
 
-/** The examples that a test of this project runs, in three languages. */
+/** Commands that answer at once, and the examples that a test of this project runs. */
 export function QuickStart() {
   const [ending, choose] = useState<(typeof languages)[number][0]>('sh')
   const [sources, setSources] = useState<Guide['sources']>()
@@ -33,33 +35,38 @@ export function QuickStart() {
       () => setSources({}),
     )
   }, [])
-  const fileOf = (name: string) => {
-    const base = ending === 'py' ? name.replace('-', '_') : name
-    return `${folders[ending]}/${base}.${ending}`
-  }
-  const base = `export SERVER=${location.origin}\nexport KEY=${PUBLIC_TEST_KEY}`
+  const key = useStore(apiKey.store)
+  const base = `export SERVER=${location.origin}\nexport KEY=${key ?? PUBLIC_TEST_KEY}`
   return (
     <article class="prose">
       <h1>Quick start</h1>
       <p>
-        Paste these commands as they are: they use the public{' '}
-        <a href="/docs/access#test-mode">test key</a>, which reads simulated data. To read all data,{' '}
-        <a href="/account">get a key</a> with a wallet, or ask the operator of this server for one.
+        {key === undefined ? (
+          <>
+            Paste these commands as they are: they read the{' '}
+            <a href="/docs/access#without-a-key">sample</a>. With a key, they have it in them and
+            read all data: <a href="/account">get one</a> with a wallet, or ask the operator of this
+            server.
+          </>
+        ) : (
+          'Paste these commands as they are: they have your key in them.'
+        )}{' '}
         On your own machine, the first start makes a key:
       </p>
       <Code text={START} />
-      <Code text={base} />
       <Choice label="Language" options={languages} value={ending} onChoose={choose} />
+      {ending === 'sh' ? <Commands /> : <Code text={base} />}
       {/* All at once, so that nothing is seen moving down. */}
       {sources && (
         <>
-          {steps.map(([name, title, text]) => (
-            <section key={name}>
-              <h2>{title}</h2>
-              <p>{text}</p>
-              <Code text={sources[fileOf(name)] ?? '…'} />
-            </section>
-          ))}
+          {ending !== 'sh' &&
+            steps.map(([name, title, text]) => (
+              <section key={name}>
+                <h2>{title}</h2>
+                <p>{text}</p>
+                <Code text={sources[fileOf(name, ending)] ?? '…'} />
+              </section>
+            ))}
           <p>
             More examples, and how to run them: <a href="/docs/examples">examples</a>. Meaning of
             the rows: <a href="/docs/data">data</a>. All routes, to try out:{' '}
@@ -71,11 +78,7 @@ export function QuickStart() {
   )
 }
 
-const Code = ({ text }: { text: string }) => (
-  <div class="code">
-    <pre tabIndex={0}>
-      <code>{text}</code>
-    </pre>
-    <Button text="Copy" look="small" data-copy />
-  </div>
-)
+function fileOf(name: string, ending: keyof typeof folders): string {
+  const base = ending === 'py' ? name.replace('-', '_') : name
+  return `${folders[ending]}/${base}.${ending}`
+}
