@@ -254,13 +254,16 @@ function listCounts(...counts: Count[]): string {
 }
 
 function describeHashes({ hashes }: ImportReport): string[] {
-  const { held, verified, mismatched, gaps } = hashes
-  if (verified + mismatched === 0) return []
+  const { held, verified, mismatched, unknown, gaps } = hashes
+  if (verified + mismatched + unknown === 0) return []
   const books = count(mismatched, 'book contradicts its', 'books contradict their')
   const left = gaps > 0 ? `; ${count(gaps, 'gap')} until the next verified book` : ''
   return [
     `verified by the venue's hash: ${formatCount(verified)} of ${count(held, 'book')} held of these markets`,
     mismatched > 0 ? `warning: ${books} hash${left}` : '',
+    unknown > 0
+      ? `warning: nothing known reproduces the ${count(unknown, 'hash', 'hashes')} of markets without a verified book; these books are kept unverified, without a gap`
+      : '',
   ]
 }
 

@@ -229,6 +229,10 @@ export type Market = MarketFacts & {
   orderMs: number
 }
 
+/** Whether a book of the market reproduced its hash, so that the recipe of its hashes is known. */
+export const isVerifiedMarket = (market: Market | undefined): boolean =>
+  market !== undefined && market.verifiedCounts.up + market.verifiedCounts.down > 0
+
 /**
  * What was known of a market at an earlier moment. How much is held of it, and the step of its
  * prices, are not: only their values of today are stored.

@@ -150,6 +150,14 @@ const newTally = (quietMs: number): Tally => ({
 
 const COMMA = Uint8Array.of(0x2c)
 const verifier = homeVenue.createBookVerifier()
+
+/** A book that was called false is looked at quickly: to find out again that nothing fits is slow. */
+function isVerdictSound(snapshot: StoredSnapshot): boolean {
+  const { isVerified } = snapshot
+  if (isVerified === undefined) return true
+  return isVerified === (verifier.verify(snapshot, { isQuick: !isVerified }) ?? false)
+}
+
 const texts = { sequential: new ChunkDecoder(), single: new ChunkDecoder() }
 
 type Check = Pick<Tables, 'snapshots'> & {
@@ -182,8 +190,7 @@ function verifyRun({ run, market, tally, snapshots }: Check): string[] {
         (value, at) => value === run.tops[row * TOP_FIELDS + at],
       ),
       'row belongs to its market': belongsTo(snapshot, market),
-      'its verdict is that of its hash':
-        isVerified === undefined || isVerified === verifier.verify(snapshot),
+      'its verdict is that of its hash': isVerdictSound(snapshot),
     }
     for (const [claim, holds] of Object.entries(claims))
       if (!holds) faults.push(`row ${row}: not so: ${claim}`)

@@ -4,7 +4,8 @@
  * before ended is named after that one too, because it may continue its states.
  */
 
-import type { Source } from '#src/domain/market.ts'
+import { ifSound } from '#src/domain/errors.ts'
+import { isVerifiedMarket, type Source } from '#src/domain/market.ts'
 import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
 import { compareLevels, type Snapshot } from '#src/domain/snapshot.ts'
 import { receiptFault, timeFault } from '#src/domain/time.ts'
@@ -32,9 +33,9 @@ import { type LineBatch, NEWLINE } from './line-source.ts'
 
 /** Returns a function that takes the batches of each file in their order. */
 export function createLineImport(run: ImportRun): (file: string, batch: LineBatch) => void {
-  const { history, report, source, touched } = run
+  const { history, report, source } = run
   const scan = createBatchScanner(run)
-  const check = createBookCheck()
+  const check = createBookCheck(run)
   /** The batch before: its name, the time of its last line, and its lines if they were skipped. */
   let before: { id: string; endsAt: string | undefined; skipped?: LineBatch } | undefined
 
@@ -69,10 +70,7 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     // Blank lines are not kept as a batch: there is nothing to skip the next time.
     if (report.ending !== 'complete' || scanned.length + records.length === 0) return
     const snapshots = check.check(scanned)
-    for (const { conditionId, isVerified } of snapshots) {
-      touched.add(conditionId)
-      if (isVerified === false) report.hashes.mismatched++
-    }
+    countVerdicts(run, snapshots)
     const isPlain = records.length === 0
     // Only a batch that was kept whole is skipped the next time: a refused line is named each time,
     // and may be right by then. The name of the rest says how many snapshots were kept.
@@ -223,7 +221,7 @@ const ASSETS_MAX = 1024
  * its asset and millisecond in the file. Consecutive lines of one asset with the same time are the
  * states of that time, in their order; a line like the one before is no state of its own.
  */
-export function createBookCheck() {
+export function createBookCheck({ history }: Pick<ImportRun, 'history'>) {
   const verifier = homeVenue.createBookVerifier()
   /** The states of each asset at its last time. */
   const runs = createCache<string, { snapshot: Snapshot; sequence: number; occurrence: number }[]>(
@@ -243,16 +241,51 @@ export function createBookCheck() {
     return next
   }
 
+  /** Asks the history once a batch which markets have books that fit, perhaps of another import. */
+  function createProof(): (conditionId: string) => boolean {
+    const proved = new Map<string, boolean>()
+    return (conditionId) => {
+      const known = proved.get(conditionId)
+      if (known !== undefined) return known
+      const isProved = ifSound(() => isVerifiedMarket(history.findMarket(conditionId))) ?? false
+      proved.set(conditionId, isProved)
+      return isProved
+    }
+  }
+
   return {
     /** Begins a file: no line continues one of the file before. */
     begin: () => runs.clear(),
 
-    check: (rows: readonly Snapshot[]): Snapshot[] =>
-      rows.map((row) => {
+    check(rows: readonly Snapshot[]): Snapshot[] {
+      const isProved = createProof()
+      const verify = (row: Snapshot) =>
+        verifier.verify(row, { isProved: isProved(row.conditionId) })
+      /** Markets of which a book of the batch fitted: what came before it is judged once more. */
+      const found = new Set<string>()
+      const judged = rows.map((row) => {
         const { sequence, occurrence } = findPlace(row)
-        const isVerified = verifier.verify(row)
+        const isVerified = verify(row)
+        if (isVerified === true) found.add(row.conditionId)
         if (isVerified === undefined && sequence === 0) return row
         return { ...row, isVerified, sequence, occurrence }
-      }),
+      })
+      return judged.map((row) =>
+        isUnknown(row) && found.has(row.conditionId) ? { ...row, isVerified: verify(row) } : row,
+      )
+    },
+  }
+}
+
+const isUnknown = ({ sourceHash, isVerified }: Snapshot): boolean =>
+  sourceHash !== undefined && isVerified === undefined
+
+/** Counts the verdicts of books that were read. */
+export function countVerdicts({ report, touched, unknown }: ImportRun, rows: readonly Snapshot[]) {
+  for (const row of rows) {
+    const { conditionId } = row
+    touched.add(conditionId)
+    if (row.isVerified === false) report.hashes.mismatched++
+    if (isUnknown(row)) unknown.set(conditionId, (unknown.get(conditionId) ?? 0) + 1)
   }
 }

@@ -15,6 +15,7 @@ import { decodeUtf8 } from '#src/venue/json-fields.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { isHeard, readHeardLine } from './heard-lines.ts'
+import { countVerdicts } from './import-lines.ts'
 import {
   attempt,
   type ImportPlace,
@@ -73,7 +74,7 @@ export function createMessageImport(run: ImportRun) {
 
   function add(entry: Entry): void {
     waiting.push(entry)
-    if (entry.kind === 'state') touched.add(entry.snapshot.conditionId)
+    if (entry.kind === 'state') countVerdicts(run, [entry.snapshot])
     if (waiting.length >= ROWS_MAX) store()
   }
 

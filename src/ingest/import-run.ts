@@ -46,6 +46,8 @@ export type ImportRun = ImportOptions & {
   report: ImportReport
   /** Markets of which snapshots were read. */
   touched: Set<string>
+  /** Snapshots read by market, whose hash nothing known reproduced when they were read. */
+  unknown: Map<string, number>
   /** Condition ids of markets that were left out, and why: their messages are left out too. */
   marketsLeftOut: Map<string, string>
 }
@@ -92,8 +94,11 @@ export const emptyReport = () => ({
   waiting: { accepted: 0, duplicates: 0 },
   /** Rows of archives of all markets about those that are not held. */
   rowsNotHeld: 0,
-  /** Held at the end by the markets that were read of; `mismatched` are snapshots read. */
-  hashes: { held: 0, verified: 0, gaps: 0, mismatched: 0 },
+  /**
+   * Held at the end by the markets that were read of; `mismatched` are snapshots read, and `unknown`
+   * those of markets whose recipe is still unknown.
+   */
+  hashes: { held: 0, verified: 0, gaps: 0, mismatched: 0, unknown: 0 },
   seconds: 0,
   linesPerSecond: 0,
 })

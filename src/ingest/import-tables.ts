@@ -7,7 +7,7 @@ import type { Source } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import { timeFault } from '#src/domain/time.ts'
 
-import { appendBySource, createBookCheck } from './import-lines.ts'
+import { appendBySource, countVerdicts, createBookCheck } from './import-lines.ts'
 import { attempt, type ImportPlace, type ImportRun, refuse } from './import-run.ts'
 import { createFindMarket, findForm, type Row, type TableForm } from './table-forms.ts'
 
@@ -31,7 +31,7 @@ export function createTableImport(
 ) {
   const { history } = run
   const find = createFindMarket(history)
-  const check = createBookCheck()
+  const check = createBookCheck(run)
   /** By condition id, whether the history has the market. */
   const known = new Map<string, boolean>()
   /** The rows of the record that is read next. */
@@ -69,7 +69,7 @@ export function createTableImport(
     held = []
     if (batch.length === 0 || run.report.ending !== 'complete') return
     const checked = check.check(batch.map(({ snapshot }) => snapshot))
-    for (const { conditionId } of checked) run.touched.add(conditionId)
+    countVerdicts(run, checked)
     const hash = createHash('sha256').update(JSON.stringify(checked)).digest('hex')
     appendBySource(
       run,

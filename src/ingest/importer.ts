@@ -6,7 +6,7 @@
 import { setImmediate } from 'node:timers/promises'
 
 import { ifSound } from '#src/domain/errors.ts'
-import { type Market, timeframeMs } from '#src/domain/market.ts'
+import { isVerifiedMarket, type Market, timeframeMs } from '#src/domain/market.ts'
 import { LINE_BYTES_MAX } from '#src/domain/wire/snapshot-json.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
@@ -52,6 +52,7 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
     ...options,
     report,
     touched: new Set(),
+    unknown: new Map(),
     marketsLeftOut: new Map(),
   }
   const messages = createMessageImport(run)
@@ -101,7 +102,7 @@ async function putOff(file: TextFile): Promise<Queued> {
   return { path: file.path, ...(isPipe ? { opened: file } : {}) }
 }
 
-function countHeld({ history, report: { hashes }, touched }: ImportRun): void {
+function countHeld({ history, report: { hashes }, touched, unknown }: ImportRun): void {
   for (const conditionId of touched) {
     const held = ifSound(() => {
       const market = history.findMarket(conditionId)
@@ -111,6 +112,7 @@ function countHeld({ history, report: { hashes }, touched }: ImportRun): void {
     const { snapshotCounts, verifiedCounts, gaps } = held
     hashes.held += snapshotCounts.up + snapshotCounts.down
     hashes.verified += verifiedCounts.up + verifiedCounts.down
+    if (!isVerifiedMarket(held)) hashes.unknown += unknown.get(conditionId) ?? 0
     hashes.gaps += gaps.filter(({ reason }) => reason === 'hash_mismatch').length
   }
 }

@@ -37,7 +37,6 @@ const toLiveMarket = ({ assetIds: { up = '', down = '' }, ...market }: Market) =
 /** What the books of all markets share. */
 const createShared = (counts: BookCounts) => ({
   verifier: homeVenue.createBookVerifier(),
-  watch: createRecipeWatch(() => {}),
   counts,
 })
 
@@ -218,6 +217,7 @@ export function createRebuild(
     const books = createMarketBooks({
       ...shared,
       market: toLiveMarket(market),
+      watch: createRecipeWatch(() => {}),
       output: {
         state: (snapshot) => add({ kind: 'state', snapshot }),
         trade: (trade) => add({ kind: 'trade', conditionId, trade }),

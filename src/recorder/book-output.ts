@@ -13,7 +13,7 @@ import type { Watermark } from './watermark.ts'
 export type BooksOptions = {
   market: Pick<LiveMarket, 'conditionId' | 'coin' | 'timeframe' | 'assetIds'>
   verifier: BookVerifier
-  /** Shared by all markets. */
+  /** The market's, shared by all connections that carry it. */
   watch: RecipeWatch
   output: BooksOutput
   /** May be shared. */
@@ -56,8 +56,10 @@ export const noCounts = () => ({
   trades: 0,
   /** States that reproduced their hash. */
   verified: 0,
-  /** States that did not. */
+  /** States that did not, and are not true. */
   mismatched: 0,
+  /** True states whose hash nothing known reproduces. */
+  unknown: 0,
   /** States that could not be checked. */
   unchecked: 0,
   /** Books and changes that came too late to count, or before the first book. */

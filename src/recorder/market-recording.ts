@@ -10,14 +10,14 @@ import { createMarketBooks, type MarketBooks } from './books.ts'
 import type { Entry } from './entry.ts'
 import { createMerge } from './merge.ts'
 import type { LiveMarket } from './ports.ts'
-import type { RecipeWatch } from './recipe-watch.ts'
+import { createRecipeWatch } from './recipe-watch.ts'
 import type { Watermark } from './watermark.ts'
 
 /** Begins to record a market. */
 export function recordMarket({
   market,
   verifier,
-  watch,
+  onRecipe,
   counts: bookCounts,
   sink,
   heldMs,
@@ -25,8 +25,9 @@ export function recordMarket({
 }: {
   market: LiveMarket
   verifier: BookVerifier
-  /** Shared by all markets, like `counts`. */
-  watch: RecipeWatch
+  /** Called when nothing known reproduces the market's hashes, and when that is over. */
+  onRecipe?: ((isUnknown: boolean) => void) | undefined
+  /** Shared by all markets. */
   counts: BookCounts
   sink: { add(entry: Entry): void }
   /** Times of the last states that the history holds. */
@@ -35,6 +36,7 @@ export function recordMarket({
   maxPerSecond: number | undefined
 }) {
   const { conditionId, windowStartMs, windowEndMs } = market
+  const watch = createRecipeWatch((isUnknown) => onRecipe?.(isUnknown))
   const counts = { events: 0, faults: 0, firstFault: undefined as string | undefined }
   let isOver = false
   /** Whether books from before the end of the window came after `finish`. */

@@ -22,7 +22,6 @@ import {
   type OpenSocket,
   type Reporter,
 } from './ports.ts'
-import { createRecipeWatch } from './recipe-watch.ts'
 import { createSink } from './sink.ts'
 import { recordSpot, type SpotOptions } from './spot.ts'
 import { createUnreadable } from './unreadable.ts'
@@ -37,7 +36,7 @@ const GATHER_TICKS = 3
 /** Messages of unknown types that are kept for inspection. */
 const UNKNOWN_MAX = 20
 const TEXT_MAX = 2000
-/** Books a second whose hash is searched for in full; a search takes some milliseconds. */
+/** Books a second whose hash is searched for by every recipe, a millisecond each. */
 const SEARCHES_MAX = 3
 /** How far the venue's clock and ours may be apart, the latency included. */
 const DRIFT_MS_MAX = 5000
@@ -75,7 +74,7 @@ export type RecorderOptions = {
 }
 
 const RECIPE_TEXT =
-  'Hardly any book fits its hash, though best prices do: the venue has changed its recipe. Books are recorded unverified until hashes fit again.'
+  'Nothing known reproduces the hashes of a market, though best prices fit: the venue has another recipe. Its books are recorded unverified until hashes fit.'
 
 /** Starts to record. Dispose of it before the history. */
 export function startRecorder(options: RecorderOptions) {
@@ -144,11 +143,21 @@ export function startRecorder(options: RecorderOptions) {
 
   const recordings = new Map<string, MarketRecording>()
   const books = noCounts()
-  const verifier = venue.createBookVerifier({ searchesMax: SEARCHES_MAX })
-  const watch = createRecipeWatch((isAdvisory) => {
-    if (isAdvisory) reporter.report('recipe', RECIPE_TEXT)
-    else reporter.settle('recipe', 'Books fit their hashes again.')
-  })
+  const verifier = venue.createBookVerifier({ searchesMax: SEARCHES_MAX, clock })
+  /** Markets whose hashes nothing known reproduces. */
+  const unknownRecipes = new Set<string>()
+
+  function noteRecipe(conditionId: string, isUnknown: boolean): void {
+    if (isUnknown) {
+      unknownRecipes.add(conditionId)
+      // Once for all of them.
+      reporter.report('recipe', RECIPE_TEXT)
+      return
+    }
+    unknownRecipes.delete(conditionId)
+    if (unknownRecipes.size === 0)
+      reporter.settle('recipe', 'No market that is recorded has hashes of an unknown recipe.')
+  }
 
   const spot = recordSpot({
     history,
@@ -196,7 +205,7 @@ export function startRecorder(options: RecorderOptions) {
       const recording = recordMarket({
         market,
         verifier,
-        watch,
+        onRecipe: (isUnknown) => noteRecipe(conditionId, isUnknown),
         counts: books,
         sink,
         heldMs: { up: held?.up?.lastMs, down: held?.down?.lastMs },
@@ -223,6 +232,7 @@ export function startRecorder(options: RecorderOptions) {
       journal.note({ kind: 'finished', conditionId }, clock())
       recording.finish()
       recordings.delete(conditionId)
+      noteRecipe(conditionId, false)
     }
     for (const each of feeds) each.want(wanted)
   }

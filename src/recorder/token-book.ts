@@ -16,6 +16,12 @@ import type { Watermark } from './watermark.ts'
  */
 const EXPLAIN_MS = 100
 
+/**
+ * How long a whole book that does not fit waits, in a market of which no book fitted so far, for one
+ * that does: then it is wrong, else the recipe of the market is unknown.
+ */
+const DECIDE_MS = 2000
+
 /** A batch is over this long after its last message; with a hash, it is checked sooner. */
 const BATCH_WAIT_MS = 25
 const PROVABLE_WAIT_MS = 1
@@ -42,10 +48,13 @@ const noClaims: Claims = {
 /** The changes of one millisecond. Their hash is that of the book after the last of them. */
 type Batch = Claims & { timestampMs: number; receivedMs: number; hasReceipt: boolean }
 
-/** A state that is not passed on yet. `verdict` is whether it fits its hash, as far as is known. */
+/** A state that is not passed on yet. */
 type Pending = Claims & {
   state: { -readonly [Name in keyof Snapshot]: Snapshot[Name] }
+  /** Whether it fits its hash, as far as is known; undefined without one. */
   verdict: boolean | undefined
+  /** Whether more than likely guesses were tried, once its explanation had the time to come. */
+  isSearched: boolean
 }
 
 export class TokenBook {
@@ -67,6 +76,7 @@ export class TokenBook {
   #tickSize: Millionths | undefined
   #minOrderSize: string | undefined
   #isNegRisk: boolean | undefined
+  #version: string | undefined
   /** Whether the tick changed since the last proved state: the venue may have moved levels. */
   #isTickDoubtful = false
   /**
@@ -108,6 +118,7 @@ export class TokenBook {
     this.#tickSize = event.tickSize ?? this.#tickSize
     this.#minOrderSize = event.minOrderSize ?? this.#minOrderSize
     this.#isNegRisk = event.isNegRisk ?? this.#isNegRisk
+    this.#version = event.version ?? this.#version
     if (this.#isLastTrue(event)) {
       this.#restore(event)
       this.#isKnown = true
@@ -279,6 +290,7 @@ export class TokenBook {
         receivedMs: hasReceipt ? receivedMs : undefined,
       },
       verdict: undefined,
+      isSearched: false,
     }
     // A whole book that does not fit is evidence against the recipe, so it is checked in full.
     this.#verify(pending, !pending.isWhole)
@@ -289,13 +301,17 @@ export class TokenBook {
 
   #verify(pending: Pending, isQuick: boolean): void {
     const { verifier, tradePrices } = this.#terms
-    pending.verdict = verifier.verify(pending.state, {
+    if (pending.state.sourceHash === undefined) return
+    const verdict = verifier.verify(pending.state, {
       tickSize: this.#tickSize,
       minOrderSize: this.#minOrderSize,
       isNegRisk: this.#isNegRisk,
+      version: this.#version,
       tradePrices,
       isQuick,
     })
+    // A hash that nothing known reproduces is the watch's to judge.
+    pending.verdict = verdict === true
   }
 
   #tellWatch(pending: Pending): void {
@@ -311,18 +327,18 @@ export class TokenBook {
   }
 
   /** Passes on true states in order and drops the others, up to the first that has to wait. */
-  #drain(nowMs: number, reason: GapReason = 'hash_mismatch'): void {
+  #drain(nowMs: number, lostFor?: GapReason): void {
     for (let head = this.#queue[0]; head !== undefined; head = this.#queue[0]) {
-      const isTrue = this.#judge(head, nowMs)
+      const isTrue = this.#judge(head, nowMs, lostFor !== undefined)
       if (isTrue === undefined) return
       this.#queue.shift()
       if (isTrue) this.#accept(head)
-      else this.#reject(head, reason)
+      else this.#reject(head, lostFor ?? 'hash_mismatch')
     }
   }
 
   /** Whether a state is true; undefined while that is open. */
-  #judge(pending: Pending, nowMs: number): boolean | undefined {
+  #judge(pending: Pending, nowMs: number, isLost: boolean): boolean | undefined {
     if (pending.verdict === true) return true
     const { watch, watermark } = this.#terms
     const isHopeful = this.#isKnown || pending.isBased
@@ -331,10 +347,17 @@ export class TokenBook {
       return this.#isSound(pending) || (waits ? undefined : false)
     }
     if (waits) return undefined
-    if (isHopeful) this.#verify(pending, false)
-    // The same trade price may explain later states.
-    if (pending.verdict) this.#verifyQueue()
-    return pending.verdict
+    if (isHopeful && !pending.isSearched) {
+      pending.isSearched = true
+      this.#verify(pending, false)
+      // The same trade price may explain later states.
+      if (pending.verdict) this.#verifyQueue()
+    }
+    if (pending.verdict || !watch.isUndecided() || !isHopeful || isLost) return pending.verdict
+    if (!agrees(pending, pending.state)) return false
+    if (!watermark.hasPassed(pending.state, DECIDE_MS, nowMs)) return undefined
+    watch.giveUp()
+    return this.#isSound(pending)
   }
 
   /** Whether a state without a verdict is right as far as can be known. */
@@ -356,8 +379,11 @@ export class TokenBook {
       counts.verified++
       state.isVerified = true
       this.#isPlain = false
-    } else if (verdict === false) counts.mismatched++
-    else counts.unchecked++
+    } else if (verdict === false) {
+      counts.unknown++
+      // By the market's own recipe, which no longer holds, it would be judged false.
+      if (this.#terms.watch.hasChanged()) state.sourceHash = undefined
+    } else counts.unchecked++
     if (verdict === true || isBased) this.#isTickDoubtful = false
     if (isCrossed(state)) counts.crossed++
     this.#lastTrue = state

@@ -119,6 +119,8 @@ export type BookEvent = OfToken & {
   minOrderSize?: string | undefined
   /** Whether the market is one of several of an event; the hash covers it. */
   isNegRisk?: boolean | undefined
+  /** Of the venue's protocol, which the hash of the second one covers. */
+  version?: string | undefined
   /** As the venue prints it, because the hash covers the text; empty when nothing was traded. */
   lastTradePrice?: string | undefined
 }

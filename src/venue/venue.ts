@@ -2,6 +2,7 @@ import type { Span } from '#src/domain/coverage.ts'
 import type { Millionths } from '#src/domain/decimal.ts'
 import type { SettlementRule, Source, Timeframe } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { Trade } from '#src/domain/trade.ts'
 
 import type { Catalogue, CataloguePorts, KnownFacts, MarketWindow } from './catalogue.ts'
@@ -18,10 +19,10 @@ export type Venue = {
   /** Prints a snapshot as recordings hold it: decimals quoted, the best level of a side last. */
   toRecordedLine(snapshot: Snapshot): string
   /**
-   * `searchesMax` limits the searches through everything that a hash might hold, in a second of the
-   * books' own time. A verifier without a limit is for books whose verdicts are kept.
+   * `limits` bound the searches through every recipe of a hash, in a second of the clock: where
+   * books come live, they have to wait for nothing.
    */
-  createBookVerifier(limits?: { searchesMax?: number | undefined }): BookVerifier
+  createBookVerifier(limits?: { searchesMax: number; clock: Clock }): BookVerifier
   /** The slug of a market in the venue's addresses, which `kinds` read. */
   slugOf(window: Omit<MarketWindow, 'endMs'>): string
   titleOf(window: Omit<MarketWindow, 'endMs'>): string
@@ -89,15 +90,20 @@ export type BookTerms = {
    * nothing was traded. Several, because a book may be older than the last trade.
    */
   tradePrices?: readonly string[] | undefined
-  /** Whether only likely guesses are tried: then a book that is right may be called wrong. */
+  /** The version of the venue's protocol, as a book says it. */
+  version?: string | undefined
+  /** Only likely guesses are tried: a book that is right may get no verdict. */
   isQuick?: boolean | undefined
+  /** Books of the market fitted their hashes before, perhaps in another process. */
+  isProved?: boolean | undefined
 }
 
 export type BookVerifier = {
   /**
-   * Returns whether the levels reproduce `sourceHash`; undefined when there is none. The terms, and
-   * what is remembered of other books, only make it quicker. True follows from the snapshot alone;
-   * so does false, unless the look was quick or the limit was reached.
+   * Returns true where the levels reproduce `sourceHash`; false where they do not, in a market whose
+   * recipe is known, because a book of it fitted, by that recipe and any trade price. Undefined
+   * without a hash, and where the recipe of the market is unknown: that says nothing of the book.
+   * The other terms, and what is remembered of other books, only make it quicker.
    */
   verify(snapshot: Snapshot, said?: BookTerms): boolean | undefined
 }

@@ -53,7 +53,7 @@ function record(frames: readonly string[]): void {
   const ignore = (): void => undefined
   const books = createMarketBooks({
     market,
-    verifier: polymarket.createBookVerifier({ searchesMax: 2 }),
+    verifier: polymarket.createBookVerifier(),
     watch: createRecipeWatch(ignore),
     counts,
     output: { state: () => states++, trade: ignore, lost: ignore, found: ignore, missed: ignore },

@@ -2,10 +2,16 @@ import { aRecord } from '../support/snapshot-lines.ts'
 
 const startMs = Date.UTC(2026, 3, 14, 8)
 
+type LineOptions = { isSound?: boolean; lastTradePrice?: string; isUnknown?: boolean }
+
 /**
- * A recorded line of the second `second` whose id is the venue's hash of it, or of another book.
+ * A recorded line of the second `second` whose id is the venue's hash of it, or of another book; or
+ * made by a recipe that nobody knows.
  */
-export function aHashedLine(second: number, { isSound = true } = {}): string {
+export function aHashedLine(
+  second: number,
+  { isSound = true, lastTradePrice = '0.500', isUnknown = false }: LineOptions = {},
+): string {
   const timestampMs = startMs + second * 1000
   const bids = [{ price: '0.5', size: `${second + 1}` }]
   const record = aRecord({ timestamp: new Date(timestampMs).toISOString(), bids })
@@ -19,7 +25,8 @@ export function aHashedLine(second: number, { isSound = true } = {}): string {
     min_order_size: '5',
     tick_size: '0.01',
     neg_risk: false,
-    last_trade_price: '0.500',
+    last_trade_price: lastTradePrice,
+    ...(isUnknown && { status: 'open' }),
   }
   const id = new Bun.CryptoHasher('sha1').update(JSON.stringify(book)).digest('hex')
   return `${JSON.stringify({ ...record, id })}\n`

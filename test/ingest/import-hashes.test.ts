@@ -56,7 +56,7 @@ describe('importFiles and the venue’s hashes', () => {
   test('default: counts what is held, verified and not', async () => {
     const history = aHistory()
     const report = await importText(history, someHashedLines(50))
-    expect(report.hashes).toEqual({ held: 50, verified: 50, gaps: 0, mismatched: 0 })
+    expect(report.hashes).toEqual({ held: 50, verified: 50, gaps: 0, mismatched: 0, unknown: 0 })
     expect(marketIn(history).verifiedCounts).toEqual({ up: 0, down: 50 })
     expect(gapsIn(history)).toEqual([])
   })
@@ -64,13 +64,13 @@ describe('importFiles and the venue’s hashes', () => {
   test('behavior: books without a hash are simply not verified', async () => {
     const history = aHistory()
     const report = await importText(history, someLines(20))
-    expect(report.hashes).toEqual({ held: 20, verified: 0, gaps: 0, mismatched: 0 })
+    expect(report.hashes).toEqual({ held: 20, verified: 0, gaps: 0, mismatched: 0, unknown: 0 })
   })
 
   test('behavior: every contradiction is a gap up to the next verified book', async () => {
     const history = aHistory()
     const report = await importText(history, someHashedLines(20, [0, 5, 10, 11, 12]))
-    expect(report.hashes).toEqual({ held: 20, verified: 15, gaps: 3, mismatched: 5 })
+    expect(report.hashes).toEqual({ held: 20, verified: 15, gaps: 3, mismatched: 5, unknown: 0 })
     expect(gapsIn(history)).toEqual([hashGap(0, 1), hashGap(5, 6), hashGap(10, 13)])
     expect([...history.verify()]).toEqual([])
   })
@@ -95,6 +95,49 @@ describe('importFiles and the venue’s hashes', () => {
     await importText(history, aHashedLine(9) + aHashedLine(6))
     expect(gapsIn(history)).toEqual([hashGap(8, 9)])
     expect([...history.verify()]).toEqual([])
+  })
+
+  test('behavior: hashes of an unknown recipe are counted, and no gap', async () => {
+    const history = aHistory()
+    const lines = Array.from({ length: 300 }, (_, at) => aHashedLine(at, { isUnknown: true }))
+    const report = await importText(history, lines.join(''))
+    expect(report.hashes).toEqual({ held: 300, verified: 0, gaps: 0, mismatched: 0, unknown: 300 })
+    expect(gapsIn(history)).toEqual([])
+    expect([...history.verify()]).toEqual([])
+  })
+
+  test('behavior: what was unknown is judged when a book of its market is verified', async () => {
+    // A price that no book names, after searches that found nothing.
+    const rare = { lastTradePrice: '0.120' }
+    const unknown = [
+      ...[0, 1, 2].map((second) => aHashedLine(second, { isSound: false })),
+      ...[3, 4, 5].map((second) => aHashedLine(second, rare)),
+    ]
+    const proof = aHashedLine(6)
+    const orders = [
+      [unknown.join(''), proof],
+      [proof, unknown.join('')],
+      [...unknown, proof],
+    ]
+    const ends = []
+    for (const texts of orders) {
+      const history = aHistory()
+      for (const text of texts) await importText(history, text)
+      expect(marketIn(history).verifiedCounts.down).toBe(4)
+      expect(gapsIn(history)).toEqual([hashGap(0, 3)])
+      expect([...history.verify()]).toEqual([])
+      ends.push(everythingIn(history))
+    }
+    expect(ends[1]).toEqual(ends[0])
+    expect(ends[2]).toEqual(ends[0])
+  })
+
+  test('behavior: a market that another import proved has false books', async () => {
+    const history = aHistory()
+    await importText(history, aHashedLine(0))
+    const report = await importText(history, someHashedLines(4, [1, 2, 3]))
+    expect(report.hashes).toMatchObject({ mismatched: 3, unknown: 0 })
+    expect(gapsIn(history)).toEqual([endOf(hashGap(1, 4))])
   })
 
   test('behavior: a refused book leaves no gap', async () => {
@@ -129,8 +172,9 @@ describe('importFiles and the venue’s hashes', () => {
         })
       })
       const history = aHistory()
-      await importText(history, `${wrong.join('\n')}\n`)
-      expect(gapsIn(history, id)).toHaveLength(1)
+      const { hashes } = await importText(history, `${wrong.join('\n')}\n`)
+      // No book of the market fitted so far, so nothing is said of these.
+      expect([hashes.unknown, gapsIn(history, id)]).toEqual([10, []])
       const report = await importText(history, `${own.join('\n')}\n`)
       expect(report).toMatchObject({ accepted: own.length, duplicates: 0 })
       expect(gapsIn(history, id)).toEqual([])

@@ -26,7 +26,13 @@ describe('importFiles of recordings', () => {
       const { report, faults } = await run(files, { history })
       expect(faults).toEqual([])
       expect(report).toMatchObject({ ending: 'complete', files: 6, accepted: 16_767, invalid: 0 })
-      expect(report.hashes).toEqual({ held: 16_767, verified: 16_767, gaps: 0, mismatched: 0 })
+      expect(report.hashes).toEqual({
+        held: 16_767,
+        verified: 16_767,
+        gaps: 0,
+        mismatched: 0,
+        unknown: 0,
+      })
       // The file says 2,698 prices twice.
       expect(report.trades).toEqual({ accepted: 110_899, duplicates: 2698 })
       // The outcomes end four weeks before the recordings begin.
@@ -61,6 +67,7 @@ describe('importFiles of recordings', () => {
         verified: 58_123,
         gaps: 0,
         mismatched: 0,
+        unknown: 0,
       })
       const second = await run([frames ?? ''], { history, clock })
       // Of the 185 books 17 are states of the file before.

@@ -24,7 +24,7 @@ export function startBooks(options: Partial<BooksOptions> = {}) {
   const counts = noCounts()
   const books = createMarketBooks({
     market,
-    verifier: polymarket.createBookVerifier({ searchesMax: 3 }),
+    verifier: polymarket.createBookVerifier(),
     watch: createRecipeWatch((isAdvisory) => alarms.push(isAdvisory)),
     counts,
     output: {

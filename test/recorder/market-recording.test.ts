@@ -3,7 +3,6 @@ import { describe, expect, test } from 'bun:test'
 import { noCounts } from '#src/recorder/book-output.ts'
 import type { Entry } from '#src/recorder/entry.ts'
 import { recordMarket } from '#src/recorder/market-recording.ts'
-import { createRecipeWatch } from '#src/recorder/recipe-watch.ts'
 import { Watermark } from '#src/recorder/watermark.ts'
 import { polymarket } from '#src/venue/polymarket/polymarket.ts'
 
@@ -17,7 +16,6 @@ function start() {
   const recording = recordMarket({
     market: { ...market, ...window, slug: 'market' },
     verifier: polymarket.createBookVerifier(),
-    watch: createRecipeWatch(() => {}),
     counts: noCounts(),
     sink: { add: (entry) => void entries.push(entry) },
     heldMs: { up: undefined, down: undefined },

@@ -2,7 +2,7 @@
 
 import { withLater } from '#src/database/database.ts'
 import type { GapReason } from '#src/domain/coverage.ts'
-import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
+import { isVerifiedMarket, type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import {
   type Beside,
   compareLevels,
@@ -10,6 +10,7 @@ import {
   type Snapshot,
   type StoredSnapshot,
 } from '#src/domain/snapshot.ts'
+import { homeVenue } from '#src/venue/venues.ts'
 
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import type { Batch } from '../history.ts'
@@ -35,6 +36,7 @@ type Group = { held: Held; change: MarketChange }
 export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }) {
   const { markets, meta, chunks, runs, coverage, revisions, moments, events } = tables
   const settle = createArrivals(tables)
+  const listUnknown = createUnknown(tables)
 
   function findGroups(batch: Batch) {
     const byCondition = Map.groupBy(
@@ -54,22 +56,27 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
       changing(conditionId, () => {
         const market = toMarket(find(), arrivals, batch)
         const { lastSnapshotMs = -1 } = market
-        const isLate = arrivals.some(({ snapshot }) => snapshot.timestampMs <= lastSnapshotMs)
+        const isProved = proves(market, arrivals)
+        const isLate =
+          isProved || arrivals.some(({ snapshot }) => snapshot.timestampMs <= lastSnapshotMs)
         arrivals.sort((a, b) => a.snapshot.timestampMs - b.snapshot.timestampMs)
         if (isLate || market.isClosed) revisions.later()
         return {
           market,
           arrivals,
+          isProved,
           findRun: runs.load.later(market),
           listRefs: isLate ? chunks.listRefs.later(market.id) : () => [],
           findGaps: coverage.findGaps.later(market, isLate),
         }
       }),
     )
-    return asked.map(({ market, arrivals, findRun, listRefs, findGaps }) =>
+    return asked.map(({ market, arrivals, isProved, findRun, listRefs, findGaps }) =>
       changing(market.conditionId, () => {
         const held = { market, run: findRun(), refs: listRefs(), ...findGaps() }
-        return { held, change: settle(held, arrivals, isImport) }
+        const unknown = isProved ? listUnknown(held) : []
+        const judged = judgeUnknown(market, [...unknown, ...arrivals])
+        return { held, change: settle(held, judged, isImport) }
       }),
     )
   }
@@ -173,6 +180,60 @@ function listUnnamed({ made }: MarketChange) {
       place = isSame ? Math.max(place, row.index) : row.index
       return { row, place }
     })
+}
+
+/** Whether a batch brings the first book of a market that fits its hash, after others. */
+const proves = (market: Market, arrivals: readonly Arrival[]): boolean =>
+  market.lastSnapshotMs !== undefined &&
+  !isVerifiedMarket(market) &&
+  arrivals.some(({ snapshot }) => snapshot.isVerified === true)
+
+const isUnknown = ({ sourceHash, isVerified }: Beside): boolean =>
+  sourceHash !== undefined && isVerified === undefined
+
+/** Returns the function that lists the rows of a market whose hash nothing known reproduced. */
+function createUnknown({ chunks, snapshots }: Tables) {
+  return ({ run, refs }: Held): Arrival[] => {
+    const rows: StoredSnapshot[] = []
+    for (const ref of refs) {
+      const chunk = chunks.load(ref)
+      const besideOf = chunks.loadBeside(ref, chunk)
+      for (let row = 0; row < chunk.count; row++) {
+        const beside = besideOf(row, chunk.timeMs(row))
+        if (isUnknown(beside)) rows.push(snapshots.ofRow(chunk, row, beside))
+      }
+    }
+    rows.push(...run.writer.snapshots.filter(isUnknown))
+    return [...Map.groupBy(rows, ({ timestampMs }) => timestampMs).values()].flatMap((states) =>
+      states.map((row, at) => {
+        const before = states.slice(0, at).filter((other) => isSameRow(other, row))
+        return { snapshot: { ...row, occurrence: before.length }, index: HELD }
+      }),
+    )
+  }
+}
+
+const isSameRow = (a: Snapshot, b: Snapshot): boolean =>
+  a.outcome === b.outcome && a.sourceHash === b.sourceHash && compareLevels(a, b) === 0
+
+/**
+ * Judges books whose hash nothing known reproduced, once the recipe of their market is known: so
+ * verdicts depend neither on the order in which books come nor on who judged them.
+ */
+function judgeUnknown(market: Market, arrivals: Arrival[]): Arrival[] {
+  const isProved =
+    isVerifiedMarket(market) || arrivals.some(({ snapshot }) => snapshot.isVerified === true)
+  if (!isProved || !arrivals.some(({ snapshot }) => isUnknown(snapshot))) return arrivals
+  const verifier = homeVenue.createBookVerifier()
+  // Those that fit show how the others have to.
+  for (const { snapshot } of arrivals) if (snapshot.isVerified === true) verifier.verify(snapshot)
+  return arrivals
+    .map(({ snapshot, index }) => {
+      if (!isUnknown(snapshot)) return { snapshot, index }
+      const isVerified = verifier.verify(snapshot, { isProved })
+      return { snapshot: { ...snapshot, isVerified }, index }
+    })
+    .sort((a, b) => a.snapshot.timestampMs - b.snapshot.timestampMs)
 }
 
 /** A snapshot and its place in the batch. */

@@ -1,115 +1,169 @@
 /**
  * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best
- * level last on both sides, with the market's minimum size, tick and last trade price after it.
- * Where these are unknown, guesses are tried: the prefix is hashed once, and each guess costs one
- * more block.
+ * level last on both sides, with the market's minimum size, tick and last trade price after it, and
+ * the version in a market of protocol V2.
+ *
+ * A recipe belongs to a market: what fitted its books before is tried first. Where a book does not
+ * fit, likely guesses follow; then, in a market whose recipe is known, every trade price of its tick
+ * by that recipe, so that a book is called false for a reason; and seldom every recipe there is.
  */
 
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 
-import { parseMillionths } from '#src/domain/decimal.ts'
 import { shortConditionId } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
+import type { Clock } from '#src/domain/time.ts'
 import { createCache } from '#src/platform/cache.ts'
+import { createSha1Search } from '#src/platform/sha1-search.ts'
 
 import type { BookTerms, BookVerifier } from '../venue.ts'
+import {
+  bestPrices,
+  createTails,
+  FINE_TICK,
+  type Guess,
+  isPossible,
+  isSame,
+  isSameRecipe,
+  listRecipes,
+  mayBeFine,
+  NO_TRADE,
+  toTick,
+  toTradePrice,
+  USUAL,
+  USUAL_TICK,
+  V1,
+  V2,
+} from './book-recipe.ts'
 import { createBookText } from './book-text.ts'
-
-/**
- * Which members follow the levels. The venue added members over time and may add more: the first
- * recipe is that of 2026, and the others are tried where it fails.
- */
-const recipes = [
-  { hasTerms: true, hasTrade: true },
-  { hasTerms: true, hasTrade: false },
-  { hasTerms: false, hasTrade: true },
-  { hasTerms: false, hasTrade: false },
-] as const
-
-/** Ticks, the usual ones first; `tradeStep` is that of trade prices in units of `PRICE_UNIT`. */
-const ticks = [
-  { text: '0.01', millionths: 10_000, tradeStep: 10 },
-  { text: '0.001', millionths: 1000, tradeStep: 10 },
-  { text: '0.005', millionths: 5000, tradeStep: 10 },
-  { text: '0.0025', millionths: 2500, tradeStep: 5 },
-] as const
-
-/** Millionths in the unit of trade prices, which are 1 to 9,999; 0 is no trade so far. */
-const PRICE_UNIT = 100
-const PRICES = 10_000
-const NO_TRADE = 0
-
-/**
- * What goes into a hash beside the levels: indexes of `recipes`, `ticks` and the terms of markets,
- * and a trade price.
- */
-type Guess = Readonly<Record<'recipe' | 'tick' | 'price' | 'terms', number>>
-const USUAL: Guess = { recipe: 0, tick: 0, price: NO_TRADE, terms: 0 }
-
-const toTradeStep = ({ tick }: Guess): number => ticks[tick]?.tradeStep ?? PRICES
 
 /** Guesses remembered of each market: trade prices alternate between few. */
 const RECENT_MAX = 4
-/** A book that is this much older than the last begins a new second of the limit. */
-const BACK_SECONDS_MAX = 60
+/** Recipes remembered of each market, with their ticks and terms. */
+const RECIPES_MAX = 8
 /** Markets remembered, more than are live at once; the longest unused are forgotten first. */
 const MARKETS_MAX = 512
+/**
+ * Searches through every recipe, eleven thousand guesses: a market begins with so many, and earns one
+ * with so many books. So a market whose recipe is unknown costs little more for each of its books.
+ */
+const SEARCHES_MAX = 2
+const BOOKS_PER_SEARCH = 256
 
 /** What is expected of a market's next book. */
 type Memory = {
   /** What was right, the last first. */
   recent: readonly Guess[]
+  /** Recipes and ticks that were right, of any price. */
+  recipes: readonly Guess[]
   /** What the stream said by then. */
   saidTick: number | undefined
   saidPrice: number | undefined
   /** Whether the venue hashes the id of 31 bytes of this market. */
   hasShortId: boolean
+  searchesLeft: number
 }
 
-/**
- * Creates a verifier that remembers markets from row to row; best fed in order of time. A book that
- * does not reproduce its hash costs 5,300 tries of a block or two, where searches are not limited.
- */
-export function createBookVerifier({
-  searchesMax = Infinity,
-}: { searchesMax?: number | undefined } = {}): BookVerifier {
-  const text = createBookText()
-  const terms = createMarketTerms()
-  const toTail = createTails(terms.findTerms)
-  const memories = createCache<string, Memory>(MARKETS_MAX)
-  /** The recipe that was right last, of any market: all change at once. */
-  let lastRecipe = USUAL.recipe
-  let second = -1
-  let searchesLeft = searchesMax
+/** The id of a market as it is hashed, and what is tried first and was right last with it. */
+type Form = { marketId: string; hint: Guess; last: Guess }
 
-  /** Whether another search fits into the limit of the book's second. */
-  function takeSearch(timestampMs: number): boolean {
-    const now = Math.floor(timestampMs / 1000)
-    // Books may come a little out of order; one that is much older is of another recording.
-    if (now > second || now < second - BACK_SECONDS_MAX) {
-      second = now
-      searchesLeft = searchesMax
-    }
-    return searchesLeft-- > 0
+/**
+ * Creates a verifier that remembers markets from row to row; best fed in order of time. `limits`
+ * bound the searches of all markets in a second of the clock.
+ */
+export function createBookVerifier(limits?: { searchesMax: number; clock: Clock }): BookVerifier {
+  const text = createBookText()
+  const tails = createTails()
+  const sha1 = createSha1Search()
+  const memories = createCache<string, Memory>(MARKETS_MAX)
+  /** The recipe that was right last, of any market: where one changes, others may. */
+  let lastRecipe = V1
+  let written: { snapshot: Snapshot; marketId: string; prefix: Hash | undefined } | undefined
+  let second = -1
+  let searchesLeft = 0
+
+  function write(snapshot: Snapshot, marketId: string): void {
+    if (written?.snapshot === snapshot && written.marketId === marketId) return
+    text.write(snapshot, marketId)
+    written = { snapshot, marketId, prefix: undefined }
   }
 
-  /** Returns the guess that reproduces the hash, with the market's id in one form. */
-  function find(
+  /** The hash of the book that was written, by a guess. */
+  function hashOf(guess: Guess): string | undefined {
+    if (written === undefined) return undefined
+    written.prefix ??= createHash('sha1').update(text.bytes())
+    return written.prefix.copy().update(tails.tailOf(guess)).digest('hex')
+  }
+
+  function takeSearch(memory: Memory): boolean {
+    if (memory.searchesLeft < 1) return false
+    if (limits !== undefined) {
+      const now = Math.floor(limits.clock() / 1000)
+      if (now !== second) {
+        second = now
+        searchesLeft = limits.searchesMax
+      }
+      if (searchesLeft-- <= 0) return false
+    }
+    memory.searchesLeft--
+    return true
+  }
+
+  function remember(conditionId: string): Memory {
+    const known = memories.get(conditionId)
+    if (known !== undefined) return known
+    const memory: Memory = {
+      recent: [],
+      recipes: [],
+      saidTick: undefined,
+      saidPrice: undefined,
+      hasShortId: false,
+      searchesLeft: SEARCHES_MAX,
+    }
+    memories.set(conditionId, memory, { size: 1 })
+    return memory
+  }
+
+  function listForms({ conditionId }: Snapshot, said: BookTerms, memory: Memory): Form[] {
+    const shortId = shortConditionId(conditionId)
+    // Only markets of the second protocol have a short id, but for chance.
+    const isV2 = said.version === 'v2' || (said.version === undefined && shortId !== undefined)
+    const [last = { ...USUAL, recipe: isV2 ? V2 : V1 }] = memory.recent
+    const hint = toHint(said, memory, last)
+    const ids = shortId === undefined ? [conditionId] : [conditionId, shortId]
+    if (memory.hasShortId) ids.reverse()
+    const terms = new Set([tails.indexOfTerms(said, last.terms), last.terms, USUAL.terms])
+    return [...terms].flatMap((index) =>
+      ids.map((marketId) => ({
+        marketId,
+        hint: { ...hint, terms: index },
+        last: { ...last, terms: index },
+      })),
+    )
+  }
+
+  /** In a market whose recipe is known, the form of its id is, too. */
+  const listOwnForms = ([first, ...others]: readonly Form[], { recent }: Memory): Form[] =>
+    first === undefined
+      ? []
+      : [
+          first,
+          ...others.filter(({ marketId }) => recent.length === 0 || marketId === first.marketId),
+        ]
+
+  /** Returns the likely guess that reproduces the hash. */
+  function findLikely(
     snapshot: Snapshot,
-    marketId: string | undefined,
     said: BookTerms,
     memory: Memory,
-    hint: Guess,
-    last: Guess,
+    { marketId, hint, last }: Form,
   ): Guess | undefined {
-    const { sourceHash, timestampMs } = snapshot
-    text.write(snapshot, marketId)
+    const { sourceHash } = snapshot
+    write(snapshot, marketId)
     // The hint settles nearly every book of a stream, so its text is hashed in one piece.
-    if (said.tradePrices !== undefined && text.hashWith(toTail(hint)) === sourceHash) return hint
-    const prefix = createHash('sha1').update(text.bytes())
-    const fits = (guess: Guess): boolean =>
-      guess.price % toTradeStep(guess) === 0 &&
-      prefix.copy().update(toTail(guess)).digest('hex') === sourceHash
+    if (said.tradePrices !== undefined && text.hashWith(tails.tailOf(hint)) === sourceHash)
+      return hint
+    const fits = (guess: Guess): boolean => isPossible(guess) && hashOf(guess) === sourceHash
     if (fits(hint)) return hint
     const { recent, saidTick = last.tick } = memory
     const prices = new Set([
@@ -118,50 +172,99 @@ export function createBookVerifier({
       ...recent.map(({ price }) => price),
       NO_TRADE,
     ])
-    // Servers of the venue may change their recipe one after the other.
-    for (const recipe of new Set([last.recipe, lastRecipe, ...recent.map((each) => each.recipe)]))
+    const own = recent.length === 0 ? [V1, V2] : recent.map(({ recipe }) => recipe)
+    for (const recipe of new Set([last.recipe, ...own, lastRecipe]))
       for (const tick of new Set([hint.tick, last.tick, saidTick]))
         for (const price of prices) {
           const guess = { recipe, tick, price, terms: last.terms }
           if (!isSame(guess, hint) && fits(guess)) return guess
         }
-    return said.isQuick || !takeSearch(timestampMs) ? undefined : search(last, fits)
+    return undefined
+  }
+
+  /** Tries recipes with their trade prices, those near the price of a guess first. */
+  function findPrice(
+    snapshot: Snapshot,
+    marketId: string,
+    wanted: Iterable<Guess>,
+    which: 'of_tick' | 'all',
+  ): Guess | undefined {
+    const { sourceHash = '' } = snapshot
+    write(snapshot, marketId)
+    sha1.begin(text.bytes())
+    for (const each of wanted) {
+      const untraded = { ...each, price: NO_TRADE }
+      if (hashOf(untraded) === sourceHash) return untraded
+      const around = tails.aroundPrice(each)
+      if (around === undefined) continue
+      for (const list of tails.pricesOf(each, which)) {
+        const near = list.prices.findIndex((price) => price >= each.price)
+        const found = sha1.find(sourceHash, list, around, near)
+        const price = list.prices[found]
+        if (price !== undefined) return { ...each, price }
+      }
+    }
+    return undefined
+  }
+
+  /** Recipes by which a book of a market whose recipe is known has to fit. */
+  function listOwn(snapshot: Snapshot, memory: Memory, { last }: Form): Guess[] {
+    const known =
+      memory.recipes.length > 0
+        ? memory.recipes
+        : [V1, V2].map((recipe) => ({ ...last, recipe, tick: USUAL_TICK }))
+    const own = known.map((each) => ({ ...each, price: last.price }))
+    if (!mayBeFine(snapshot)) return own
+    const fine = own.map((each) => ({ ...each, tick: FINE_TICK }))
+    return [...own, ...fine].filter(
+      (each, at, all) => all.findIndex((other) => isSameRecipe(each, other)) === at,
+    )
+  }
+
+  /** Returns what a search finds, and whether the market's recipe is known. */
+  function search(snapshot: Snapshot, said: BookTerms, memory: Memory, forms: readonly Form[]) {
+    const isKnown = memory.recent.length > 0 || said.isProved === true
+    if (isKnown)
+      for (const form of listOwnForms(forms, memory)) {
+        const guess = findPrice(snapshot, form.marketId, listOwn(snapshot, memory, form), 'of_tick')
+        if (guess !== undefined) return { found: { guess, marketId: form.marketId }, isKnown }
+      }
+    if (takeSearch(memory))
+      for (const { marketId, last } of forms) {
+        const guess = findPrice(snapshot, marketId, listRecipes(last), 'all')
+        if (guess !== undefined) return { found: { guess, marketId }, isKnown }
+      }
+    return { found: undefined, isKnown }
+  }
+
+  function keep(memory: Memory, snapshot: Snapshot, right: Guess, marketId: string): void {
+    lastRecipe = right.recipe
+    memory.hasShortId = marketId !== snapshot.conditionId
+    const [last] = memory.recent
+    if (last !== undefined && isSame(last, right)) return
+    const others = memory.recent.filter((guess) => !isSame(guess, right))
+    memory.recent = [right, ...others].slice(0, RECENT_MAX)
+    if (last !== undefined && isSameRecipe(last, right)) return
+    const recipes = memory.recipes.filter((guess) => !isSameRecipe(guess, right))
+    memory.recipes = [right, ...recipes].slice(0, RECIPES_MAX)
   }
 
   return {
     verify(snapshot, said = {}) {
-      const { sourceHash, conditionId } = snapshot
-      if (sourceHash === undefined) return undefined
-      const memory = memories.get(conditionId) ?? {
-        recent: [],
-        saidTick: undefined,
-        saidPrice: undefined,
-        hasShortId: false,
+      if (snapshot.sourceHash === undefined) return undefined
+      const memory = remember(snapshot.conditionId)
+      const forms = listForms(snapshot, said, memory)
+      for (const form of listOwnForms(forms, memory)) {
+        const guess = findLikely(snapshot, said, memory, form)
+        if (guess === undefined) continue
+        keep(memory, snapshot, guess, form.marketId)
+        return true
       }
-      const [last = USUAL] = memory.recent
-      const hint = toHint(said, memory, last)
-      const shortId = shortConditionId(conditionId)
-      const usualId = memory.hasShortId ? shortId : conditionId
-      const otherId = memory.hasShortId ? conditionId : shortId
-      let found: Guess | undefined
-      for (const index of new Set([terms.indexOf(said, last.terms), last.terms, USUAL.terms])) {
-        const ownHint = { ...hint, terms: index }
-        const ownLast = { ...last, terms: index }
-        found = find(snapshot, usualId, said, memory, ownHint, ownLast)
-        if (found === undefined && otherId !== undefined) {
-          found = find(snapshot, otherId, said, memory, ownHint, ownLast)
-          if (found !== undefined) memory.hasShortId = otherId === shortId
-        }
-        if (found !== undefined) break
-      }
-      if (found === undefined) return false
-      lastRecipe = found.recipe
-      if (memory.recent.length === 0) memories.set(conditionId, memory, { size: 1 })
-      const right = found
-      if (memory.recent[0] === undefined || !isSame(memory.recent[0], right)) {
-        const others = memory.recent.filter((guess) => !isSame(guess, right))
-        memory.recent = [right, ...others].slice(0, RECENT_MAX)
-      }
+      if (said.isQuick) return undefined
+      memory.searchesLeft = Math.min(memory.searchesLeft + 1 / BOOKS_PER_SEARCH, SEARCHES_MAX)
+      const { found, isKnown } = search(snapshot, said, memory, forms)
+      if (found === undefined) return isKnown ? false : undefined
+      keep(memory, snapshot, found.guess, found.marketId)
       return true
     },
   }
@@ -172,8 +275,7 @@ export function createBookVerifier({
  * a hint, so that the verdict is the same without the stream.
  */
 function toHint(said: BookTerms, memory: Memory, last: Guess): Guess {
-  const tick = ticks.findIndex(({ millionths }) => millionths === said.tickSize)
-  const saidTick = tick < 0 ? undefined : tick
+  const saidTick = toTick(said.tickSize)
   const saidPrice = toTradePrice(said.tradePrices?.[0])
   const isTickNews = saidTick !== undefined && saidTick !== memory.saidTick
   const isPriceNews = saidPrice !== undefined && saidPrice !== memory.saidPrice
@@ -186,100 +288,5 @@ function toHint(said: BookTerms, memory: Memory, last: Guess): Guess {
     price: isPriceNews ? saidPrice : last.price,
     terms: last.terms,
   }
-  return hint.price % toTradeStep(hint) === 0 ? hint : last
-}
-
-/** Reads a trade price as the venue prints it; undefined where it is not one to try. */
-function toTradePrice(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (text === '') return NO_TRADE
-  const price = (parseMillionths(text) ?? 0) / PRICE_UNIT
-  return Number.isInteger(price) && price > 0 && price < PRICES ? price : undefined
-}
-
-const isSame = (a: Guess, b: Guess): boolean =>
-  a.recipe === b.recipe && a.tick === b.tick && a.price === b.price && a.terms === b.terms
-
-/** Tries every recipe, tick and price, those of the last guess first. */
-function search(last: Guess, fits: (guess: Guess) => boolean): Guess | undefined {
-  for (const recipe of new Set([last.recipe, ...recipes.keys()])) {
-    const { hasTerms = true, hasTrade = true } = recipes[recipe] ?? {}
-    for (const tick of hasTerms ? new Set([last.tick, ...ticks.keys()]) : [0]) {
-      const guess = { ...last, recipe, tick }
-      const found = hasTrade ? searchPrices(guess, fits) : undefined
-      if (found !== undefined) return found
-      const untraded = { ...guess, price: NO_TRADE }
-      if (fits(untraded)) return untraded
-    }
-  }
-  return undefined
-}
-
-/** Tries all prices outwards from that of a guess. */
-function searchPrices(start: Guess, fits: (guess: Guess) => boolean): Guess | undefined {
-  const step = toTradeStep(start)
-  const middle = start.price === NO_TRADE ? PRICES / 2 : start.price - (start.price % step)
-  for (let distance = 0; distance < PRICES; distance += step) {
-    for (const price of distance === 0 ? [middle] : [middle - distance, middle + distance]) {
-      if (price <= NO_TRADE || price >= PRICES) continue
-      const guess = { ...start, price }
-      if (fits(guess)) return guess
-    }
-  }
-  return undefined
-}
-
-/** Where trades happen: at the best prices of this outcome's book or of the other's, its mirror. */
-function bestPrices({ bids, asks }: Snapshot): number[] {
-  const best = [bids.prices[0], asks.prices[0]].flatMap((price) =>
-    price === undefined || price % PRICE_UNIT !== 0 ? [] : [price / PRICE_UNIT],
-  )
-  return [...best, ...best.map((price) => PRICES - price)]
-}
-
-/** What a book says of its market, which its hash covers. */
-const USUAL_TERMS = { minOrderSize: '5', isNegRisk: false }
-/** The most terms remembered: recordings of others may name any number of them. */
-const TERMS_MAX = 64
-
-function createMarketTerms() {
-  const all = [USUAL_TERMS]
-  const findTerms = (index: number) => all[index] ?? USUAL_TERMS
-  return {
-    findTerms,
-    /** The index of the terms that a book says; those that it does not say are as in `usual`. */
-    indexOf({ minOrderSize, isNegRisk }: BookTerms, usual: number): number {
-      if (minOrderSize === undefined && isNegRisk === undefined) return usual
-      const known = findTerms(usual)
-      const said = {
-        minOrderSize: minOrderSize ?? known.minOrderSize,
-        isNegRisk: isNegRisk ?? known.isNegRisk,
-      }
-      const index = all.findIndex(
-        (each) => each.minOrderSize === said.minOrderSize && each.isNegRisk === said.isNegRisk,
-      )
-      if (index >= 0 || all.length === TERMS_MAX) return Math.max(index, 0)
-      return all.push(said) - 1
-    },
-  }
-}
-
-const encoder = new TextEncoder()
-
-/** Returns the function that prints what follows the levels; each text is made once. */
-function createTails(findTerms: ReturnType<typeof createMarketTerms>['findTerms']) {
-  const made = new Map<number, Uint8Array>()
-  return ({ recipe, tick, price, terms }: Guess): Uint8Array => {
-    const key = ((terms * recipes.length + recipe) * ticks.length + tick) * PRICES + price
-    const known = made.get(key)
-    if (known !== undefined) return known
-    const { hasTerms = true, hasTrade = true } = recipes[recipe] ?? {}
-    const { minOrderSize, isNegRisk } = findTerms(terms)
-    const market = `,"min_order_size":"${minOrderSize}","tick_size":"${ticks[tick]?.text}","neg_risk":${isNegRisk}`
-    const text = price === NO_TRADE ? '' : `0.${String(price).padStart(4, '0').replace(/0$/, '')}`
-    const trade = `,"last_trade_price":"${text}"`
-    const tail = encoder.encode(`${hasTerms ? market : ''}${hasTrade ? trade : ''}}`)
-    made.set(key, tail)
-    return tail
-  }
+  return isPossible(hint) ? hint : last
 }

@@ -87,6 +87,7 @@ function readEvent(type: string, message: JsonObject): FeedEvent | undefined {
         tickSize: toPrice(message.tick_size),
         minOrderSize: readMinOrderSize(message.min_order_size),
         isNegRisk: typeof message.neg_risk === 'boolean' ? message.neg_risk : undefined,
+        version: typeof message.version === 'string' ? message.version : undefined,
         lastTradePrice: readLastTradePrice(message.last_trade_price),
       }
     case 'price_change':
