@@ -260,7 +260,7 @@ const hasSunkHeader = (text: string) =>
 
 /** drizzle-kit finds the schema by name. */
 const roots =
-  /^(src\/main\.ts|web\/main\.tsx|clients\/typescript\/src\/(bookfeed|file)\.ts|dev\/release\/(build|bill|client)\.ts|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/(changed|run)\.ts|test\/.*\.test\.ts|test\/bench\/(run|board|causes|codec|dashboard|distance|exports|fit-code|frames|harm|heatmap|live|overload|payments|recorder|recorder-day|recorder-latency|scale|soak|stream|versions|workers)\.ts)$/
+  /^(src\/main\.ts|web\/main\.tsx|clients\/typescript\/src\/(bookfeed|file)\.ts|dev\/release\/(build|bill|client)\.ts|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/(changed|run)\.ts|test\/.*\.test\.ts|test\/bench\/(run|board|causes|codec|dashboard|distance|exports|fit-code|frames|harm|hashes|heatmap|live|overload|payments|recorder|recorder-day|recorder-latency|scale|soak|stream|versions|workers)\.ts)$/
 const namesOf = (tree: Tree) => Object.keys(tree)
 /** A folder or a file right under src/. */
 const unit = /(?<![\w/])src\/[\w-]+(\.ts)?/g
