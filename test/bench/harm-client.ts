@@ -4,13 +4,15 @@
  * input ends.
  * Usage: bun harm-client.ts <origin> <clients> <file of the request>
  */
+import { CLIENT } from './harm-requests.ts'
+
 const [origin = '', clients = '1', file = ''] = process.argv.slice(2)
 const { hostname, port } = new URL(origin)
-const request = await Bun.file(file).bytes()
+const text = await Bun.file(file).text()
 const statuses: Record<string, number> = {}
 const STATUS = { from: 9, to: 12 }
 
-async function ask(): Promise<void> {
+async function ask(request: Uint8Array): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let isFirst = true
   let sent = 0
@@ -39,8 +41,9 @@ async function ask(): Promise<void> {
 }
 
 let isStopped = false
-const loops = Array.from({ length: Number(clients) }, async () => {
-  while (!isStopped) await ask()
+const loops = Array.from({ length: Number(clients) }, async (_, at) => {
+  const request = new TextEncoder().encode(text.replace(CLIENT, `10.0.${at >> 8}.${at & 255}`))
+  while (!isStopped) await ask(request)
 })
 for await (const _ of Bun.stdin.stream());
 isStopped = true

@@ -9,9 +9,17 @@ export type HarmRequest = {
   body?: string
   /** True of one without a key. */
   isAnonymous?: boolean
+  /** How many clients send it, if not as many as of the others. */
+  clients?: string
 }
 
-type Places = { conditionId: string; windowStartMs: number; conditionIds: readonly string[] }
+type Places = {
+  conditionId: string
+  windowStartMs: number
+  conditionIds: readonly string[]
+  /** The market of the sample. */
+  sampleId: string
+}
 
 const DEEP = 32_700
 const LONG = 15_000
@@ -34,6 +42,7 @@ const post = (name: string, path: string, body: string): HarmRequest => ({
 export const harmRequests = (places: Places): HarmRequest[] => [
   ...dear(places),
   ...batches(places),
+  ...guests(places),
   ...agents,
   ...odd(places),
 ]
@@ -55,6 +64,11 @@ function dear({ conditionId, windowStartMs }: Places): HarmRequest[] {
     get('trades?limit=10000, Parquet', `${market}/trades?limit=10000&format=parquet`),
     get('quotes?limit=10000, Parquet', `${market}/quotes?limit=10000&format=parquet`),
     get('heatmap', `${market}/heatmap`),
+    get('heatmap?include=removed', `${market}/heatmap?include=removed`),
+    get('snapshots?limit=1000&knownAt', `${market}/snapshots?limit=1000&knownAt=${Date.now()}`),
+    get('quotes?limit=10000&knownAt', `${market}/quotes?limit=10000&knownAt=${Date.now()}`),
+    get('prices?limit=10000&knownAt', `${market}/prices?limit=10000&knownAt=${Date.now()}`),
+    get('trades?limit=10000&knownAt', `${market}/trades?limit=10000&knownAt=${Date.now()}`),
     get('spot?limit=10000', '/v1/btc/spot?limit=10000'),
     get('files', '/v1/btc/files'),
     get('manifests', '/v1/manifests?limit=100'),
@@ -110,6 +124,22 @@ function batches({ conditionIds, windowStartMs }: Places): HarmRequest[] {
     post('500 moments, consolidated', '/v1/btc/snapshots/at', moments('consolidated')),
   ]
 }
+
+/** The address of a client, which `harm-client.ts` fills in. */
+export const CLIENT = '{client}'
+
+/** Many addresses that read the sample: all but some are refused. */
+const guests = ({ sampleId }: Places): HarmRequest[] => [
+  {
+    ...get(
+      'snapshots?limit=1000&interval=1s by 150 guests',
+      `/v1/btc/markets/${sampleId}/snapshots?limit=1000&interval=1s`,
+      `Authorization: Bearer sample\r\nX-Forwarded-For: ${CLIENT}\r\n`,
+    ),
+    isAnonymous: true,
+    clients: '150',
+  },
+]
 
 /** A message of MCP, without a key. */
 const mcp = (name: string, message: object): HarmRequest => ({

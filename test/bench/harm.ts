@@ -14,8 +14,8 @@ import { bookfeed } from './servers.ts'
 
 /**
  * `bun test/bench/harm.ts`: the cheapest harmful request. Beside four clients that send a request
- * in a loop, how long another account waits for a page of 100, and how long the event loop does
- * nothing else: the worst first.
+ * in a loop, how long another account waits for a page of 100 and for a panel, and how long the
+ * event loop does nothing else: the worst first.
  *
  *   --seconds <n>     of each request, 3 by default
  *   --clients <n>     4 by default
@@ -37,6 +37,8 @@ const PAGE_MS_MAX = 10_000
 const STALL_MS_MAX = 60_000
 const STREAM_SAMPLE_MS = 20
 const SETTLE_MS = 300
+const PANEL = '/v1/btc/panel?timeframe=5m&offsets=-240s,-60s&limit=100'
+const PANELS = 3
 /** What the command of a server ends with. */
 const MAIN_AND_SERVE = 2
 const watched = new URL('./loop-stall.ts', import.meta.url).pathname
@@ -46,6 +48,7 @@ type Row = {
   name: string
   p50: number
   p99: number
+  panel: number
   stall: number
   rssMb: number
   statuses: string
@@ -68,7 +71,12 @@ async function startWatched() {
   const server = await startServer({
     command: (port) => {
       // Whoever means harm asks for another page each time.
-      const command = bookfeed({ dataPath }, 'BOOKFEED_PAGE_CACHE_MB=0')(port)
+      const command = bookfeed(
+        { dataPath },
+        'BOOKFEED_PAGE_CACHE_MB=0',
+        // So that a header can say which address a guest has.
+        'BOOKFEED_TRUSTED_PROXIES=127.0.0.1',
+      )(port)
       return [...command.slice(0, -MAIN_AND_SERVE), watched, String(stallPort), 'serve']
     },
     readyPath: '/healthz',
@@ -80,15 +88,20 @@ async function startWatched() {
   return { server, takeStall }
 }
 
-async function askPage(server: ServerProcess, index: number): Promise<number> {
+const askPage = (server: ServerProcess, index: number): Promise<number> =>
+  ask(server, victims[(index * PAGES) % victims.length] ?? '')
+
+/** Long work of the other account: it waits for its turns. */
+const askPanel = (server: ServerProcess): Promise<number> => ask(server, PANEL)
+
+async function ask(server: ServerProcess, path: string): Promise<number> {
   const headers = { authorization: authorizationOf('victim'), 'accept-encoding': 'gzip' }
   const startedAt = performance.now()
   const signal = AbortSignal.timeout(PAGE_MS_MAX)
-  const path = victims[(index * PAGES) % victims.length]
   try {
     const response = await fetch(server.origin + path, { headers, signal })
     await response.arrayBuffer()
-    if (!response.ok) throw new Error(`a page is ${response.status}`)
+    if (!response.ok) throw new Error(`${path} is ${response.status}`)
   } catch (error) {
     // No answer counts as one after that time.
     if (!signal.aborted) throw error
@@ -156,7 +169,7 @@ async function measure(request: HarmRequest): Promise<Row> {
   try {
     for (let index = 0; index < 50; index++) await askPage(server, index)
     const text = toText(request, server.origin)
-    const stop = await startClients(server.origin, flags.clients, text)
+    const stop = await startClients(server.origin, request.clients ?? flags.clients, text)
     await Bun.sleep(SETTLE_MS)
     await takeStall()
     const times: number[] = []
@@ -166,18 +179,45 @@ async function measure(request: HarmRequest): Promise<Row> {
       times.push(await askPage(server, index))
       if (index % 50 === 0) rss = Math.max(rss, server.rssBytes())
     }
+    const panels: number[] = []
+    while (panels.length < PANELS) panels.push(await askPanel(server))
     const statuses = await stop()
     const stall = await takeStall()
     times.sort((a, b) => a - b)
     const at = (share: number) => times[Math.floor(times.length * share)] ?? Number.NaN
-    return { name: request.name, p50: at(0.5), p99: at(0.99), stall, rssMb: rss / 1e6, statuses }
+    return {
+      name: request.name,
+      p50: at(0.5),
+      p99: at(0.99),
+      panel: panels.toSorted((a, b) => a - b)[1] ?? Number.NaN,
+      stall,
+      rssMb: rss / 1e6,
+      statuses,
+    }
+  } finally {
+    await server.stop()
+  }
+}
+
+/** The market that a server lets guests read. */
+async function findSample(): Promise<string> {
+  const { server } = await startWatched()
+  try {
+    const response = await fetch(`${server.origin}/v1/sample`)
+    const { market } = (await response.json()) as { market: { conditionId: string } | null }
+    return market?.conditionId ?? ''
   } finally {
     await server.stop()
   }
 }
 
 moveToLoadCore()
-const requests = harmRequests({ conditionId, windowStartMs, conditionIds })
+const requests = harmRequests({
+  conditionId,
+  windowStartMs,
+  conditionIds,
+  sampleId: await findSample(),
+})
 const rows: Row[] = []
 for (const request of [{ name: 'nothing', method: 'GET', path: '/healthz' }, ...requests]) {
   if (!new RegExp(flags.only).test(request.name)) continue
@@ -190,11 +230,15 @@ for (const request of [{ name: 'nothing', method: 'GET', path: '/healthz' }, ...
   rows.push(row)
 }
 console.log(`${describeMachine()}. ${flags.clients} clients, ${flags.seconds} s of each.\n`)
-console.log('| beside | page p50 ms | page p99 ms | longest stall ms | RSS MB | answers |')
-console.log('| --- | --: | --: | --: | --: | --- |')
-for (const { name, p50, p99, stall, rssMb, statuses } of rows.toSorted((a, b) => b.p99 - a.p99)) {
+console.log(
+  '| beside | page p50 ms | page p99 ms | panel ms | longest stall ms | RSS MB | answers |',
+)
+console.log('| --- | --: | --: | --: | --: | --: | --- |')
+for (const { name, p50, p99, panel, stall, rssMb, statuses } of rows.toSorted(
+  (a, b) => b.p99 - a.p99,
+)) {
   console.log(
-    `| ${name} | ${p50.toFixed(1)} | ${p99.toFixed(1)} | ${stall.toFixed(1)} | ${rssMb.toFixed(0)} | ${statuses} |`,
+    `| ${name} | ${p50.toFixed(1)} | ${p99.toFixed(1)} | ${panel.toFixed(1)} | ${stall.toFixed(1)} | ${rssMb.toFixed(0)} | ${statuses} |`,
   )
 }
 for (const query of ['', '&format=csv', '&format=parquet']) {
