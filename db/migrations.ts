@@ -5,9 +5,11 @@
 
 import historySqlite from './history/migrations/0000_initial.sql' with { type: 'text' }
 import historyWindowOutcomes from './history/migrations/0001_window_outcomes.sql' with { type: 'text' }
+import historyNoMoments from './history/migrations/0002_no_moments.sql' with { type: 'text' }
 import historyPostgres from './history/postgres/0000_initial.sql' with { type: 'text' }
 import postgresWindowOutcomes from './history/postgres/0001_window_outcomes.sql' with { type: 'text' }
 import postgresHistoryLog from './history/postgres/0002_logged_tables.sql' with { type: 'text' }
+import postgresNoMoments from './history/postgres/0003_no_moments.sql' with { type: 'text' }
 import ledgerSqlite from './ledger/migrations/0000_initial.sql' with { type: 'text' }
 import ledgerActivity from './ledger/migrations/0001_activity.sql' with { type: 'text' }
 import ledgerPostgres from './ledger/postgres/0000_initial.sql' with { type: 'text' }
@@ -23,7 +25,7 @@ export type Migrations = {
 
 export const historyMigrations: Migrations = {
   firstFormat: 21,
-  sql: [historySqlite, historyWindowOutcomes],
+  sql: [historySqlite, historyWindowOutcomes, historyNoMoments],
 }
 export const ledgerMigrations: Migrations = {
   firstFormat: 12,
@@ -31,7 +33,7 @@ export const ledgerMigrations: Migrations = {
 }
 export const postgresHistoryMigrations: Migrations = {
   firstFormat: 5,
-  sql: [historyPostgres, postgresWindowOutcomes, changeLog + postgresHistoryLog],
+  sql: [historyPostgres, postgresWindowOutcomes, changeLog + postgresHistoryLog, postgresNoMoments],
 }
 export const postgresLedgerMigrations: Migrations = {
   firstFormat: 5,

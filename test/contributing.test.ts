@@ -46,7 +46,7 @@ function follow(...names: string[]) {
   const said = names.map(recipeOf).join('\n')
 
   function expectNamed(file: string): void {
-    const name = file.replace('notes', '<feature>').replace('minute-of', '<parameter>')
+    const name = file.replace('notes', '<feature>').replace('skip-seconds', '<parameter>')
     const isNamed = said.includes(`\`${name}\``) || said.includes(`\`${name.split('/').at(-1)}\``)
     expect([names, file, isNamed]).toEqual([names, file, true])
   }
@@ -176,30 +176,29 @@ test('default: one for each gap', async () => {
 })
 `
 
-const minuteOf = `export const minuteOfParameter = Type.Optional(
-  Type.Integer({ minimum: 0, maximum: 59, description: 'Only rows of this minute of each hour.' }),
+const skipSeconds = `export const skipSecondsParameter = Type.Optional(
+  Type.Integer({ minimum: 0, maximum: 86400, description: 'Only rows so many seconds after the window began.' }),
 )
 
 `
 
-const inMinute = `export const inMinute = (minute: number): RowPredicate => {
-  const isIn = ({ timestampMs }: { timestampMs: number }) =>
-    Math.floor(timestampMs / 60_000) % 60 === minute
-  return { text: \`minute\${minute}\`, isState: isIn, isTrade: isIn }
-}
+const parameterTest = `import { expect, test } from 'bun:test'
 
-`
+import { createHarness } from '../support/harness.ts'
+import { createMarketHistory } from '../support/market-history.ts'
 
-const parameterTest = `import { test } from 'bun:test'
+const { history, both } = createMarketHistory()
+const { send } = createHarness({ history })
 
-import { expectLeftOut } from '../support/left-out-rows.ts'
-
-const isIn = ({ timestampMs }: { timestampMs: number }) => new Date(timestampMs).getUTCMinutes() === 7
-
-test('default: lists have the rows of the minute alone', async () => {
-  const refused = [60, -1, 'x', '']
-  await expectLeftOut({ params: { minuteOf: 7 }, refused, isState: isIn, isTrade: isIn })
-}, 240_000)
+test('default: rows before that are left out', async () => {
+  const fromMs = (history.findMarket(both.conditionId)?.windowStartMs ?? 0) + 30_000
+  for (const list of ['snapshots', 'quotes', 'prices', 'trades']) {
+    const path = both.path.replace('snapshots', list)
+    const response = await send(\`\${path}?skipSeconds=30&limit=500\`)
+    const { data } = (await response.json()) as { data: { timestamp: string }[] }
+    expect(data.filter(({ timestamp }) => Date.parse(timestamp) < fromMs)).toEqual([])
+  }
+})
 `
 
 describe('recipes', () => {
@@ -230,29 +229,33 @@ describe('recipes', () => {
     await change('test/contract/cursors.test.ts', [row, `  ${note},\n${row}`])
   })
 
-  test('default: a parameter of all history routes that leaves out rows', async () => {
+  test('default: a parameter of all history routes', async () => {
     const { add, change } = follow('A parameter on all history routes')
     const outcome = 'export const outcomeParameter ='
-    await change('src/http/data-query.ts', [outcome, minuteOf + outcome])
-    const filters = '/** What every list of a market'
-    await change('src/domain/lists.ts', [filters, inMinute + filters])
-    const known = '    knownAt: knownAtParameter,\n'
-    const returned = '  return { conditionId,'
+    await change('src/http/data-query.ts', [outcome, skipSeconds + outcome])
+    const own = '    ...own,\n'
+    const returned = '  return { conditionId, outcome, order, fromMs, toMs }'
     await change(
       'src/http/history-list.ts',
-      ['  snapshotList,\n', '  inMinute,\n  snapshotList,\n'],
-      ['  limitParameter,\n', '  limitParameter,\n  minuteOfParameter,\n'],
-      [known, `${known}    minuteOf: minuteOfParameter,\n`],
+      ['  rangeParameters,\n', '  rangeParameters,\n  skipSecondsParameter,\n'],
+      [own, `    skipSeconds: skipSecondsParameter,\n${own}`],
       [
         returned,
-        `  if (query.minuteOf !== undefined) predicates.push(inMinute(query.minuteOf))\n${returned}`,
+        [
+          '  const { skipSeconds } = query',
+          '  if (skipSeconds !== undefined) {',
+          '    const skippedMs = (market.windowStartMs ?? 0) + skipSeconds * 1000',
+          '    return { conditionId, outcome, order, fromMs: Math.max(fromMs ?? 0, skippedMs), toMs }',
+          '  }',
+          returned,
+        ].join('\n'),
       ],
     )
-    await add('test/features/minute-of.test.ts', parameterTest)
+    await add('test/features/skip-seconds.test.ts', parameterTest)
     const row = "  ['/v1/btc/spot?limit=2',"
-    const asked = `\`\${market}/snapshots?limit=2&minuteOf=59\``
-    const name = `\`snapshots \${id} both.asc...minute59\``
-    const added = `  [${asked}, ${name}, '019b76da857d000000000006'],\n`
+    const asked = `\`\${market}/snapshots?limit=2&skipSeconds=30\``
+    const name = `\`snapshots \${id} both.asc.1767225630000.\``
+    const added = `  [${asked}, ${name}, '019b76db1f790000000000c2'],\n`
     await change('test/contract/cursors.test.ts', [row, added + row])
   })
 
@@ -280,7 +283,7 @@ describe('recipes', () => {
       'test/contract/access.test.ts',
       'test/contract/cursors.test.ts',
       'test/features/coins.test.ts',
-      'test/features/minute-of.test.ts',
+      'test/features/skip-seconds.test.ts',
       'test/features/notes.test.ts',
       'test/http/table.test.ts',
     ]

@@ -352,42 +352,6 @@ export const revision = sqliteTable(
   ],
 )
 
-/** By second in which something was accepted, the first id that was given in it. */
-const moments = <N extends string>(name: N) =>
-  sqliteTable(name, {
-    second: integer('second').primaryKey(),
-    nextId: integer('next_id').notNull(),
-    checksum: integer('checksum').notNull(),
-  })
-/** Of snapshots, trades and reference prices. */
-export const moment = moments('moment')
-export const tradeMoment = moments('trade_moment')
-export const spotMoment = moments('spot_moment')
-
-/**
- * What became of markets besides their rows and facts: gaps that came and went, and when a market
- * was created and closed. Goes with its market.
- */
-export const marketEvent = sqliteTable(
-  'market_event',
-  {
-    id: integer('id').primaryKey(),
-    /** Never before that of a smaller id. */
-    atMs: integer('at_ms').notNull(),
-    marketId: integer('market_id').notNull(),
-    /** 0 created, 1 closed, 2 a gap came, 3 a gap went. */
-    event: integer('event').notNull(),
-    /** Of a gap, as in its table; null of all else. */
-    outcome: integer('outcome'),
-    kind: integer('kind'),
-    fromMs: integer('from_ms'),
-    toMs: integer('to_ms'),
-    reason: text('reason'),
-    checksum: integer('checksum').notNull(),
-  },
-  (table) => [index('market_event_order').on(table.marketId, table.id)],
-)
-
 /** Objects of the archive. A row is there before its object, and goes after it. */
 export const segment = sqliteTable(
   'segment',

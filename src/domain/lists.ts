@@ -12,35 +12,17 @@ import {
   startOf,
 } from './cursor.ts'
 import type { Coin, Outcome, Timeframe } from './market.ts'
-import type { BestLevels } from './quote.ts'
-import type { Interval, RowFilters, State } from './series.ts'
+import type { Interval, RowFilters } from './series.ts'
 import type { Position } from './snapshot.ts'
 import type { TimeRange } from './time.ts'
-import type { Trade } from './trade.ts'
 import { cutText, isUncut, type RowCut } from './wire/row-cut.ts'
 
-/**
- * What a parameter leaves of a market: a list is as of a history in which no other states and trades
- * were recorded.
- */
-export type RowPredicate = {
-  /** Names the parameter and its value in cursors and tags, as `minute7`, and is the same for ever. */
-  text: string
-  isState: (state: State & BestLevels) => boolean
-  isTrade: (trade: Trade) => boolean
-}
-
-/** What every list of a market's history can be asked for. */
-export type HistoryFilters = RowFilters & {
-  conditionId: string
-  knownAt?: number | undefined
-  /** Of the parameters that were sent. */
-  predicates?: readonly RowPredicate[]
-}
+/** The filters of every list of a market's history. */
+export type HistoryFilters = RowFilters & { conditionId: string }
 
 /** The part that all texts of a market's history begin with. */
-const rangeText = ({ outcome, order, fromMs, toMs, predicates = [] }: HistoryFilters): string =>
-  [outcome ?? 'both', order, fromMs, toMs, ...predicates.map(({ text }) => text)].join('.')
+const rangeText = ({ outcome, order, fromMs, toMs }: HistoryFilters): string =>
+  [outcome ?? 'both', order, fromMs, toMs].join('.')
 
 /** A list of a market's history; `text` names its filters, in its tags too. */
 export type HistoryList<Filters extends HistoryFilters> = CursorList<Filters, Position> & {
@@ -64,9 +46,8 @@ export type SnapshotFilters = HistoryFilters & {
 }
 
 export const snapshotList = historyList<SnapshotFilters>('snapshots', (filters) => {
-  const { interval, view, cut, knownAt } = filters
+  const { interval, view, cut } = filters
   const range = rangeText(filters)
-  if (knownAt !== undefined) return `${range}.${interval ?? ''}.${view}.${cutText(cut)}.${knownAt}`
   const isPlain = interval === undefined && view === 'own' && isUncut(cut)
   return isPlain ? range : `${range}.${interval ?? ''}.${view}.${cutText(cut)}`
 })
@@ -78,20 +59,15 @@ export type SeriesFilters = HistoryFilters & {
 }
 
 const seriesText = (filters: SeriesFilters): string => {
-  const { interval, fields, knownAt } = filters
+  const { interval, fields } = filters
   const named = fields === undefined ? '' : `.${fields.join('+')}`
-  const known = knownAt === undefined ? '' : `.known${knownAt}`
-  return `${rangeText(filters)}.${interval ?? ''}${named}${known}`
+  return `${rangeText(filters)}.${interval ?? ''}${named}`
 }
 
 export const quoteList = historyList<SeriesFilters>('quotes', seriesText)
 export const priceList = historyList<SeriesFilters>('prices', seriesText)
 
-export const tradeList = historyList<HistoryFilters>(
-  'trades',
-  (filters) =>
-    `${rangeText(filters)}.${filters.knownAt === undefined ? '' : `known${filters.knownAt}`}`,
-)
+export const tradeList = historyList<HistoryFilters>('trades', rangeText)
 
 export type SpotFilters = TimeRange & {
   coin: Coin

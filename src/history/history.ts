@@ -19,7 +19,6 @@ import type { StoredTrade, Trade, TradeQuery } from '#src/domain/trade.ts'
 import type { WindowOutcome } from '#src/domain/window-outcome.ts'
 import type { CacheCounts } from '#src/platform/cache.ts'
 import type { MaybePromise } from '#src/platform/maybe-promise.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
 
 import type { Archiver } from './archiver.ts'
 import type { ManifestStore, RevisionLog } from './revisions.ts'
@@ -252,10 +251,6 @@ export type MarketHistory = HistoryWriter &
     fetch(ranges: readonly RowRange[]): Promise<void> | undefined
     /** Set by `withDowntime`: those of `gaps` that are not stored, and change without a revision. */
     readonly derivedGaps?: (market: Market) => readonly Gap[]
-    /** Set by `withRows`: finds in steps, with fetches, what reads of these rows return. */
-    prepare?: (ranges: readonly RowRange[]) => Steps<void>
-    /** Set by `withRows`: rows were left out, and `withSteps` finds pages with a step. */
-    readonly leavesOutRows?: true
     /** Whether nothing has to be fetched, as of a file of which no book went to a bucket. */
     isWhole(): boolean
     /** Runs reads of a market on one state of the history, which costs less than each alone. */

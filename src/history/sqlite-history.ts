@@ -21,7 +21,6 @@ import {
   type Views,
 } from './reads/market-read.ts'
 import { createBulkReads, createPageReads } from './reads/pages.ts'
-import { createChangeReads } from './tables/event-table.ts'
 import { createFetchedChunks } from './tables/fetched-chunks.ts'
 import { createCoinTotals, createMarketList, createSources } from './tables/market-list.ts'
 import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
@@ -90,7 +89,7 @@ export function createSqliteHistory(
     ...createWriters({ ...tables, coverage }, views),
     ...createReaders(tables, views, fetch),
     cursorKey,
-    revisions: { ...createRevisionReads(db, stored.logMeta), ...createChangeReads(db) },
+    revisions: createRevisionReads(db, stored.logMeta),
     manifests: stored.manifests,
     chunksAt,
     chunkCache,
@@ -113,7 +112,7 @@ export function createSqliteHistory(
 }
 
 function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, views: Views): Writers {
-  const { db, meta, markets, gaps, trades, runs, moments, events } = tables
+  const { db, meta, markets, gaps, trades, runs } = tables
   const applyBatch = createAppend(tables)
   const deleteStep = createDelete(tables)
 
@@ -133,7 +132,6 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
     } catch (error) {
       runs.forgetAll()
       markets.forgetChanged()
-      for (const each of Object.values(moments)) each.forgetNoted()
       views.invalidate()
       throw error
     }
@@ -235,13 +233,11 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
     close: (conditionId) =>
       writeTo(conditionId, () => {
         const find = markets.find.later(conditionId)
-        events.later()
         const market = find()
         if (market === undefined || market.isClosed) return
         const run = runs.load(market)
         runs.change(market, run, { refs: [], gone: [], late: [], fresh: [], isClosed: true })
         markets.close(market)
-        events.noteClosed(market)
       }),
   }
 }
@@ -267,10 +263,9 @@ function requireMarket(conditionId: string, found: StoredMarket | undefined): St
   )
 }
 
-function createNoting({ markets, runs, revisions, events }: Tables & { runs: Runs }) {
+function createNoting({ markets, runs, revisions }: Tables & { runs: Runs }) {
   function noteFacts(known: StoredMarket | undefined, put: StoredMarket): void {
     runs.forget(put.id)
-    if (known === undefined) events.noteCreated(put)
     const changes = known === undefined ? [] : factChanges(known, put)
     if (changes.length > 0) revisions.note(put, { why: 'fact_changed', facts: changes })
   }
@@ -281,7 +276,6 @@ function createNoting({ markets, runs, revisions, events }: Tables & { runs: Run
     putMarket(facts: MarketFacts): void {
       const find = markets.find.later(facts.conditionId)
       markets.later()
-      events.later()
       revisions.later()
       const known = find()
       noteFacts(known, markets.put(facts, known))

@@ -21,7 +21,7 @@ import { newOutcomeTallies, type OutcomeTally } from './writes/coverage.ts'
 /** Returns the function that yields one sentence a fault; none means that the history is sound. */
 export function createVerify(tables: Tables) {
   const { db, meta, markets, chunks, tails, gaps, trades, snapshots } = tables
-  const { spot, revisions, manifests, segments, events, evidence, windowOutcomes, moments } = tables
+  const { spot, revisions, manifests, segments, evidence, windowOutcomes } = tables
   const verifyChunk = createChunkVerify(tables)
 
   function verifyTail(market: Market, tally: Tally): string[] {
@@ -72,17 +72,7 @@ export function createVerify(tables: Tables) {
   return function* (onProgress = (_done: number, _total: number): void => {}): Generator<string> {
     yield* attempt(() => db.engine.listFaults(db))
     yield* attempt(() => checkCoinTotals(db))
-    const parts = [
-      meta,
-      spot,
-      revisions,
-      manifests,
-      segments,
-      events,
-      evidence,
-      windowOutcomes,
-      ...Object.values(moments),
-    ]
+    const parts = [meta, spot, revisions, manifests, segments, evidence, windowOutcomes]
     for (const each of parts) yield* attempt(() => readConsistently(db, each.verify))
     let ids: number[] = []
     yield* attempt(() => {

@@ -92,13 +92,6 @@ export const cursorParameter = Type.Optional(
   }),
 )
 
-/** Of a route that can answer as before what came later. */
-export const knownAtParameter = Type.Optional(
-  momentParameter(
-    'As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered.',
-  ),
-)
-
 export const outcomeParameter = Type.Optional(
   literals(outcomes, { description: 'Only this outcome; both when absent.' }),
 )

@@ -1,7 +1,6 @@
 /**
  * Lists of a market's history: snapshots, quotes, prices and trades. From the parameters follow
- * filters, cursors, coverage, what was known at a moment, and the tag; a list itself only reads
- * rows. All that decides a body is in its tag, the revision of the market included, so a 304 is
+ * filters, cursors, coverage and the tag; a list itself only reads rows. All that decides a body is in its tag, the revision of the market included, so a 304 is
  * answered before anything is read.
  */
 
@@ -9,12 +8,7 @@ import { type Static, type TProperties, Type } from '@sinclair/typebox'
 
 import { coverageText } from '#src/domain/coverage.ts'
 import type { CursorCodec, PageEnd, Walk } from '#src/domain/cursor.ts'
-import {
-  type HistoryFilters,
-  type HistoryList,
-  type RowPredicate,
-  snapshotList,
-} from '#src/domain/lists.ts'
+import { type HistoryFilters, type HistoryList, snapshotList } from '#src/domain/lists.ts'
 import type { Market } from '#src/domain/market.ts'
 import { ROW_BYTES_MAX, type SeriesPage, type StatePart } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
@@ -24,15 +18,12 @@ import { readRange } from '#src/domain/time.ts'
 import { putText } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, RowQuery } from '#src/history/history.ts'
 import { fetched } from '#src/history/reads/fetched.ts'
-import { asNow, type Known, openKnown, toMoment } from '#src/history/reads/known.ts'
-import { withRows } from '#src/history/reads/with-rows.ts'
 import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
 import type { DataAnswer, PageAnswer } from './answer.ts'
 import {
   cursorParameter,
-  knownAtParameter,
   limitParameter,
   orderParameter,
   outcomeParameter,
@@ -60,18 +51,16 @@ export const historyQuery = <Own extends TProperties>(
     outcome: outcomeParameter,
     order: orderParameter,
     ...own,
-    knownAt: knownAtParameter,
   })
 
 type HistoryQuery = Static<ReturnType<typeof historyQuery<Record<never, never>>>>
 
 /** The filters that all have. Throws `invalid_parameter`. */
-function readFilters({ conditionId }: Market, query: HistoryQuery): HistoryFilters {
-  const { outcome, order, knownAt } = query
+function readFilters(market: Market, query: HistoryQuery): HistoryFilters {
+  const { conditionId } = market
+  const { outcome, order } = query
   const { fromMs, toMs } = readRange(query)
-  // Of the parameters that leave out rows, in an order that stays: cursors and tags have it.
-  const predicates: RowPredicate[] = []
-  return { conditionId, outcome, order, fromMs, toMs, knownAt, predicates }
+  return { conditionId, outcome, order, fromMs, toMs }
 }
 
 type Bytes = Uint8Array<ArrayBuffer>
@@ -92,15 +81,11 @@ type HistoryListOptions<Query, Filters extends HistoryFilters> = {
   list: HistoryList<Filters>
   /** Adds its own filters to those that all have. Throws `invalid_parameter`. */
   toFilters: (query: Query, shared: HistoryFilters) => Filters
-  read: (history: MarketHistory, request: HistoryRequest<Filters>) => Steps<HistoryPage>
+  read: (request: HistoryRequest<Filters>) => Steps<HistoryPage>
   /** The query of a page whose rows only have to be joined; undefined where each is read. */
   joinedQuery?: (request: HistoryRequest<Filters>) => RowQuery | undefined
-  /** Whether rows depend on more than books, such as trades, or steps, which gaps decide. */
-  needsEvents: (filters: Filters) => boolean
   /** Whether gaps decide rows, such as steps and bars. */
   readsGaps?: (filters: Filters) => boolean
-  /** Whether rows say when they were received. */
-  needsReceived: (filters: Filters) => boolean
   /** Whether rows are made of the books of both outcomes, whichever is asked for. */
   readsBoth?: (filters: Filters) => boolean
 }
@@ -134,31 +119,15 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
   }
   type Asked = ReturnType<typeof readRequest>
 
-  function present(market: Market, { filters }: Asked): Known {
-    const moment = served()
-    return asNow(leave(history, filters), market, () => moment)
-  }
-
-  /** Throws `invalid_parameter`. */
-  function* past(market: Market, knownAt: number, { filters }: Asked): Steps<Known> {
-    const needsEvents = options.needsEvents(filters)
-    const withReceived = options.needsReceived(filters)
-    const moment = toMoment(history, { knownAt, nowMs: served().nowMs, needsEvents })
-    const known = yield* openKnown(history, market, { ...moment, withReceived })
-    return { ...known, history: leave(known.history, filters) }
-  }
-
-  function coverageOf(view: Known, { filters, range }: Asked): string {
-    const { market } = view
+  function coverageOf(market: Market, { filters, range }: Asked): string {
     const { fromMs, toMs } = range
     const outcome = options.readsBoth?.(filters) ? undefined : range.outcome
-    const gaps = view.history.gaps(market)
-    const question = { market, gaps, outcome, fromMs, toMs, ...view.served() }
-    return view.coverageAs(coverageText(question))
+    const gaps = history.gaps(market)
+    return coverageText({ market, gaps, outcome, fromMs, toMs, ...served() })
   }
 
-  function* make(view: Known, { filters, range, walk }: Asked) {
-    const page = yield* options.read(view.history, { market: view.market, range, filters })
+  function* make(market: Market, { filters, range, walk }: Asked) {
+    const page = yield* options.read({ market, range, filters })
     const { nextCursor, resumeCursor } = walk.end(page)
     const made = page.toBody(endOf(nextCursor))
     return { body: made instanceof Uint8Array ? made : yield* made, resumeCursor }
@@ -175,13 +144,13 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
         : `${list.name}.${key}.${version}${isGzip ? '.gzip' : ''}`
   }
 
-  function toAnswer(call: Call<Query>, asked: Asked, view: Known): PageAnswer {
+  function toAnswer(call: Call<Query>, asked: Asked): PageAnswer {
     const { market } = call
     const isGzip = acceptsGzip(call.request.headers.get('accept-encoding'))
     const tagAt = tagger(market, asked, isGzip)
     /** The revision, and what decides rows without it. */
     function versionOf(now: Market): number | string {
-      const derived = options.readsGaps?.(asked.filters) ? view.history.derivedGaps?.(now) : []
+      const derived = options.readsGaps?.(asked.filters) ? history.derivedGaps?.(now) : []
       if (derived === undefined || derived.length === 0) return now.revision
       return `${now.revision}.${tagOf(JSON.stringify(derived))}`
     }
@@ -189,8 +158,7 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
     const tag = tagAt(version)
 
     const { range, filters, walk } = asked
-    const joinedOf = (): RowQuery | undefined =>
-      view.history === history ? options.joinedQuery?.({ market, range, filters }) : undefined
+    const joinedOf = () => options.joinedQuery?.({ market, range, filters })
 
     function joinPage(query: RowQuery): Page {
       const page = history.page(query)
@@ -211,7 +179,7 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
       tag,
       isGzip,
       isClosed: market.isClosed,
-      coverage: coverageOf(view, asked),
+      coverage: coverageOf(market, asked),
       findPage() {
         const found = pages.find(tag)
         const joined = found === undefined ? joinedOf() : undefined
@@ -223,7 +191,7 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
         return joined && joinFetched(joined)
       },
       *make(): Steps<MadePage> {
-        const { body, resumeCursor } = yield* make(view, asked)
+        const { body, resumeCursor } = yield* make(market, asked)
         const now = history.findMarket(market.conditionId)
         const isUnchanged = now !== undefined && versionOf(now) === version
         // What another process wrote meanwhile may be in it or not.
@@ -234,32 +202,17 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
 
   return {
     /** For a route with `caching: 'page'`. */
-    page(call: Call<Query>): PageAnswer | Steps<PageAnswer> {
-      const asked = readRequest(call)
-      const { market, query } = call
-      const { knownAt } = query
-      if (knownAt === undefined) return toAnswer(call, asked, present(market, asked))
-      return (function* () {
-        return toAnswer(call, asked, yield* past(market, knownAt, asked))
-      })()
-    },
+    page: (call: Call<Query>): PageAnswer => toAnswer(call, readRequest(call)),
 
     /** For a route with `caching: 'digest'`. */
     *data(call: Call<Query>): Steps<DataAnswer> {
       const asked = readRequest(call)
-      const { market, query } = call
-      const { knownAt } = query
-      const view =
-        knownAt === undefined ? present(market, asked) : yield* past(market, knownAt, asked)
-      const { body, resumeCursor } = yield* make(view, asked)
-      return { body, resumeCursor, coverage: coverageOf(view, asked), isClosed: market.isClosed }
+      const { market } = call
+      const { body, resumeCursor } = yield* make(market, asked)
+      return { body, resumeCursor, coverage: coverageOf(market, asked), isClosed: market.isClosed }
     },
   }
 }
-
-/** The history that a list is read from: itself, unless parameters leave out rows. */
-const leave = (history: MarketHistory, { predicates = [] }: HistoryFilters): MarketHistory =>
-  predicates.reduce(withRows, history)
 
 const endOf = (nextCursor: string | null): string =>
   nextCursor === null ? '],"nextCursor":null}' : `],"nextCursor":"${nextCursor}"}`

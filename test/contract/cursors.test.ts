@@ -84,11 +84,6 @@ const lists: [path: string, list: string, position: string][] = [
     `snapshots ${id} down.asc....consolidated..`,
     '019b76d7c468000000000002',
   ],
-  [
-    `${market}/snapshots?limit=2&knownAt=${known}`,
-    `snapshots ${id} both.asc....own...${known}`,
-    '019b76d7c468000000000002',
-  ],
   [`${market}/quotes?limit=2`, `quotes ${id} both.asc...`, '019b76d7c468000000000002'],
   [
     `${market}/quotes?limit=2&outcome=down&order=desc&${range}&interval=5s`,
@@ -100,32 +95,17 @@ const lists: [path: string, list: string, position: string][] = [
     `quotes ${id} both.asc....id+bid`,
     '019b76d7c468000000000002',
   ],
-  [
-    `${market}/quotes?limit=2&fields=bid,id&knownAt=${known}`,
-    `quotes ${id} both.asc....id+bid.known${known}`,
-    '019b76d7c468000000000002',
-  ],
   [`${market}/prices?limit=2`, `prices ${id} both.asc...`, '019b76da8933000000000008'],
   [
     `${market}/prices?limit=2&interval=10s&outcome=up`,
     `prices ${id} up.asc...10s`,
     '019b76da80f0000000000001',
   ],
-  [
-    `${market}/prices?limit=2&order=desc&knownAt=${known}`,
-    `prices ${id} both.desc....known${known}`,
-    '019b76db8253000000000131',
-  ],
-  [`${market}/trades?limit=2`, `trades ${id} both.asc...`, '019b76daa800000000018002'],
+  [`${market}/trades?limit=2`, `trades ${id} both.asc..`, '019b76daa800000000018002'],
   [
     `${market}/trades?limit=2&outcome=up&order=desc&${range}`,
-    `trades ${id} up.desc.${from}.${to}.`,
+    `trades ${id} up.desc.${from}.${to}`,
     '019b76daa80c000000138001',
-  ],
-  [
-    `${market}/trades?limit=2&knownAt=${known}`,
-    `trades ${id} both.asc...known${known}`,
-    '019b76daa800000000018002',
   ],
   ['/v1/btc/spot?limit=2', 'spot btc asc.....', '019b76daabe8000000000002'],
   [
@@ -145,8 +125,8 @@ const lists: [path: string, list: string, position: string][] = [
   ['/v1/btc/markets?limit=1&withBooks=false', 'markets btc', lastMarket],
   ['/v1/btc/panel?limit=1&timeframe=5m&offsets=-60s,-5s', 'panel btc 5m -60s,-5s   ', firstMarket],
   [
-    `/v1/btc/panel?limit=1&timeframe=5m&offsets=-60s&${range}&maxAgeMs=1000&knownAt=${known}&source=all`,
-    `panel btc 5m -60s ${from} ${to} 1000 known${known} all`,
+    `/v1/btc/panel?limit=1&timeframe=5m&offsets=-60s&${range}&maxAgeMs=1000&source=all`,
+    `panel btc 5m -60s ${from} ${to} 1000 all`,
     firstMarket,
   ],
   ['/v1/revisions?limit=1', 'revisions all ', '000000000000000000000001'],
@@ -242,7 +222,7 @@ const followed: [path: string, list: string, position: string][] = [
   ],
   [
     `/v1/btc/markets/${one}/live?channel=trades`,
-    `trades ${one} both.asc...`,
+    `trades ${one} both.asc..`,
     '019d8b012000000000017fff',
   ],
   ['/v1/btc/live', 'live btc undefined snapshots undefined undefined', allMarkets],

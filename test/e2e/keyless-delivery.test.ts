@@ -216,7 +216,6 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
     const before = await received()
     const first = both.rows[0]?.timestampMs ?? 0
     const markets = '/v1/btc/markets'
-    const knownAt = wallClock()
     const unknown = `${markets}/0x${'ab'.repeat(32)}`
     const at = `${markets}/${both.conditionId}/snapshots/at`
     const wrong: [path: string, status: number, code: string][] = [
@@ -239,18 +238,6 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
         404,
         'no_snapshot',
       ],
-      [`${both.path}?cursor=none&knownAt=${knownAt}`, 400, 'cursor_invalid'],
-      [
-        `${markets}/${both.conditionId}/quotes?cursor=none&knownAt=${knownAt}`,
-        400,
-        'cursor_invalid',
-      ],
-      [
-        `${markets}/${both.conditionId}/trades?cursor=none&knownAt=${knownAt}`,
-        400,
-        'cursor_invalid',
-      ],
-      [`${at}?ts=${first - 1}&knownAt=${knownAt}`, 404, 'no_snapshot'],
       ['/v1/btc/panel?offsets=none', 400, 'invalid_parameter'],
       ['/v1/revisions?cursor=none', 400, 'cursor_invalid'],
       ['/v1/btc/files?cursor=none', 400, 'cursor_invalid'],

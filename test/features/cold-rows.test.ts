@@ -63,7 +63,6 @@ type Asked = { path: string; body?: object }
 
 function listRequests(): Asked[] {
   const markets = whole.listMarkets({ coin: 'btc', limit: 10, order: 'asc' })
-  const knownAt = toIso(NOW_MS - 2 * MINUTE_MS)
   const ofMarkets = markets.flatMap(({ conditionId, windowStartMs = START_MS }) => {
     const at = `/v1/btc/markets/${conditionId}`
     const ts = windowStartMs + 2 * MINUTE_MS
@@ -73,14 +72,12 @@ function listRequests(): Asked[] {
       `${at}/snapshots/at?ts=${ts}&view=${view}&fields=id,receivedAt`,
       `${at}/fill?ts=${ts}&outcome=down&side=sell&size=5&view=${view}`,
     ])
-    const known = ['', '&interval=5s', '&order=desc&limit=20'].flatMap((more) =>
-      ['snapshots', 'quotes', 'prices'].map((part) => `${at}/${part}?knownAt=${knownAt}${more}`),
+    const lists = ['limit=70', 'interval=5s', 'order=desc&limit=20'].flatMap((more) =>
+      ['snapshots', 'quotes', 'prices'].map((part) => `${at}/${part}?${more}`),
     )
     return [
       ...own,
-      ...known,
-      `${at}/snapshots/at?ts=${ts}&knownAt=${knownAt}`,
-      `${at}/fill?ts=${ts}&outcome=up&side=buy&size=5&knownAt=${knownAt}`,
+      ...lists,
       `${at}/quotes?format=csv&order=desc`,
       `${at}/quotes?fields=id,bid,receivedAt&limit=300`,
       `${at}/heatmap?outcome=down&agg=last&from=${ts}`,
@@ -108,7 +105,7 @@ function listRequests(): Asked[] {
       path: '/v1/btc/snapshots/at',
       body: { requests: moments, view },
     })),
-    { path: `/v1/btc/panel?timeframe=5m&offsets=-240s,-60s,-1s&${range}&knownAt=${knownAt}` },
+    { path: `/v1/btc/panel?timeframe=5m&offsets=-240s,-60s,-1s&${range}` },
     { path: `/v1/btc/panel?timeframe=5m&offsets=-240s,-60s,-1s&${range}&format=csv` },
     { path: '/v1/btc/live?channel=snapshots' },
     { path: '/v1/btc/live?channel=prices' },

@@ -38,9 +38,9 @@ export function conformMarkets(use: Use): void {
       use((history) => {
         expect(history.totals()).toMatchObject({ markets: 0, snapshots: 0 })
         const { bytes } = history.totals()
-        appendAll(history, [...someSnapshots(150), aSnapshot({}, 10_000)])
+        appendAll(history, [...someSnapshots(1000), aSnapshot({}, 10_000)])
         history.putMarket(someFacts(2))
-        expect(history.totals()).toMatchObject({ markets: 2, snapshots: 150 })
+        expect(history.totals()).toMatchObject({ markets: 2, snapshots: 1000 })
         expect(history.totals().bytes).toBeGreaterThan(bytes)
       }),
     )

@@ -110,7 +110,6 @@ describe('this project', async () => {
       'test/contract/client-types.test.ts',
       'test/contract/openapi.test.ts',
       'test/contract/responses.test.ts',
-      'test/features/known-at.test.ts',
       'test/features/prices.test.ts',
       'test/features/quotes.test.ts',
       'test/features/snapshots.test.ts',

@@ -28,10 +28,6 @@ export const nearTests: [files: RegExp, tests: RegExp][] = [
     /^src\/(server\/app|http\/(data-query|fields|history-list)|(features|extensions)\/[\w-]+\/(routes|schema))\.ts$/,
     /^test\/(contract\/(access|client-types|openapi|responses)|clients\/typescript)\.test\.ts$/,
   ],
-  [
-    /^src\/(http\/history-list|domain\/lists|history\/reads\/known[\w-]*)\.ts$/,
-    /^test\/features\/known-at\.test\.ts$/,
-  ],
   [writtenTypes, TYPES_TEST],
   [/^CONTRIBUTING\.md$/, /^test\/contributing\.test\.ts$/],
   [/^web\/(?!pages\/)/, /^test\/web\/(explore|shell)\.test\.ts$/],

@@ -64,16 +64,6 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     revisions: {
       sinceMs: () => 0,
       lastIdBefore: () => 0,
-      lastRemovalMs: () => 0,
-      firstIdFrom: () => 0,
-      lastChangeMs: () => 0,
-      eventsSinceMs: () => 0,
-      firstTradeIdFrom: () => 0,
-      firstSpotIdFrom: () => 0,
-      factsSince: () => [],
-      isNewSince: () => false,
-      isClosedSince: () => false,
-      gapsAt: () => [],
       list: () => [],
     },
     manifests: {

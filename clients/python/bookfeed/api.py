@@ -108,7 +108,6 @@ class GetFill(TypedDict, total=False):
     fee_rate: Decimals
     limit_price: Decimals
     max_age_ms: int
-    known_at: Time
 
 
 class GetHeatmap(TypedDict, total=False):
@@ -139,7 +138,6 @@ class GetPanel(TypedDict, total=False):
     limit: int
     cursor: str | None
     max_age_ms: int
-    known_at: Time
     source: Literal["recorded", "simulated", "all"]
 
 
@@ -149,7 +147,6 @@ class GetSnapshotsAt(TypedDict, total=False):
     depth: int
     fields: Names
     view: Literal["own", "consolidated"]
-    known_at: Time
 
 
 class LabelKey(TypedDict, total=False):
@@ -208,7 +205,6 @@ class ListPrices(TypedDict, total=False):
     outcome: Literal["up", "down"]
     order: Literal["asc", "desc"]
     interval: Literal["1s", "5s", "10s", "15s", "30s", "1m", "5m", "15m", "30m", "1h", "4h", "1d"]
-    known_at: Time
 
 
 class ListQuotes(TypedDict, total=False):
@@ -220,7 +216,6 @@ class ListQuotes(TypedDict, total=False):
     order: Literal["asc", "desc"]
     interval: Literal["1s", "5s", "10s", "15s", "30s", "1m", "5m", "15m", "30m", "1h", "4h", "1d"]
     fields: Names
-    known_at: Time
 
 
 class ListRevisions(TypedDict, total=False):
@@ -241,7 +236,6 @@ class ListSnapshots(TypedDict, total=False):
     depth: int
     fields: Names
     view: Literal["own", "consolidated"]
-    known_at: Time
 
 
 class ListSnapshotsAt(TypedDict, total=False):
@@ -269,7 +263,6 @@ class ListTrades(TypedDict, total=False):
     cursor: str | None
     outcome: Literal["up", "down"]
     order: Literal["asc", "desc"]
-    known_at: Time
 
 
 class RotateKey(TypedDict, total=False):
@@ -421,7 +414,7 @@ Citation = TypedDict(
         "sha256": str,
         "markets": int,
         "snapshots": int,
-        "knownAt": str,
+        "asOf": str,
         "sequence": int,
         "manifest": str,
         "data": str,

@@ -21,7 +21,6 @@ class LatestFilters(TypedDict, total=False):
     depth: int
     fields: Names
     view: Literal["own", "consolidated"]
-    known_at: Time
 
 
 def accept(method: str, kind: type, filters: Mapping[str, Any]) -> None:

@@ -143,7 +143,7 @@ class Moments(unittest.TestCase):
     def test_what_a_method_does_not_take_is_refused_before_it_is_sent(self) -> None:
         refused = {
             "quotes() does not take 'fee_bps'": lambda: self.client.quotes("btc", self.id, fee_bps=1),
-            "markets() does not take 'known_at'": lambda: self.client.markets("btc", known_at=0),
+            "markets() does not take 'known'": lambda: self.client.markets("btc", known=0),
             "live() does not take 'timeframe'": lambda: self.client.live("btc", "x", timeframe="5m"),
         }
         for text, call in refused.items():
@@ -151,16 +151,12 @@ class Moments(unittest.TestCase):
                 call()
             self.assertIn(text, str(caught.exception))
 
-    def test_fees_limits_and_knowledge_of_a_fill(self) -> None:
+    def test_fees_and_limits_of_a_fill(self) -> None:
         moment = self.client.market("btc", self.id)["lastSnapshot"]
         asked = {"outcome": "up", "side": "buy", "size": "1", "max_age_ms": 3_600_000}
         plain = self.client.fill("btc", self.id, moment, **asked)
         dear = self.client.fill("btc", self.id, moment, fee_rate="0.1", limit_price="0.99", **asked)
         self.assertEqual(plain["filled"], dear["filled"])
-        # It reaches the server, which knows nothing of that time.
-        with self.assertRaises(errors.InvalidParameter) as caught:
-            self.client.fill("btc", self.id, moment, known_at=datetime(2020, 1, 1), **asked)
-        self.assertEqual(caught.exception.param, "knownAt")
 
     def test_key_and_server_are_those_of_the_environment(self) -> None:
         given = {"BOOKFEED_KEY": KEY, "BOOKFEED_URL": SERVER}

@@ -2687,7 +2687,7 @@ export interface components {
              * Format: date-time
              * @description When it was as cited: the markets were read then.
              */
-            knownAt: string;
+            asOf: string;
             /** @description Manifest that has it first. */
             sequence: number;
             /** @description Where that is. */
@@ -3687,8 +3687,6 @@ export interface operations {
                 fields?: string | readonly string[];
                 /** @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. Each state of either book makes a row: of its own outcome, or of `outcome` where you send that. The venue shows an order in both books, so sizes are never added up. */
                 view?: "own" | "consolidated";
-                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | (string | Date);
             };
             header?: never;
             path: {
@@ -3732,8 +3730,6 @@ export interface operations {
                 fields?: string | readonly string[];
                 /** @description `own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome's (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. Each state of either book makes a row: of its own outcome, or of `outcome` where you send that. The venue shows an order in both books, so sizes are never added up. */
                 view?: "own" | "consolidated";
-                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | (string | Date);
             };
             header?: never;
             path: {
@@ -3905,8 +3901,6 @@ export interface operations {
                 limitPrice?: string | number;
                 /** @description Oldest state that is wanted, in milliseconds before `ts`; any when absent. */
                 maxAgeMs?: number;
-                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | (string | Date);
             };
             header?: never;
             path: {
@@ -3949,8 +3943,6 @@ export interface operations {
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
                 /** @description Only these fields of each quote, joined by commas, for example `timestamp,bid,ask,receivedAt`; all but `receivedAt` when absent. The rows are the same ones. Known are `time`, `ageMs`, `id`, `outcome`, `timestamp`, `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread`, `imbalance`, `receivedAt`. */
                 fields?: string | readonly string[];
-                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | (string | Date);
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
@@ -4047,8 +4039,6 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description Bars of this length instead of every change; they begin at multiples of it since 1970, UTC. */
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
-                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | (string | Date);
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
@@ -4149,8 +4139,6 @@ export interface operations {
                 outcome?: "up" | "down";
                 /** @description Direction of time, within and across pages. */
                 order?: "asc" | "desc";
-                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | (string | Date);
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
                 /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
@@ -4202,8 +4190,6 @@ export interface operations {
                 cursor?: string;
                 /** @description A state or price older than this at its moment is left out: `up`, `down` or `spot` is null. */
                 maxAgeMs?: number;
-                /** @description As it was known at this moment: without what came later. Cut to the second. A moment before changes were noted, or rows replaced, is refused with the first that can be answered. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                knownAt?: number | (string | Date);
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
                 source?: "recorded" | "simulated" | "all";
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */

@@ -225,7 +225,7 @@ function* resolveCitation(history: History, text: string): Steps<DataAnswer> {
     sha256: found.sha256,
     markets: found.markets.length,
     snapshots: found.markets.reduce((sum, { snapshots }) => sum + snapshots, 0),
-    knownAt: toIso(found.madeMs),
+    asOf: toIso(found.madeMs),
     sequence: found.sequence,
     manifest: `/v1/manifest?sequence=${found.sequence}`,
     data: `/v1/${coin}/markets?timeframe=${timeframe}&${range}`,

@@ -219,7 +219,7 @@ export const CitationBody = object('Citation', {
   sha256: sha256('what is cited, as of a series in a manifest'),
   markets: count('Markets of it.', 288),
   snapshots: count('Snapshots of these.', 714_000),
-  knownAt: time('When it was as cited: the markets were read then.', '2026-04-15T17:00:00.000Z'),
+  asOf: time('When it was as cited: the markets were read then.', '2026-04-15T17:00:00.000Z'),
   sequence: positive('Manifest that has it first.', 12),
   manifest: text('Where that is.', '/v1/manifest?sequence=12'),
   data: text('Where the markets are listed.', '/v1/btc/markets?timeframe=5m&from=…&to=…'),

@@ -19,7 +19,6 @@ import { createConsolidatedPrinter } from '#src/domain/wire/consolidated-text.ts
 import { createRowCut, type RowCut, wantsReceived } from '#src/domain/wire/row-cut.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
-import { asNow, type Known, openKnown, toMoment } from '#src/history/reads/known.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { readCut } from '#src/http/data-query.ts'
@@ -98,25 +97,14 @@ function createAsOfService({ history, served, findMarket }: Deps) {
   const find = createFinder(history)
 
   /** The question how a moment is covered; a consolidated ladder is one of both books. */
-  const toQuestion = (
-    { market, outcome, tsMs }: Asked,
-    view: AsOfQuery['view'],
-    source: Pick<Known, 'history' | 'served'>,
-  ) => ({
+  const toQuestion = ({ market, outcome, tsMs }: Asked, view: AsOfQuery['view']) => ({
     market,
-    gaps: source.history.gaps(market),
+    gaps: history.gaps(market),
     outcome: view === 'own' ? outcome : undefined,
     fromMs: tsMs,
     toMs: tsMs + 1,
-    ...source.served(),
+    ...served(),
   })
-
-  /** Throws `invalid_parameter`. */
-  function openMoment(now: Market, knownAt: number, query: AsOfQuery): Steps<Known> {
-    const moment = toMoment(history, { knownAt, nowMs: served().nowMs })
-    const withReceived = wantsReceived(readCut(query))
-    return openKnown(history, now, { ...moment, withReceived })
-  }
 
   function marketOf(coin: Coin, name: string): Market | undefined {
     const found = findMarket(name)
@@ -139,16 +127,12 @@ function createAsOfService({ history, served, findMarket }: Deps) {
   }
 
   return {
-    /** Throws `invalid_parameter`, `no_snapshot` and `stale`. */
-    *at(now: Market, query: AsOfQuery): Steps<DataAnswer> {
-      const { outcome, maxAgeMs, view, ts: tsMs, knownAt } = query
-      const known =
-        knownAt === undefined ? asNow(history, now, served) : yield* openMoment(now, knownAt, query)
-      const { market } = known
+    /** Throws `no_snapshot` and `stale`. */
+    *at(market: Market, query: AsOfQuery): Steps<DataAnswer> {
+      const { outcome, maxAgeMs, view, ts: tsMs } = query
       const asked = { market, outcome, tsMs }
-      const finder = knownAt === undefined ? find : createFinder(known.history)
-      const read = finder({ cut: readCut(query), view, maxAgeMs })
-      yield* fetched(known.history, ...outcomes.map((each) => prevailingRange(market, each, tsMs)))
+      const read = find({ cut: readCut(query), view, maxAgeMs })
+      yield* fetched(history, ...outcomes.map((each) => prevailingRange(market, each, tsMs)))
       const answers = (outcome === undefined ? outcomes : [outcome]).map((each) =>
         read({ market, outcome: each, tsMs }),
       )
@@ -157,8 +141,7 @@ function createAsOfService({ history, served, findMarket }: Deps) {
       )
       if (texts.length === 0) throw nothingError(asked, answers, maxAgeMs)
       const body = `{"ts":"${toIso(tsMs)}","data":[${texts.join(',')}]}`
-      const coverage = known.coverageAs(coverageText(toQuestion(asked, view, known)))
-      return { body, coverage }
+      return { body, coverage: coverageText(toQuestion(asked, view)) }
     },
 
     *batch(coin: Coin, query: BatchBody): Steps<DataAnswer> {
@@ -177,11 +160,7 @@ function createAsOfService({ history, served, findMarket }: Deps) {
         isClosed &&= market?.isClosed === true
         const head = `"conditionId":"${conditionId}","outcome":"${outcome}","ts":"${toIso(tsMs)}"`
         texts.push(`{${head},${toMembers(moment ? read(moment) : { kind: 'unknown_market' })}}`)
-        tallies.push(
-          moment
-            ? tallyCoverage(toQuestion(moment, view, { history, served }))
-            : tallyOfNothing(1, 1),
-        )
+        tallies.push(moment ? tallyCoverage(toQuestion(moment, view)) : tallyOfNothing(1, 1))
       }
       const body = `{"data":[${texts.join(',')}]}`
       return { body, isClosed, coverage: tallyText(tallies) }

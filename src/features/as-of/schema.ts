@@ -4,7 +4,6 @@ import { MARKET_NAME_PATTERN, marketNameText, outcomes } from '#src/domain/marke
 import {
   asOfParameter,
   cutParameters,
-  knownAtParameter,
   maxAgeParameter,
   outcomeParameter,
 } from '#src/http/data-query.ts'
@@ -22,7 +21,6 @@ export const AsOfQuery = Type.Object({
   outcome: outcomeParameter,
   maxAgeMs: maxAgeParameter,
   ...cutParameters,
-  knownAt: knownAtParameter,
 })
 export type AsOfQuery = Static<typeof AsOfQuery>
 

@@ -12,7 +12,6 @@ import { toIso } from '#src/domain/time.ts'
 import { toSources } from '#src/domain/wire/consolidated-text.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
-import { asNow, openKnown, toMoment } from '#src/history/reads/known.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -54,16 +53,12 @@ export const fillRoutes = (api: Api, deps: Deps) =>
     )
 
 /** Throws `invalid_parameter`, `no_snapshot` and `stale`. */
-function* answerFill(deps: Deps, now: Market, query: FillQuery): Steps<DataAnswer> {
-  const { outcome, side, view, ts: tsMs, knownAt } = query
-  const { history, market, served, coverageAs } =
-    knownAt === undefined
-      ? asNow(deps.history, now, deps.served)
-      : yield* openKnown(
-          deps.history,
-          now,
-          toMoment(deps.history, { knownAt, nowMs: deps.served().nowMs }),
-        )
+function* answerFill(
+  { history, served }: Deps,
+  market: Market,
+  query: FillQuery,
+): Steps<DataAnswer> {
+  const { outcome, side, view, ts: tsMs } = query
   const order = readOrder(query)
   const read = view === 'own' ? [outcome] : outcomes
   yield* fetched(history, ...read.map((each) => prevailingRange(market, each, tsMs)))
@@ -88,7 +83,7 @@ function* answerFill(deps: Deps, now: Market, query: FillQuery): Steps<DataAnswe
     toMs: tsMs + 1,
     ...served(),
   })
-  return { body, coverage: coverageAs(coverage) }
+  return { body, coverage }
 }
 
 /** The prevailing ladders and the time of their newest state. Throws `no_snapshot`, `stale`. */

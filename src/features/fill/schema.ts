@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/domain/market.ts'
-import { asOfParameter, knownAtParameter, maxAgeParameter, views } from '#src/http/data-query.ts'
+import { asOfParameter, maxAgeParameter, views } from '#src/http/data-query.ts'
 import {
   choice,
   conditionIdField,
@@ -49,7 +49,6 @@ export const FillQuery = Type.Object({
     'Levels at worse prices are left alone: above 0 and below 1, at most six decimals.',
   ),
   maxAgeMs: maxAgeParameter,
-  knownAt: knownAtParameter,
 })
 export type FillQuery = Static<typeof FillQuery>
 

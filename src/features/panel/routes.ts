@@ -29,8 +29,7 @@ import { LevelColumns } from '#src/domain/wire/level-columns.ts'
 import { quoteText } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, RowRange } from '#src/history/history.ts'
 import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
-import { type Moment, openKnown, toMoment, withFacts } from '#src/history/reads/known.ts'
-import { type MarketLists, readSource } from '#src/history/reads/market-pages.ts'
+import { readSource } from '#src/history/reads/market-pages.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
@@ -44,7 +43,6 @@ import { type ClosedMarket, countMissing, selectMarkets } from './selection.ts'
 type Deps = { history: MarketHistory; cursors: CursorCodec; clock: Clock }
 
 type Cell = {
-  history: MarketHistory
   market: ClosedMarket
   offset: Offset
   tsMs: number
@@ -106,15 +104,15 @@ const asTable = createTable(PanelList, (_, caller) =>
 function createPageMaker({ history, cursors, clock }: Deps) {
   const columns = new LevelColumns(Number.POSITIVE_INFINITY)
 
-  function stateAt({ history: own, market, tsMs, maxAgeMs }: Cell, outcome: Outcome): string {
-    const row = own.at({ market, outcome, timestampMs: tsMs })
+  function stateAt({ market, tsMs, maxAgeMs }: Cell, outcome: Outcome): string {
+    const row = history.at({ market, outcome, timestampMs: tsMs })
     if (row === undefined || tsMs - row.timestampMs > maxAgeMs) return 'null'
     return stateText(row.timestampMs, columns.alone(row.text()), tsMs)
   }
 
   /** The price of the coin that prevails at a moment. */
-  function spotAt({ history: own, market, tsMs, maxAgeMs }: Cell) {
-    const tick = findSpot(own, { ...market, atMs: tsMs })
+  function spotAt({ market, tsMs, maxAgeMs }: Cell) {
+    const tick = findSpot(history, { ...market, atMs: tsMs })
     if (tick === undefined || tsMs - tick.timestampMs > maxAgeMs) return null
     const { price, source, windowSeconds, timestampMs } = tick
     return { price: exactNumber(price), source, windowSeconds, ageMs: tsMs - timestampMs }
@@ -130,15 +128,10 @@ function createPageMaker({ history, cursors, clock }: Deps) {
   }
 
   function pricesText(cell: Cell): string {
-    const { history: own, market, tsMs } = cell
-    const [trade] = own.trades({ market, toMs: tsMs + 1, last: 1 })
+    const { market, tsMs } = cell
+    const [trade] = history.trades({ market, toMs: tsMs + 1, last: 1 })
     return `,"lastTrade":${tradeText(trade)},"spot":${JSON.stringify(spotAt(cell))}`
   }
-
-  const readMoment = ({ knownAt }: PanelQuery): Moment | undefined =>
-    knownAt === undefined
-      ? undefined
-      : toMoment(history, { knownAt, nowMs: clock(), needsEvents: true })
 
   function* readPage(
     query: PanelQuery,
@@ -148,12 +141,10 @@ function createPageMaker({ history, cursors, clock }: Deps) {
   ): Steps<ListPage<MarketPosition>> {
     const { coin, timeframe, fromMs, toMs } = filters
     const { limit, maxAgeMs = Number.POSITIVE_INFINITY } = query
-    const moment = readMoment(query)
-    const nowMs = moment?.atMs ?? clock()
-    const lists = moment === undefined ? history : knownLists(history, moment)
+    const nowMs = clock()
     const source = readSource(history, coin, query.source)
     const range = { coin, timeframe, fromMs, toMs, limit, after }
-    const chosen = yield* selectMarkets(lists, { ...range, source }, nowMs)
+    const chosen = yield* selectMarkets(history, { ...range, source }, nowMs)
     const momentsOf = (markets: number) => markets * offsets.length * outcomes.length
     const missing = momentsOf(countMissing(chosen, range, nowMs))
     const rows: string[] = []
@@ -165,18 +156,15 @@ function createPageMaker({ history, cursors, clock }: Deps) {
           withReceived: false,
         })),
       )
-    for (const [index, listed] of chosen.markets.entries()) {
-      if (index % FETCHED_MARKETS === 0 && moment === undefined && !history.isWhole()) {
+    for (const [index, market] of chosen.markets.entries()) {
+      if (index % FETCHED_MARKETS === 0 && !history.isWhole()) {
         const next = chosen.markets.slice(index, index + FETCHED_MARKETS)
         yield* fetched(history, ...next.flatMap(rangesOf))
       }
-      const then = moment && (yield* openKnown(history, listed, moment))
-      const market = { ...listed, ...then?.market, ...windowOf(listed) }
-      const own = then?.history ?? history
       const head = marketText(market)
-      if (!history.isWhole()) yield* fetched(own, ...rangesOf(market))
+      if (!history.isWhole()) yield* fetched(history, ...rangesOf(market))
       history.consistently(market, () => {
-        const gaps = own.gaps(market)
+        const gaps = history.gaps(market)
         for (const offset of offsets) {
           const tsMs = market.windowEndMs - offset.beforeMs
           const question = { market, gaps, ...momentOf(market, tsMs), nowMs }
@@ -185,7 +173,7 @@ function createPageMaker({ history, cursors, clock }: Deps) {
             down: tallyCoverage({ ...question, outcome: 'down' }),
           }
           tallies.push(coverage.up, coverage.down)
-          const cell = { history: own, market, offset, tsMs, maxAgeMs, coverage, isPriced }
+          const cell = { market, offset, tsMs, maxAgeMs, coverage, isPriced }
           rows.push(`${head},${rowText(cell)}}`)
         }
       })
@@ -210,26 +198,6 @@ function createPageMaker({ history, cursors, clock }: Deps) {
       read: (after) => readPage(query, request, after, isPriced),
     })
   }
-}
-
-const windowOf = ({ windowStartMs, windowEndMs }: ClosedMarket) => ({ windowStartMs, windowEndMs })
-
-/** Lists of markets with their facts of a moment; one that was not known then has no window. */
-const knownLists = (history: MarketHistory, moment: Moment): MarketLists => ({
-  skipMarkets: history.skipMarkets,
-  listMarkets: (query) =>
-    history
-      .listMarkets(query)
-      .map((now) =>
-        history.revisions.isNewSince(now, moment.atMs)
-          ? { ...now, ...nothingKnown }
-          : withFacts(history, now, moment),
-      ),
-})
-const nothingKnown = {
-  windowStartMs: undefined,
-  windowEndMs: undefined,
-  firstSnapshotMs: undefined,
 }
 
 /** The expiry is not in the window any more; the state prevailing there was recorded before. */
@@ -296,20 +264,18 @@ type PanelFilters = TimeRange & {
   /** As they were sent. */
   offsets: readonly string[]
   maxAgeMs?: number | undefined
-  knownAt?: number | undefined
   source?: SourceChoice | undefined
 }
 
 const panelList: CursorList<PanelFilters, MarketPosition> = {
   name: 'panel',
-  filters: ({ coin, timeframe, offsets, fromMs, toMs, maxAgeMs, knownAt, source }) => [
+  filters: ({ coin, timeframe, offsets, fromMs, toMs, maxAgeMs, source }) => [
     coin,
     timeframe,
     offsets.join(','),
     fromMs,
     toMs,
     maxAgeMs,
-    ...(knownAt === undefined ? [] : [`known${knownAt}`]),
     ...(source === undefined ? [] : [source]),
   ],
   position: marketPosition,
@@ -320,13 +286,13 @@ type PanelRequest = { offsets: Offset[]; filters: PanelFilters }
 
 /** Throws `invalid_parameter`. */
 function readRequest(coin: Coin, query: PanelQuery): PanelRequest {
-  const { timeframe, maxAgeMs, knownAt, source } = query
+  const { timeframe, maxAgeMs, source } = query
   const offsets = readOffsets(query.offsets, timeframe)
   const { fromMs, toMs } = readRange(query)
   const texts = offsets.map(({ text }) => text)
   return {
     offsets,
-    filters: { coin, timeframe, offsets: texts, fromMs, toMs, maxAgeMs, knownAt, source },
+    filters: { coin, timeframe, offsets: texts, fromMs, toMs, maxAgeMs, source },
   }
 }
 

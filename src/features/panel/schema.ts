@@ -3,7 +3,6 @@ import { type Static, Type } from '@sinclair/typebox'
 import { outcomes, timeframes, winnerSources } from '#src/domain/market.ts'
 import {
   cursorParameter,
-  knownAtParameter,
   limitParameter,
   rangeParameters,
   sourceParameter,
@@ -43,7 +42,6 @@ export const PanelQuery = Type.Object({
         'A state or price older than this at its moment is left out: `up`, `down` or `spot` is null.',
     }),
   ),
-  knownAt: knownAtParameter,
   source: sourceParameter,
 })
 export type PanelQuery = Static<typeof PanelQuery>

@@ -39,14 +39,11 @@ function historyRoute(api: Api, deps: HistoryListDeps) {
     {
       list: priceList,
       toFilters: ({ interval }: PriceQuery, shared): SeriesFilters => ({ ...shared, interval }),
-      *read(history, { market, range, filters }) {
+      *read({ market, range, filters }) {
         const stepMs = stepMsOf(filters.interval)
-        return seriesPage(yield* readPrices(history, { market, range, stepMs }))
+        return seriesPage(yield* readPrices(deps.history, { market, range, stepMs }))
       },
-      // With the last trade.
-      needsEvents: () => true,
       readsGaps: ({ interval }) => interval !== undefined,
-      needsReceived: () => false,
     },
     deps,
   )

@@ -47,14 +47,12 @@ export function quoteRoutes(api: Api, deps: HistoryListDeps) {
         interval: query.interval,
         fields: readWanted(query),
       }),
-      *read(history, { market, range, filters: { interval, fields } }) {
+      *read({ market, range, filters: { interval, fields } }) {
         return seriesPage(
-          yield* readQuotes(history, { market, range, fields, stepMs: stepMsOf(interval) }),
+          yield* readQuotes(deps.history, { market, range, fields, stepMs: stepMsOf(interval) }),
         )
       },
-      needsEvents: ({ interval }) => interval !== undefined,
       readsGaps: ({ interval }) => interval !== undefined,
-      needsReceived: ({ fields }) => isReceived(fields),
     },
     deps,
   )

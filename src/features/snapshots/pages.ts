@@ -21,7 +21,6 @@ import {
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
 import type { MarketHistory, Page, RowQuery, RowRange } from '#src/history/history.ts'
 import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
-import { withSteps } from '#src/history/reads/with-steps.ts'
 import { type HistoryPage, type HistoryRequest, PAGE_START } from '#src/http/history-list.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -43,21 +42,18 @@ export function joinedQuery(request: SnapshotRequest): RowQuery | undefined {
 }
 
 /** Makes what reads a page row by row. */
-export function createSnapshotReader() {
+export function createSnapshotReader(history: MarketHistory) {
   const print = createConsolidatedPrinter()
 
-  return function* (history: MarketHistory, request: SnapshotRequest): Steps<HistoryPage> {
+  return function* (request: SnapshotRequest): Steps<HistoryPage> {
     const { filters } = request
     const query = toRowQuery(request)
     const isOwn = filters.view === 'own'
-    // A consolidated ladder is of the states of both books.
-    const stepped = isOwn ? query : { ...query, outcome: undefined }
-    const source = yield* withSteps(history, stepped, !isOwn)
     const body = new ByteWriter(CUT_BYTES_START)
     body.text(PAGE_START)
     const end = isOwn
-      ? yield* putRows(body, source, query, filters.cut)
-      : yield* putConsolidated(body, source, query, (row) => print(row, filters.cut))
+      ? yield* putRows(body, history, query, filters.cut)
+      : yield* putConsolidated(body, history, query, (row) => print(row, filters.cut))
     return {
       ...end,
       toBody(text) {

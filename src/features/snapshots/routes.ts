@@ -1,7 +1,6 @@
 import { Elysia } from 'elysia'
 
 import { type SnapshotFilters, snapshotList } from '#src/domain/lists.ts'
-import { wantsReceived } from '#src/domain/wire/row-cut.ts'
 import type { Api } from '#src/http/api.ts'
 import { readCut } from '#src/http/data-query.ts'
 import { createHistoryList, type HistoryListDeps } from '#src/http/history-list.ts'
@@ -19,10 +18,8 @@ export function snapshotRoutes(api: Api, deps: HistoryListDeps) {
         view: query.view,
         cut: readCut(query),
       }),
-      read: createSnapshotReader(),
+      read: createSnapshotReader(deps.history),
       joinedQuery,
-      needsEvents: ({ interval }) => interval !== undefined,
-      needsReceived: ({ cut }) => wantsReceived(cut),
       readsBoth: ({ view }) => view === 'consolidated',
     },
     deps,

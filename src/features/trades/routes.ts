@@ -31,16 +31,14 @@ export function tradeRoutes(api: Api, deps: HistoryListDeps) {
     {
       list: tradeList,
       toFilters: (_: TradeQuery, shared): HistoryFilters => shared,
-      *read(history, request) {
+      *read(request) {
         const { rows, ...end } = yield* takeRows(
-          tradesOf(history.trades, request),
+          tradesOf(deps.history.trades, request),
           request.range.limit,
           { textOf: ({ trade }) => tradeText(trade), positionOf: ({ at }) => at },
         )
         return textPage(end, rows)
       },
-      needsEvents: () => true,
-      needsReceived: () => false,
     },
     deps,
   )

@@ -7,12 +7,11 @@ import type { MarketHistory, RowQuery, RowRange, Top } from '../history.ts'
 /** Rounds after which a read finds out by itself what it lacks: more was removed than is fetched. */
 const ROUNDS_MAX = 4
 
-/** Fetches what reads of these rows need, and finds it where rows are left out; what follows runs before anything else can happen. */
+/** Fetches what reads of these rows need; what follows runs before anything else can happen. */
 export function* fetched(
-  history: Pick<MarketHistory, 'fetch' | 'prepare'>,
+  history: Pick<MarketHistory, 'fetch'>,
   ...ranges: readonly RowRange[]
 ): Steps<void> {
-  if (history.prepare !== undefined) yield* history.prepare(ranges)
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const coming = history.fetch(ranges)
     if (coming === undefined) return

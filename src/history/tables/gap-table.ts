@@ -71,11 +71,8 @@ function prepareGaps(db: Database) {
   return { list, derived, last, longest, insert, remove, endless, revise }
 }
 
-/** Reads and writes gaps; every change raises the market's `gap_revision` and is noted. */
-export function createGapTable(
-  db: Database,
-  noteGaps: (went: readonly GapRow[], came: readonly GapRow[]) => void,
-) {
+/** Reads and writes gaps; every change raises the market's `gap_revision`. */
+export function createGapTable(db: Database) {
   const { list, derived, last, longest, insert, remove, endless, revise } = prepareGaps(db)
 
   const lasts = createCache<string, { gapRevision: number; gap: OwnGap | undefined }>(OWNERS_MAX)
@@ -87,10 +84,8 @@ export function createGapTable(
       remove.all({ ...owner, fromMs, toMs, reason }),
     )
     const added = without(now, known).flatMap((each) => insert.all({ ...owner, ...each }))
-    if (removed.length + added.length > 0) {
+    if (removed.length + added.length > 0)
       revise.run({ sum: sumOf(added) - sumOf(removed), marketId: owner.marketId })
-      noteGaps(removed, added)
-    }
     return { went: removed, came: added }
   }
 
@@ -99,10 +94,7 @@ export function createGapTable(
     const added = gaps
       .filter(({ fromMs, toMs }) => fromMs < toMs)
       .flatMap(({ outcome, ...each }) => insert.all({ ...recordedOf(marketId, outcome), ...each }))
-    if (added.length > 0) {
-      revise.run({ sum: sumOf(added), marketId })
-      noteGaps([], added)
-    }
+    if (added.length > 0) revise.run({ sum: sumOf(added), marketId })
     return added.length
   }
 

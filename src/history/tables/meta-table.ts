@@ -23,7 +23,6 @@ const CHECKSUM = 'checksum'
 const BATCH_SUM = 'batch_sum'
 const SPOT_SUM = 'spot_sum'
 const KNOWN_SINCE = 'known_since_ms'
-const EVENTS_SINCE = 'events_since_ms'
 const SIGNING_KEY = 'signing_key'
 const ARCHIVE = 'archive'
 const LAST_MARKET_ID = 'last_market_id'
@@ -33,9 +32,7 @@ const COVERAGE_DUE = 'coverage_due'
 type BatchRow = typeof batch.$inferSelect
 type Counts = Omit<BatchRow, 'id'>
 /** Tables whose sum is kept. */
-type Log =
-  'revision' | 'manifest' | 'market_event' | 'segment' | 'evidence' | 'window_outcome' | MomentLog
-export type MomentLog = 'moment' | 'trade_moment' | 'spot_moment'
+type Log = 'revision' | 'manifest' | 'segment' | 'evidence' | 'window_outcome'
 
 export function createMetaTable(db: Database) {
   const meta = createMeta(db, 'meta')
@@ -115,14 +112,6 @@ export function createLogMeta(db: Database) {
       return Number(meta.get(KNOWN_SINCE))
     },
 
-    /**
-     * The same of events of markets, and of moments of trades and prices. Throws a `damage` fault.
-     */
-    eventsSinceMs(): number {
-      assertSound(meta.isSound(), 'the log_meta table')
-      return Number(meta.get(EVENTS_SINCE))
-    },
-
     /** 32 secret bytes made with the logs, which sign manifests. Throws a `damage` fault. */
     signingKey(): Uint8Array {
       assertSound(meta.isSound(), 'the log_meta table')
@@ -143,12 +132,7 @@ export function createLogMeta(db: Database) {
       if (isBegun()) return
       transact(db, () => {
         if (isBegun()) return
-        const sinceMs = clock()
-        meta.begin({
-          [KNOWN_SINCE]: sinceMs,
-          [EVENTS_SINCE]: sinceMs,
-          [SIGNING_KEY]: randomBytes(32),
-        })
+        meta.begin({ [KNOWN_SINCE]: clock(), [SIGNING_KEY]: randomBytes(32) })
       })
     },
 
@@ -191,6 +175,13 @@ function createIds(meta: ReturnType<typeof createMeta>) {
     takeIds(count: number): number {
       const next = nextId()
       if (count > 0) meta.put('next_id', next + count)
+      return next
+    },
+
+    /** The same for trades; `least` is above every id of a trade that is stored. */
+    takeTradeIds(count: number, least: number): number {
+      const next = Math.max(least, Number(meta.get('next_trade_id') ?? 1))
+      meta.put('next_trade_id', next + count)
       return next
     },
 

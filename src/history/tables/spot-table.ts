@@ -14,7 +14,6 @@ import {
 } from '#src/domain/spot.ts'
 
 import type { MetaTable } from './meta-table.ts'
-import type { Moments } from './revision-table.ts'
 
 type SpotRow = typeof spot.$inferSelect
 type Removal = { coin: string; beforeMs: number; limit: number }
@@ -34,7 +33,7 @@ const edges: Readonly<Record<SpotQuery['order'], TickPlace>> = {
 }
 
 /** Reads and writes ticks. */
-export function createSpotTable(db: Database, meta: MetaTable, moments: Moments) {
+export function createSpotTable(db: Database, meta: MetaTable) {
   const sql = sqlOf(spot)
   const insert = db.prepare<unknown, [SpotRow]>(
     `${sql.insert()} ON CONFLICT (coin, source, window_seconds, time_ms) DO NOTHING`,
@@ -105,9 +104,7 @@ export function createSpotTable(db: Database, meta: MetaTable, moments: Moments)
     insert(ticks: readonly SpotTick[]): number {
       if (ticks.length === 0) return 0
       meta.later()
-      moments.later()
       let id = lastId() + 1
-      moments.noteIds(id)
       let added = 0
       let sumAdded = 0
       for (const tick of ticks) {

@@ -10,14 +10,13 @@ import type { Chunk } from '../codec/chunk.ts'
 import { createArchive } from './archive.ts'
 import { createChunkFetch, type FetchedChunks } from './chunk-fetch.ts'
 import { type ChunkRef, type ChunkTable, createChunkTable, type ReadBeside } from './chunk-table.ts'
-import { createEventTable } from './event-table.ts'
 import { createEvidenceTable } from './evidence-table.ts'
 import { createGapTable } from './gap-table.ts'
 import { createManifestTable } from './manifest-table.ts'
 import { createMarketTable } from './market-table.ts'
-import { createLogMeta, createMetaTable, type MomentLog } from './meta-table.ts'
+import { createLogMeta, createMetaTable } from './meta-table.ts'
 import { createOutcomeTable } from './outcome-table.ts'
-import { createMoments, createRevisionTable } from './revision-table.ts'
+import { createRevisionTable } from './revision-table.ts'
 import { createSegmentTable } from './segment-table.ts'
 import { createSpotTable } from './spot-table.ts'
 import { createTailTable, type TailRun } from './tail-table.ts'
@@ -61,13 +60,6 @@ export function createTables(
   const chunks = createChunkTable(db, elsewhere, chunkCacheBytes)
   const clock = given === undefined ? createClock(db) : withLater(() => given)
   const windowOutcomes = createOutcomeTable(db, logMeta)
-  const events = createEventTable(db, logMeta, clock)
-  const momentsOf = (log: MomentLog) => createMoments(db, logMeta, { log, clock })
-  const moments = {
-    snapshots: momentsOf('moment'),
-    trades: momentsOf('trade_moment'),
-    spot: momentsOf('spot_moment'),
-  }
   return {
     db,
     elsewhere,
@@ -81,15 +73,13 @@ export function createTables(
     chunks,
     meta,
     logMeta,
-    events,
-    moments,
     windowOutcomes,
     markets: createMarketTable(db, meta, windowOutcomes),
     tails: createTailTable(db),
-    gaps: createGapTable(db, events.noteGaps),
+    gaps: createGapTable(db),
     evidence: createEvidenceTable(db, logMeta),
-    trades: createTradeTable(db, moments.trades),
-    spot: createSpotTable(db, meta, moments.spot),
+    trades: createTradeTable(db, meta),
+    spot: createSpotTable(db, meta),
     revisions: createRevisionTable(db, logMeta, clock),
     manifests: createManifestTable(db, logMeta),
     snapshots: createSnapshots(chunks),

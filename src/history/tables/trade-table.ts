@@ -6,7 +6,7 @@ import { outcomes } from '#src/domain/market.ts'
 import { sortMoments, type StoredTrade, type Trade, type TradeQuery } from '#src/domain/trade.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
-import type { Moments } from './revision-table.ts'
+import type { MetaTable } from './meta-table.ts'
 
 type TradeRow = typeof trade.$inferSelect
 type Range = Record<'marketId' | 'fromMs' | 'toMs' | 'belowId', number> & { outcome: number | null }
@@ -15,7 +15,7 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
 const sides = ['buy', 'sell'] as const
 
-export function createTradeTable(db: Database, moments: Moments) {
+export function createTradeTable(db: Database, meta: MetaTable) {
   const sql = sqlOf(trade)
   const inRange = `SELECT ${sql.columns()} FROM trade
     WHERE market_id = $marketId AND time_ms >= $fromMs AND time_ms < $toMs
@@ -93,7 +93,7 @@ export function createTradeTable(db: Database, moments: Moments) {
     /** Asks for what `insert` needs first. */
     later(): void {
       lastId.later()
-      moments.later()
+      meta.later()
     },
 
     /**
@@ -104,8 +104,7 @@ export function createTradeTable(db: Database, moments: Moments) {
     insert(found: readonly { marketId: number; trade: Trade }[]): ReadonlySet<Trade> {
       const added = new Set<Trade>()
       if (found.length === 0) return added
-      const firstId = Math.max(lastId() + 1, moments.leastId())
-      moments.noteIds(firstId)
+      const firstId = meta.takeTradeIds(found.length, lastId() + 1)
       lastId.put(firstId + found.length - 1)
       // All of them are sent before the first answer is needed: a database may be far away.
       const sent = found.map(({ marketId, trade }, at) => {

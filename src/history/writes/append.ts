@@ -34,7 +34,7 @@ type Group = { held: Held; change: MarketChange }
  * markets is asked for together: a database may be far away.
  */
 export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }) {
-  const { markets, meta, chunks, runs, coverage, revisions, moments, events } = tables
+  const { markets, meta, chunks, runs, coverage, revisions } = tables
   const settle = createArrivals(tables)
   const listUnknown = createUnknown(tables)
 
@@ -90,7 +90,6 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     if (first === undefined) throw new Error('A group has an entry.')
     const { conditionId, coin, timeframe } = first
     const market = known ?? markets.put({ conditionId, coin, timeframe, source }, known)
-    if (known === undefined) events.noteCreated(market)
     const assetIds = { ...market.assetIds }
     for (const { snapshot } of entries) {
       assertSame(market, { ...snapshot, source })
@@ -136,7 +135,6 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     const unnamed = groups.flatMap(({ change }) => listUnnamed(change))
     unnamed.sort((a, b) => a.place - b.place)
     const first = meta.takeIds(unnamed.length)
-    if (unnamed.length > 0) moments.snapshots.noteIds(first)
     const of = new Map(unnamed.map(({ row }, at) => [row, first + at]))
     const applied = groups.map((group) => {
       const { change } = group
@@ -158,7 +156,6 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
   return withLater((batch: Batch) => {
     const found = findGroups(batch)
     meta.later()
-    moments.snapshots.later()
     return () => applyTo(sortOut(found, batch), batch)
   })
 }

@@ -55,7 +55,6 @@ export function createDelete({
   spot,
   runs,
   revisions,
-  events,
   evidence,
   segments,
   windowOutcomes,
@@ -75,7 +74,6 @@ export function createDelete({
   function deleteRest(id: number): void {
     for (const part of parts) if (part.run(id).changes > 0) return
     if (evidence.remove(id)) return
-    if (events.remove(id, ROWS_MAX) > 0) return
     meta.settleDeletion()
   }
 

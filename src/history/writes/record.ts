@@ -14,7 +14,7 @@ import type { ApplyBatch } from './append.ts'
 
 type Heard = Recording['trades'][number] | GapChange
 
-type Ports = Pick<Tables, 'events' | 'gaps' | 'markets' | 'revisions' | 'trades'> & {
+type Ports = Pick<Tables, 'gaps' | 'markets' | 'revisions' | 'trades'> & {
   applyBatch: ApplyBatch
   /** Throws `unknown_market`. */
   requireMarket: (conditionId: string, found: StoredMarket | undefined) => StoredMarket
@@ -24,7 +24,7 @@ type Ports = Pick<Tables, 'events' | 'gaps' | 'markets' | 'revisions' | 'trades'
 
 /** Returns the function that applies a recording; it needs a transaction around it. */
 export function createRecord(ports: Ports) {
-  const { events, gaps, markets, revisions, trades, applyBatch, requireMarket, touch } = ports
+  const { gaps, markets, revisions, trades, applyBatch, requireMarket, touch } = ports
 
   /** Whether it may change something: nearly all statements that a recorder has a book do not. */
   const mayChange = withLater((change: GapChange, market: StoredMarket) => {
@@ -61,10 +61,7 @@ export function createRecord(ports: Ports) {
       find: withBooks.has(conditionId) ? undefined : markets.find.later(conditionId),
     }))
     if (beside.trades.length > 0) trades.later()
-    if (beside.gaps.length > 0) {
-      events.later()
-      revisions.later()
-    }
+    if (beside.gaps.length > 0) revisions.later()
     const { counts, markets: applied } = applyLater()
     const known = asked.map(({ conditionId, own, find }) =>
       changing(conditionId, () => {

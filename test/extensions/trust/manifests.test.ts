@@ -108,7 +108,7 @@ describe('GET /v1/cite', () => {
       markets: 1,
       snapshots: 30,
       sha256: first.sha256,
-      knownAt: new Date(MADE_MS).toISOString(),
+      asOf: new Date(MADE_MS).toISOString(),
       sequence: 1,
       manifest: '/v1/manifest?sequence=1',
       data: `/v1/btc/markets?timeframe=5m&from=${Date.UTC(2026, 3, 14)}&to=${Date.UTC(2026, 3, 15)}`,
