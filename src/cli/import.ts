@@ -66,6 +66,9 @@ does not matter. - is standard input.
 - CSV or Parquet with a state a row: ts_ms, outcome, window_slug and clob_token_id, and levels in
   columns such as bid_p1, bid_s1, ask_p1 and ask_s1.
 
+- CSV or Parquet with a level a row (token_id, timestamp, side, price, size), with a book a row whose bids and asks
+  are JSON, with a message a row (raw), and with a trade of the Data API a row.
+
 - Outcomes of 5-minute windows of a coin, as CSV with a first line that names the columns timestamp
   (the window's start in Unix seconds), outcome, btc_open and btc_close, or eth_open …. They add to the
   markets of their windows; rows of windows without a market are kept, and wait for it.

@@ -8,17 +8,35 @@ import type { Snapshot } from '#src/domain/snapshot.ts'
 import { timeFault } from '#src/domain/time.ts'
 
 import { appendBySource, countVerdicts, createBookCheck } from './import-lines.ts'
-import { attempt, type ImportPlace, type ImportRun, refuse } from './import-run.ts'
+import {
+  attempt,
+  batchIdOf,
+  type ImportPlace,
+  type ImportRun,
+  keepRecords,
+  type PlacedRecord,
+  refuse,
+} from './import-run.ts'
 import { createFindMarket, findForm, type Row, type TableForm } from './table-forms.ts'
 
 /** Snapshots of a transaction. */
 const ROWS_MAX = 2000
 
-export const splitCells = (line: string): string[] =>
-  line
-    .replace(/\r$/, '')
-    .split(',')
-    .map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'))
+/** A cell, quoted or not, with what ends it. */
+const cellPattern = /\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|$)/y
+
+export function splitCells(line: string): string[] {
+  const text = line.replace(/\r$/, '')
+  if (!text.includes('"')) return text.split(',').map((cell) => cell.trim())
+  const cells: string[] = []
+  cellPattern.lastIndex = 0
+  for (let isLast = false; !isLast;) {
+    const [whole = '', quoted, plain = ''] = cellPattern.exec(text) ?? []
+    cells.push(quoted === undefined ? plain.trim() : quoted.replaceAll('""', '"'))
+    isLast = !whole.endsWith(',')
+  }
+  return cells
+}
 
 /**
  * Takes the rows of one file, in their order; `end` after the last. `takeMessage` takes messages as
@@ -36,6 +54,7 @@ export function createTableImport(
   const known = new Map<string, boolean>()
   /** The rows of the record that is read next. */
   let group: { key: string; place: ImportPlace; rows: Row[] } | undefined
+  let records: PlacedRecord[] = []
   let held: { snapshot: Snapshot; place: ImportPlace; source: Source }[] = []
   let rowsTaken = 0
 
@@ -51,9 +70,13 @@ export function createTableImport(
     const { place, rows } = group
     group = undefined
     attempt(run, place, () => {
-      const record = form.read(rows, find)
+      const record = form.read(rows, find, { nowMs: run.clock(), isStrict: run.isStrict })
       if ('message' in record) {
         takeMessage(place, record.message)
+        return
+      }
+      if ('records' in record) {
+        records.push(...record.records.map((each) => ({ place, record: each })))
         return
       }
       const { snapshot, source = run.source } = record
@@ -61,10 +84,19 @@ export function createTableImport(
       if (fault === undefined) held.push({ snapshot, place, source })
       else refuse(run, place, `timestamp: ${fault}`)
     })
-    if (held.length >= ROWS_MAX) store()
+    if (held.length + records.length >= ROWS_MAX) store()
+  }
+
+  function storeRecords(): void {
+    const batch = records
+    records = []
+    if (batch.length === 0 || run.report.ending !== 'complete') return
+    const text = JSON.stringify(batch.map(({ record }) => record))
+    keepRecords(run, batchIdOf(run, Buffer.from(text)), batch)
   }
 
   function store(): void {
+    storeRecords()
     const batch = held
     held = []
     if (batch.length === 0 || run.report.ending !== 'complete') return

@@ -138,11 +138,13 @@ const headerPattern = /^\s*"?[a-z_][^{,]*(,[^{,]+)+$/i
 function kindOf({ head, path }: TextFile): FileKind {
   const text = new TextDecoder().decode(head).trimStart()
   if (isParquet(path, text)) return 'parquet'
-  if (holdsMessages(text)) return 'messages'
   const [line = ''] = text.split('\n', 1)
+  // Cells of a table may hold messages.
+  if (isTableHeader(line)) return 'table'
+  if (holdsMessages(text)) return 'messages'
   if (text.startsWith('[') || /^\{(?:.*[[{,])?\s*$/.test(line)) return 'document'
   if (isOutcomeHeader(line)) return 'outcomes'
-  return isTableHeader(line) || headerPattern.test(line) ? 'table' : 'lines'
+  return headerPattern.test(line) ? 'table' : 'lines'
 }
 
 async function importFile(importer: Importer, file: TextFile, kind: FileKind): Promise<void> {

@@ -71,6 +71,22 @@ export const holdsKept = (head: string): boolean =>
   /^\s*\{\s*"topic"\s*:\s*"crypto_prices/.test(head) ||
   /^\s*\{\s*"(?:snapshots|results|books|data)"\s*:\s*[[{].*?"(?:bids|asks)"\s*:/s.test(head)
 
+/** True for columns of a row that is a message in one of them, or a book. */
+export const holdsKeptColumns = (columns: readonly string[]): boolean =>
+  holders.some((name) => columns.includes(name)) ||
+  (['bids', 'asks'].every((name) => columns.includes(name)) && findBookNames(columns) !== undefined)
+
+/** The columns that say which book a row is of: the token, the time and, if there, the hash. */
+export function findBookNames(columns: readonly string[]): string[] | undefined {
+  const find = (name: string) =>
+    [name, ...(names[name] ?? [])].filter((each) => columns.includes(each))
+  const [token, time, hash] = ['asset_id', 'timestamp', 'hash'].map((name) =>
+    find(name).slice(0, 1),
+  )
+  if (token?.length !== 1 || time?.length !== 1) return undefined
+  return [...token, ...time, ...(hash ?? [])]
+}
+
 export type Kept =
   | { kind: 'message' | 'price'; text: string; receivedMs: number | undefined }
   /** It is of no message of the venue. */

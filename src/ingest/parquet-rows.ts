@@ -53,7 +53,19 @@ export async function openParquet(path: string) {
       yield read.map((values) => (column) => toText(values[column], elements.get(column)))
     }
   }
-  return { columns: [...elements.keys()], rows }
+  return { columns: topLevelNames(metadata.schema), rows }
+}
+
+/** Names without those of the members of lists and groups. */
+function topLevelNames(schema: readonly SchemaElement[]): string[] {
+  const found: string[] = []
+  const skip = (at: number): number => {
+    let next = at + 1
+    for (let child = 0; child < (schema[at]?.num_children ?? 0); child++) next = skip(next)
+    return next
+  }
+  for (let at = 1; at < schema.length; at = skip(at)) found.push(schema[at]?.name ?? '')
+  return found
 }
 
 const compressors = {
@@ -81,7 +93,14 @@ function toText(value: unknown, element: SchemaElement | undefined): string {
   const type = element?.logical_type?.type ?? element?.converted_type
   if (type === 'DECIMAL') return toDecimal(toInteger(value), element?.scale ?? 0)
   if (type?.startsWith('TIMESTAMP')) return String(toInteger(value) / perMs(element))
-  return value instanceof Uint8Array ? decoder.decode(value) : String(value)
+  if (value instanceof Uint8Array) return decoder.decode(value)
+  return typeof value === 'object' ? JSON.stringify(value, withTexts) : String(value)
+}
+
+/** Lists and groups are printed as JSON, in which their bytes and large integers are texts. */
+function withTexts(_: string, value: unknown): unknown {
+  if (value instanceof Uint8Array) return decoder.decode(value)
+  return typeof value === 'bigint' ? String(value) : value
 }
 
 /** Bytes are big-endian; nothing here is below zero. */

@@ -15,14 +15,21 @@ import type { MarketHistory } from '#src/history/history.ts'
 import type { Fault } from '#src/platform/fault.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { columnName } from '#src/tables/column.ts'
-import { parseJson, readOutcome, readTimeMs } from '#src/venue/json-fields.ts'
+import { parseJson, type Reading, readOutcome, readTimeMs } from '#src/venue/json-fields.ts'
+import { fitsRecordKind, readMarketRecords } from '#src/venue/record-kinds.ts'
+import type { MarketRecord } from '#src/venue/venue.ts'
 import { homeVenue } from '#src/venue/venues.ts'
+
+import { findBookNames, holdsKeptColumns } from './kept-forms.ts'
 
 /** The text of a cell; empty where there is none. */
 export type Row = (column: string) => string
 
-/** A whole book, or a message of the venue as JSON. */
-type TableRecord = { snapshot: Snapshot; source: Source | undefined } | { message: string }
+/** A whole book; a message of the venue as JSON, in a form that people keep; or other records. */
+type TableRecord =
+  | { snapshot: Snapshot; source: Source | undefined }
+  | { message: string }
+  | { records: readonly MarketRecord[] }
 
 export type TableForm = {
   /** With its article. */
@@ -33,7 +40,7 @@ export type TableForm = {
   /** For an archive of all markets: rows of markets that are not held are skipped. */
   marketOf?(row: Row): string
   /** Throws a `record` fault. */
-  read(rows: readonly Row[], find: FindMarket): TableRecord
+  read(rows: readonly Row[], find: FindMarket, reading: Reading): TableRecord
 }
 
 const readLevel = (price: string, size: string): [number, number] => {
@@ -131,7 +138,18 @@ function toSnapshot(
 
 /** Columns of tables with a state a row, whose levels others number and name in their own ways. */
 const wideNames = {
-  time: ['ts_ms', 'timestamp_ms', 'time_ms', 'ts_ns', 'timestamp', 'ts', 'time'],
+  time: [
+    'ts_ms',
+    'timestamp_ms',
+    'time_ms',
+    'ts_ns',
+    'timestamp',
+    'ts',
+    'time',
+    'datetime',
+    'collected_at',
+    'recorded_at',
+  ],
   token: ['clob_token_id', 'token_id', 'asset_id', 'assetId', 'token'],
   market: [
     'condition_id',
@@ -411,13 +429,90 @@ function findWideForm(names: readonly string[]): TableForm | undefined {
   }
 }
 
+const toObject = (row: Row, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, row(name)]).filter(([, cell]) => cell !== ''))
+
+/** A message, or a book with its levels as JSON, in the columns of a row. */
+function findKeptForm(names: readonly string[]): TableForm | undefined {
+  if (!holdsKeptColumns(names)) return undefined
+  return {
+    name: KEPT_NAME,
+    columns: names,
+    keyOf: () => '',
+    read: (rows) => ({ message: JSON.stringify(toObject(first(rows), names)) }),
+  }
+}
+
+const KEPT_NAME = 'messages or books with a row each'
+
+/** Rows of objects that are otherwise read as JSON, such as trades of the Data API. */
+function findRecordForm(names: readonly string[]): TableForm | undefined {
+  if (!fitsRecordKind(names)) return undefined
+  return {
+    name: RECORD_NAME,
+    columns: names,
+    keyOf: () => '',
+    read(rows, _find, reading) {
+      const cells = Object.entries(toObject(first(rows), names))
+      const value = Object.fromEntries(cells.map(([name, cell]) => [name, toBoolean(cell)]))
+      return { records: readMarketRecords(value, reading) ?? [] }
+    },
+  }
+}
+
+const RECORD_NAME = 'trades of the Data API or markets, a row each'
+const toBoolean = (cell: string): string | boolean =>
+  /^(?:true|false)$/i.test(cell) ? cell.toLowerCase() === 'true' : cell
+
+const sizeNames = ['size', 'quantity', 'amount', 'qty']
+const bookSides: Readonly<Record<string, 'bids' | 'asks'>> = {
+  bid: 'bids',
+  bids: 'bids',
+  buy: 'bids',
+  ask: 'asks',
+  asks: 'asks',
+  sell: 'asks',
+}
+
+/** Books with a row a level: consecutive rows of one token, time and hash are one book. */
+function findLevelForm(names: readonly string[]): TableForm | undefined {
+  const sizeName = sizeNames.find((name) => names.includes(name))
+  const book = findBookNames(names)
+  if (sizeName === undefined || book === undefined) return undefined
+  if (!names.includes('side') || !names.includes('price')) return undefined
+  const own = names.filter((name) => name !== 'side' && name !== 'price' && name !== sizeName)
+  return {
+    name: LEVEL_NAME,
+    columns: names,
+    keyOf: (row) => book.map(row).join(':'),
+    read(rows) {
+      const sides: Record<'bids' | 'asks', object[]> = { bids: [], asks: [] }
+      for (const row of rows) {
+        const side = bookSides[row('side').toLowerCase()]
+        if (side === undefined) throw recordFault('side: neither bid nor ask')
+        sides[side].push({ price: row('price'), size: row(sizeName) })
+      }
+      return { message: JSON.stringify({ ...toObject(first(rows), own), ...sides }) }
+    },
+  }
+}
+
+const LEVEL_NAME = 'books with a row a level'
+
 /** The forms and the columns that each needs, as text. */
 export const formTexts: readonly string[] = [
   ...tableForms.map(({ name, columns }) => `${name} (${columns.join(', ')})`),
   `${WIDE_NAME} (ts_ms or timestamp; clob_token_id, or outcome and window_slug or condition_id; bid_p1, bid_s1, ask_p1, ask_s1)`,
+  `${LEVEL_NAME} (token_id, timestamp, side, price, size)`,
+  `${KEPT_NAME} (raw, or token_id, timestamp, bids, asks)`,
+  `${RECORD_NAME} (asset, conditionId, slug, outcome, side, price, size, timestamp)`,
 ]
 
 export const findForm = (names: readonly string[]): TableForm | undefined =>
   [...tableForms, ...ownForms(OLD_ID)].find(({ columns }) =>
     columns.every((column) => names.includes(column)),
-  ) ?? findWideForm(names)
+  ) ??
+  findWideForm(names) ??
+  findKeptForm(names) ??
+  findRecordForm(names) ??
+  findLevelForm(names)

@@ -25,5 +25,11 @@ export function readMarketRecords(value: JsonObject, reading: Reading): MarketRe
   return 'read' in first ? first.read(value, reading) : undefined
 }
 
+/** True for the columns of a table whose rows have the members of one kind, and no other's. */
+export const fitsRecordKind = (columns: readonly string[]): boolean => {
+  const row = Object.fromEntries(columns.map((name) => [name, '']))
+  return described.filter((kind) => fitsKind(kind, row)).length === 1
+}
+
 const describe = ({ name, required }: Omit<RecordKind, 'read'>): string =>
   `${name} (${required.map((members) => members.join(' or ')).join(', ')})`

@@ -44,10 +44,18 @@ const books: Record<string, Expected> = {
   'in/f13-p-s.json': { receivedMs: unreceived, verified: 0 },
   'in/f14-results-json-text.json': { receivedMs: unreceived, verified: 0 },
   'in/f28b-payload-levels-only.jsonl': { receivedMs: received, verified: 0 },
+  'in/f18-row-a-level.csv': { receivedMs: unreceived, verified: 12 },
+  'pq/p3-row-a-level.parquet': { receivedMs: unreceived, verified: 12 },
+  'in/f19d-wide-collected.csv': { receivedMs: unreceived, verified: 0 },
+  'in/f21-json-columns.csv': { receivedMs: received, verified: 12 },
+  'pq/p2-json-columns.parquet': { receivedMs: received, verified: 12 },
+  'pq/p6-raw-text-rows.parquet': { receivedMs: received, verified: 12 },
   'in/g3-array-first.jsonl': { receivedMs: [undefined, ...received.slice(1)], verified: 12 },
   'in/g4-receivedAt-offset.jsonl': { receivedMs: received, verified: 12 },
   'in/g5-recv_time-offset.jsonl': { receivedMs: received, verified: 12 },
 }
+
+const tradeFiles = ['in/f22-data-api-trades.csv', 'pq/p4-data-api-trades.parquet']
 
 async function importCase(name: string, first = ['in/m1.gamma.json']) {
   const history = aHistory()
@@ -92,4 +100,30 @@ describe('importFiles of forms that people keep', () => {
     ])
     expect(shown).toEqual(seconds.map((ms, at) => [ms, `${71_000 + at}.25`, undefined]))
   })
+
+  for (const name of tradeFiles) {
+    test.skipIf(isAbsent)(`default: trades in ${name}${reason}`, async () => {
+      const { report, faults, history, market } = await importCase(name)
+      expect(faults).toEqual([])
+      expect(report).toMatchObject({ trades: { accepted: 5 }, filesFailed: 0, filesRefused: [] })
+      const trades = market === undefined ? [] : await history.trades({ market })
+      expect(
+        trades.map(({ timestampMs, price, size, outcome, side }) => [
+          timestampMs - fromMs,
+          price,
+          size,
+          outcome,
+          side,
+        ]),
+      ).toEqual(
+        [0, 1, 2, 3, 4].map((each) => [
+          (10 + each) * 1000,
+          500_000,
+          (10 + each) * 1_000_000,
+          'up',
+          'buy',
+        ]),
+      )
+    })
+  }
 })

@@ -200,14 +200,18 @@ function readDataTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
   const size = parseMillionths(readOptionalDecimal(value.size, 'size') ?? '')
   if (!size) throw recordFault('size: not a decimal above 0 with at most six digits')
   const price = readPrice(value.price, 'price')
-  const assetId = readAssetId(value.asset ?? value.token_id, 'asset')
+  const assetId = readTradedAsset(value.asset ?? value.token_id)
   const transactionHash = toTransactionHash(value.transactionHash ?? value.transaction_hash)
   return {
     kind: 'trade',
-    facts: { ...named, assetIds: { [outcome]: assetId } },
+    facts: { ...named, assetIds: assetId === undefined ? {} : { [outcome]: assetId } },
     trade: { timestampMs, price, outcome, size, side, transactionHash },
   }
 }
+
+/** Undefined for an id that a table kept as a float: the market and the outcome name it, too. */
+const readTradedAsset = (value: unknown): string | undefined =>
+  /^\d\.\d+e\+\d+$/i.test(String(value)) ? undefined : readAssetId(value, 'asset')
 
 function readClobMarket(market: JsonObject): MarketRecord {
   const named = readNamed(market.market_slug, market.condition_id)
