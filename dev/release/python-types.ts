@@ -19,6 +19,7 @@ export type Operation = {
   security?: object[]
   parameters?: Parameter[]
   requestBody?: { content: { 'application/json': { schema: Schema } } }
+  responses?: Record<string, { content?: { 'application/json'?: { schema: Schema } } }>
 }
 export type ApiDocument = {
   paths: Record<string, Record<string, Operation>>
@@ -59,7 +60,11 @@ export function pythonTypesOf({ paths, components }: ApiDocument): string {
   const rows = Object.entries(components.schemas)
     .toSorted(([a], [b]) => compare(a, b))
     .flatMap(([name, schema]) => rowOf(name, schema))
-  return [header, ...filters, ...rows, amountsOf(components.schemas)].join('\n')
+  const lists = Object.entries(paths)
+    .toSorted(([a], [b]) => compare(a, b))
+    .flatMap(([path, { get }]) => listOf(path, get, components.schemas))
+  const amounts = amountsOf(components.schemas)
+  return [header, ...filters, ...rows, amounts, columnsText(lists)].join('\n')
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : 1)
@@ -136,6 +141,92 @@ function typeUnlessNull({ $ref, type, enum: values, anyOf, items }: Schema): str
     object: 'dict[str, Any]',
   }
   return known[type ?? ''] ?? 'Any'
+}
+
+/** A list with a cursor: of each kind of row that it has, the members with their columns. */
+type List = { path: string; kinds: Member[][] }
+type Member = {
+  name: string
+  columns: [name: string, kind: string][]
+  /** The parameter without which rows do not have it. */
+  needs?: 'fields' | 'interval' | 'view' | undefined
+}
+type Schemas = ApiDocument['components']['schemas']
+
+function listOf(path: string, get: Operation | undefined, schemas: Schemas): List[] {
+  const { data, nextCursor } =
+    get?.responses?.['200']?.content?.['application/json']?.schema.properties ?? {}
+  if (data?.items === undefined || nextCursor === undefined) return []
+  const rows = data.items.anyOf ?? [data.items]
+  return [{ path, kinds: rows.map((row) => membersOf(row, schemas)) }]
+}
+
+const resolved = ({ $ref, ...schema }: Schema, schemas: Schemas): Schema =>
+  $ref === undefined ? schema : (schemas[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {})
+
+const membersOf = (row: Schema, schemas: Schemas): Member[] =>
+  Object.entries(resolved(row, schemas).properties ?? {}).map(([name, schema]) => ({
+    name,
+    columns: columnsOf([name], schema, schemas),
+    needs: needsOf(resolved(schema, schemas).description ?? ''),
+  }))
+
+/** Members of objects within a row are columns of their own; lists stay lists. */
+function columnsOf(
+  place: readonly string[],
+  schema: Schema,
+  schemas: Schemas,
+): [name: string, kind: string][] {
+  const { nullable, ...known } = resolved(schema, schemas)
+  const members = Object.entries(known.properties ?? {})
+  if (members.length > 0) {
+    return members.flatMap(([name, member]) => {
+      const own = resolved(member, schemas)
+      const isNullable = nullable === true || own.nullable === true
+      return columnsOf([...place, name], { ...own, nullable: isNullable }, schemas)
+    })
+  }
+  const column = place
+    .map((name) => name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase())
+    .join('_')
+  return [[column, `${kindOf(known)}${nullable ? '?' : ''}`]]
+}
+
+function kindOf({ type = '', format, anyOf }: Schema): string {
+  if (anyOf !== undefined) return 'any'
+  if (format === 'date-time') return 'time'
+  const kinds: Record<string, string> = {
+    number: 'float',
+    integer: 'int',
+    boolean: 'bool',
+    string: 'text',
+  }
+  return kinds[type] ?? 'any'
+}
+
+function needsOf(description: string): Member['needs'] {
+  if (/^Only where `fields` names it/.test(description)) return 'fields'
+  if (/only with `interval`/i.test(description)) return 'interval'
+  return /^Only with `view=/.test(description) ? 'view' : undefined
+}
+
+function columnsText(lists: readonly List[]): string {
+  const kindText = (members: readonly Member[]): string =>
+    members
+      .map(({ name, columns, needs = '' }) => {
+        const pairs = columns.map(([column, kind]) => `${textOf(column)}: ${textOf(kind)}`)
+        return `            ${textOf(name)}: (${textOf(needs)}, {${pairs.join(', ')}}),\n`
+      })
+      .join('')
+  const text = lists.map(
+    ({ path, kinds }) =>
+      `    ${textOf(path)}: [\n${kinds.map((kind) => `        {\n${kindText(kind)}        },\n`).join('')}    ],\n`,
+  )
+  return `COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, str]]]]] = {
+${text.join('')}}
+"""Of each list the members of its rows (with \`interval\` the last kind): the parameter that a member
+needs, and the columns that it makes."""
+`
 }
 
 /** Of every object, by the type of the member. Versions of protocols are numbers, and no decimals. */

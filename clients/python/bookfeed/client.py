@@ -27,7 +27,7 @@ from .api import (
 from .decode import decode
 from .export import Download, Progress, download
 from .filters import ExportFilters, LatestFilters, accept
-from .frames import Library, read_parquet, require
+from .frames import Library, columns_of, read_parquet, require
 from .live import Live
 from .transport import Fault, Request, Transport, name_of, path_of, read_key, to_json
 from .walk import Page, Walk
@@ -93,7 +93,7 @@ class Client:
             place = following or headers.get("X-Resume-Cursor")
             return Page(page["data"], place, following is None, headers.get("X-Coverage"))
 
-        return Walk(read, filters.get("cursor"))
+        return Walk(read, filters.get("cursor"), columns_of(path, filters), self.exact)
 
     def _walk(self, limit: int, filters: Mapping[str, Any], *parts: str) -> Walk[Any]:
         return self.walk(path_of(*parts), **{"limit": limit, **filters})

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from .api import AMOUNTS
+from .api import AMOUNTS, COLUMNS
 from .errors import MissingExtra
 
 Library = Literal["pandas", "polars", "pyarrow"]
+Columns = Mapping[str, str]
+"""What is in each column: `float`, `int`, `bool`, `time`, `text`, or `any`; with `?` also null."""
 NEEDED = {"pandas": ["pandas", "pyarrow"], "polars": ["polars"], "pyarrow": ["pyarrow"]}
 
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
+
+Members = Mapping[str, "tuple[str, dict[str, str]]"]
+"""Of a row: the parameter that each member needs, and the columns that it makes."""
+
+
+@dataclass(frozen=True)
+class Column:
+    values: list[Any]
+    kind: str
+    can_be_null: bool
+
+
+Table = Mapping[str, Column]
 
 
 def column_of(*path: str) -> str:
@@ -31,36 +48,145 @@ def _flat(members: Mapping[str, Any], *path: str) -> dict[str, Any]:
         if isinstance(value, Mapping):
             columns.update(_flat(value, *path, name))
         else:
-            # JSON prints an amount without a fraction as an integer.
-            is_float = name in AMOUNTS and type(value) is int
-            columns[column_of(*path, name)] = float(value) if is_float else value
+            columns[column_of(*path, name)] = _with_floats(name, value)
     return columns
 
 
-def _as_times(values: list[Any]) -> list[Any]:
-    """Datetimes in UTC where every value is one."""
+def _with_floats(name: str, value: Any) -> Any:
+    """JSON prints an amount without a fraction as an integer, also in the levels of a book."""
+    if type(value) is int and name in AMOUNTS:
+        return float(value)
+    if isinstance(value, list):
+        return [_with_floats(name, each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: _with_floats(key, each) for key, each in value.items()}
+    return value
+
+
+def _time(value: Any) -> Any:
+    return value and datetime.fromisoformat(value.replace("Z", "+00:00"))
+
+
+def _kind_of(values: list[Any]) -> str:
+    """Of a column that this version does not know: times in UTC where every value is one."""
     present = [value for value in values if value is not None]
-    if not present or not all(isinstance(each, str) and TIME.fullmatch(each) for each in present):
-        return values
-    return [value and datetime.fromisoformat(value.replace("Z", "+00:00")) for value in values]
+    is_time = all(isinstance(each, str) and TIME.fullmatch(each) for each in present)
+    return "time" if present and is_time else "any"
 
 
-def make_table(rows: Iterable[Mapping[str, Any]], library: Library) -> Any:
+def columns_of(path: str, filters: Mapping[str, Any]) -> Columns:
+    """Columns of the rows that a list has with these filters, and what is in each."""
+    parts = path.split("/")
+    for template, kinds in COLUMNS.items():
+        known = template.split("/")
+        if len(known) == len(parts) and all(
+            name == part or name.startswith("{") for name, part in zip(known, parts)
+        ):
+            return _chosen(kinds[-1] if filters.get("interval") else kinds[0], filters)
+    return {}
+
+
+def _chosen(members: Members, filters: Mapping[str, Any]) -> Columns:
+    fields = filters.get("fields")
+    asked = set(fields.split(",") if isinstance(fields, str) else fields or ())
+    has = {
+        "": True,
+        "fields": False,
+        "interval": bool(filters.get("interval")),
+        "view": filters.get("view") == "consolidated",
+    }
+    return {
+        column: kind
+        for name, (needs, columns) in members.items()
+        if (name in asked if asked else has[needs])
+        for column, kind in columns.items()
+    }
+
+
+def make_table(
+    rows: Iterable[Mapping[str, Any]], library: Library, columns: Columns, exact: bool
+) -> Any:
     """A table with a row for each of the rows, and columns as `column_of` names them."""
     require(library)
     flat = [_flat(row) for row in rows]
-    names = list(dict.fromkeys(name for row in flat for name in row))
+    others = list(dict.fromkeys(name for row in flat for name in row if name not in columns))
     # An object that is null in a row has no members there.
-    whole = {name for name in names if any(other.startswith(f"{name}_") for other in names)}
-    null_only = {name for name in whole if all(row.get(name) is None for row in flat)}
-    columns = {
-        name: _as_times([row.get(name) for row in flat]) for name in names if name not in null_only
+    whole = {
+        name
+        for name in others
+        if any(each.startswith(f"{name}_") for each in (*columns, *others))
+        and all(row.get(name) is None for row in flat)
     }
-    if library == "pyarrow":
-        return importlib.import_module("pyarrow").table(columns)
-    if library == "polars":
-        return importlib.import_module("polars").DataFrame(columns, infer_schema_length=None)
-    return importlib.import_module("pandas").DataFrame(columns)
+    table = {}
+    for name in (*columns, *(each for each in others if each not in whole)):
+        values = [row.get(name) for row in flat]
+        kind = columns.get(name) or _kind_of(values)
+        can_be_null = kind.endswith("?") or None in values
+        kind = kind.rstrip("?")
+        if kind == "time":
+            values = [_time(value) for value in values]
+        elif kind == "float" and not exact:
+            values = [None if value is None else float(value) for value in values]
+        elif kind == "float":
+            kind = "decimal"
+        table[name] = Column(values, kind, can_be_null)
+    return MAKERS[library](table)
+
+
+def _make_pandas(table: Table) -> Any:
+    pandas = importlib.import_module("pandas")
+    types = {
+        "time": "datetime64[us, UTC]",
+        "float": "float64",
+        "int": "int64",
+        "bool": "bool",
+        # Before version 3, text is in columns of objects.
+        "text": "str" if int(pandas.__version__.split(".")[0]) > 2 else "object",
+    }
+    nullable = {**types, "int": "Int64", "bool": "boolean"}
+
+    def series(column: Column) -> Any:
+        known = nullable if column.can_be_null else types
+        return pandas.Series(column.values, dtype=known.get(column.kind, "object"))
+
+    return pandas.DataFrame({name: series(column) for name, column in table.items()})
+
+
+def _make_polars(table: Table) -> Any:
+    polars = importlib.import_module("polars")
+    types = {
+        "time": polars.Datetime("us", "UTC"),
+        "float": polars.Float64,
+        "int": polars.Int64,
+        "bool": polars.Boolean,
+        "text": polars.String,
+    }
+    columns = [
+        polars.Series(name, column.values, dtype=types.get(column.kind))
+        for name, column in table.items()
+    ]
+    return polars.DataFrame(columns)
+
+
+def _make_arrow(table: Table) -> Any:
+    arrow = importlib.import_module("pyarrow")
+    types = {
+        "time": arrow.timestamp("us", "UTC"),
+        "float": arrow.float64(),
+        "int": arrow.int64(),
+        "bool": arrow.bool_(),
+        "text": arrow.string(),
+    }
+    return arrow.table(
+        {name: arrow.array(each.values, types.get(each.kind)) for name, each in table.items()}
+    )
+
+
+MAKERS: dict[str, Callable[[Table], Any]] = {
+    "pandas": _make_pandas,
+    "polars": _make_polars,
+    "pyarrow": _make_arrow,
+}
 
 
 def require(library: Library) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from .frames import Library, make_table
+from .frames import Columns, Library, make_table
 
 Row = TypeVar("Row")
 
@@ -30,9 +30,16 @@ class Walk(Generic[Row]):
     returns what was written since, and bars that may have grown once more.
     """
 
-    def __init__(self, read: Callable[[str | None], Page[Row]], cursor: str | None) -> None:
+    def __init__(
+        self,
+        read: Callable[[str | None], Page[Row]],
+        cursor: str | None,
+        columns: Columns | None = None,
+        exact: bool = False,
+    ) -> None:
         self._read = read
         self.cursor = cursor
+        self._columns, self._exact = columns or {}, exact
 
     def pages(self) -> Iterator[Page[Row]]:
         while True:
@@ -46,9 +53,11 @@ class Walk(Generic[Row]):
         """The rows that are left, as a table of pandas, polars or pyarrow.
 
         Columns have the names of exports and files (`best_bid`, `up_bid`), and times are
-        timestamps. Needs the extra of the library's name. Large histories: `Client.to_df`.
+        timestamps; both are the same whatever the rows are, also if there is none. Needs the extra
+        of the library's name. Large histories: `Client.to_df`.
         """
-        return make_table(self, library)  # type: ignore[arg-type]
+        rows: Any = self
+        return make_table(rows, library, self._columns, self._exact)
 
     def __iter__(self) -> Iterator[Row]:
         for page in self.pages():

@@ -1,11 +1,13 @@
 """Tables of pandas, polars and pyarrow, where these are installed."""
 
 import importlib.util
+import re
 import unittest
 from decimal import Decimal
+from itertools import islice
 from unittest import mock
 
-from bookfeed import errors
+from bookfeed import Page, errors
 from tests.world import connect, finished
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -56,6 +58,49 @@ class Frames(unittest.TestCase):
             none = client.markets("btc", to="2020-01-01T00:00:00Z").to_df(library)
             self.assertEqual(len(none), 0)
 
+    def test_columns_are_the_same_whatever_the_values_are(self) -> None:
+        client = connect()
+        id = finished(client)["conditionId"]
+        over = {"to": "2026-04-14T00:00:00Z"}
+        none = {"to": "2020-01-01T00:00:00Z"}
+        panel = {"timeframe": "5m", "offsets": "-60s"}
+        walks = {
+            "markets": lambda f: client.markets("btc", **f),
+            "snapshots": lambda f: client.snapshots("btc", id, limit=20, **f),
+            "snapshots by fields": lambda f: client.snapshots("btc", id, fields="id,bids", **f),
+            "consolidated": lambda f: client.snapshots("btc", id, view="consolidated", **f),
+            "quotes": lambda f: client.quotes("btc", id, **f),
+            "quotes by interval": lambda f: client.quotes("btc", id, interval="10s", **f),
+            "quotes by fields": lambda f: client.quotes("btc", id, fields=["bid", "mid"], **f),
+            "prices": lambda f: client.prices("btc", id, **f),
+            "bars": lambda f: client.prices("btc", id, interval="1m", **f),
+            "trades": lambda f: client.trades("btc", id, **f),
+            "spot": lambda f: client.spot("btc", **({} if f is over else f)),
+            "spot bars": lambda f: client.spot("btc", interval="1m", **({} if f is over else f)),
+            "panel": lambda f: client.panel("btc", **panel, **f),
+        }
+        for library in LIBRARIES:
+            self._require(library)
+            for name, walk in walks.items():
+                with self.subTest(f"{name} in {library}"):
+                    rows = list(islice(walk(over), 20))
+                    if name != "trades":
+                        self.assertGreater(len(rows), 0)
+                    full = self._table(walk(over), rows, library)
+                    blank = [{key: _emptied(value) for key, value in row.items()} for row in rows]
+                    self.assertEqual(_types(self._table(walk(over), blank, library)), _types(full))
+                    empty = walk(none).to_df(library)
+                    self.assertEqual((len(empty), _types(empty)), (0, _types(full)))
+
+    def _table(self, walk, rows, library):
+        """The table of a walk over other rows."""
+        walk._read = lambda cursor: Page(rows, None, True, None)
+        return walk.to_df(library)
+
+    def _require(self, library: str) -> None:
+        if any(importlib.util.find_spec(name) is None for name in {library, "pyarrow"}):
+            self.skipTest(f"{library} is not installed")
+
     def test_what_is_missing_is_named(self) -> None:
         real = importlib.import_module
 
@@ -71,6 +116,21 @@ class Frames(unittest.TestCase):
             self.assertIn(f"pip install 'bookfeed[{library}]'", str(caught.exception))
         with self.assertRaises(ValueError):
             connect().to_df("btc", "any", library="excel")
+
+
+def _emptied(value):
+    """What a row has where nothing is known; `covered` is always there."""
+    is_known = isinstance(value, dict) and all(isinstance(each, bool) for each in value.values())
+    return value if is_known or isinstance(value, (bool, int, list)) else None
+
+
+def _types(table) -> dict[str, str]:
+    """Lists have the type of what is in them."""
+    is_arrow = hasattr(table, "column_names")
+    kinds = [each.type for each in table.schema] if is_arrow else table.dtypes
+    types = dict(zip(_columns(table), map(str, kinds)))
+    lists = {name for name, kind in types.items() if re.search("list|^null", kind.lower())}
+    return {name: "" if name in lists else kind for name, kind in types.items()}
 
 
 def _columns(table) -> list[str]:
