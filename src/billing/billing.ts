@@ -161,7 +161,11 @@ export type Billing = {
    * known to be the payer's and before it is taken: what that throws is thrown, and nothing is
    * settled. `isKnown` is true of a payment that was taken before.
    */
-  settleUnquoted(product: Tier, payload: unknown, origin?: UnquotedOrigin): Promise<Settlement>
+  settleUnquoted(
+    product: Tier,
+    payload: unknown,
+    origin?: UnquotedOrigin,
+  ): Promise<UnquotedSettlement>
 
   /**
    * Takes a payment as far as it goes now, as if it were submitted again; undefined once it is
@@ -194,6 +198,19 @@ export type Origin = {
   requestId?: string | undefined
 }
 
+/**
+ * `isProved`: true if it was sent by its payer, as far as anything but a signature can prove that:
+ * the payment came for the first time, or again with the identifier of the first time.
+ */
+export type UnquotedSettlement = Settlement & { isProved: boolean }
+
 export type UnquotedOrigin = Origin & {
+  /** The account of the key that came with the payment, if one did. */
+  accountId?: string | undefined
+  /**
+   * From when on another payment of the account for the same product takes the place of this one;
+   * where it is not given, none does.
+   */
+  repeatsSinceMs?: number | undefined
   onAdmitted?: ((payer: string, isKnown: boolean) => Promise<void>) | undefined
 }

@@ -99,8 +99,12 @@ export function createBilling(options: BillingOptions): Billing {
     settle: async (caller, payload, origin) =>
       settle(await admit(options, caller, payload), origin).finally(notify),
     demand: createDemand(options, availability),
-    settleUnquoted: async (product, payload, { onAdmitted, ...origin } = {}) =>
-      settle(await admitUnquoted(options, product, payload, onAdmitted), origin).finally(notify),
+    async settleUnquoted(product, payload, origin = {}) {
+      const { isProved, ...admitted } = await admitUnquoted(options, product, payload, origin)
+      const { trace, requestId } = origin
+      const settled = await settle(admitted, { trace, requestId }).finally(notify)
+      return { ...settled, isProved }
+    },
     resume: async (payment, origin) => followSame(payment, origin).finally(notify),
     onSubmitted: (listener) => void listeners.push(listener),
     reconcile,

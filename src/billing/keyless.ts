@@ -9,7 +9,7 @@ import { AppError, unsoundPayment } from '#src/domain/errors.ts'
 import { blockedError } from '#src/domain/selling/caller.ts'
 import { parsePayment, sealPayment } from '#src/domain/selling/payload.ts'
 import type { Network, PaymentToken } from '#src/domain/selling/payment-chain.ts'
-import { OFFER_LIFE_MS, type Payment } from '#src/domain/selling/payment.ts'
+import { OFFER_LIFE_MS, type Payment, VALID_BEFORE_MS_MAX } from '#src/domain/selling/payment.ts'
 import { termsOf, type Tier } from '#src/domain/selling/tier.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { isRecord } from '#src/platform/record.ts'
@@ -17,7 +17,7 @@ import { isRecord } from '#src/platform/record.ts'
 import { offerFault } from './admission.ts'
 import type { createAvailability } from './availability.ts'
 import type { Billing, BillingOptions, PaymentRequired, UnquotedOrigin } from './billing.ts'
-import { readMoment } from './chain-clock.ts'
+import { clockAheadMs, readMoment } from './chain-clock.ts'
 import { assertFewFailed, requireView, toAtomic, toRequirements } from './offers.ts'
 import {
   allowanceError,
@@ -25,6 +25,7 @@ import {
   describe,
   rejectedError,
   SERVICE_NAME,
+  unaskedError,
   unavailableError,
 } from './payment-errors.ts'
 import { askFaults, findOfferOf, type PaymentWithOffer } from './payment-machine.ts'
@@ -112,13 +113,16 @@ export function createDemand(
   }
 }
 
+/** `isProved`: see `UnquotedSettlement`. */
+type Admitted = PaymentWithOffer & { isProved: boolean }
+
 /** Throws what `Billing.settleUnquoted` throws before anything is sent. */
 export async function admitUnquoted(
   options: BillingOptions,
   product: Tier,
   input: unknown,
-  onAdmitted: UnquotedOrigin['onAdmitted'],
-): Promise<PaymentWithOffer> {
+  { accountId, onAdmitted, repeatsSinceMs }: UnquotedOrigin,
+): Promise<Admitted> {
   const { ledger, clock, createId } = options
   const { payments } = ledger
   const parsed = parsePayment(input)
@@ -132,15 +136,18 @@ export async function admitUnquoted(
   const offer = draftOffer(sealed)
   const signed = sealPayment(parsed, offer)
   const faults = await askFaults(view, signed, parsed.body.signature)
-  const fault = faults[0] ?? offerFault(signed, offer, await readMoment(clock, view))
+  const moment = await readMoment(clock, view)
+  const fault = faults[0] ?? offerFault(signed, offer, moment)
   // What is said against it may be itself: another call, or another server, has taken it since.
   const taken = payments.findPaymentByNonce(signed)
   if (taken) return again(taken)
-  // A payload copied from the chain proves no payer: only what comes here first is the payer's.
-  if (faults.includes('nonce_used')) {
-    throw conflictError(
-      'This payment was made before it was sent here. Do not pay again: ask the operator, who can see the transfer.',
-    )
+  const isUnseen = !faults.includes('nonce_used')
+  assertUnquoted(clockAheadMs(moment), isUnseen)
+  if (!isUnseen) {
+    await assertPaidSince(sealed.fromBlock)
+    // Its money has moved, so nothing that the wallet has paid before takes its place.
+    await onAdmitted?.(payer, true)
+    return claim({ isUnseen })
   }
   // A wallet that has paid already may have nothing left to pay with.
   if (fault === 'allowance_required' || fault === 'insufficient_balance') {
@@ -159,38 +166,91 @@ export async function admitUnquoted(
     if (same) return assertSame(same)
     throw error
   }
-  const { kind, payment } = payments.claimUnquoted(
-    { id: `pay_${createId()}`, keyId: `key_${createId()}`, identifier, offer, signed },
-    { nowMs: clock() },
-  )
-  if (kind === 'identifier_taken') {
-    throw conflictError(
-      'Another payment of this wallet with the same `payment-identifier` was made, or may still be made, so this one was not accepted and no money moved. Do not pay again: the wallet gets what the other payment buys.',
-    )
-  }
-  return assertSame(payment)
+  return claim({ isUnseen, repeatsSinceMs })
 
-  async function again(payment: Payment): Promise<PaymentWithOffer> {
+  function claim(rules: { isUnseen: boolean; repeatsSinceMs?: number | undefined }): Admitted {
+    const ids = { id: `pay_${createId()}`, keyId: `key_${createId()}` }
+    const { kind, payment } = payments.claimUnquoted(
+      { ...ids, ...rules, identifier, offer, signed },
+      { nowMs: clock() },
+    )
+    switch (kind) {
+      case 'claimed':
+        return { payment, offer: findOfferOf(options, payment), isProved: true }
+      case 'existing':
+        return assertSame(payment)
+      case 'repeated':
+        // The signature is unspent, so it is of the wallet itself.
+        return { payment, offer: findOfferOf(options, payment), isProved: true }
+      case 'identifier_taken':
+        throw conflictError(
+          'Another payment of this wallet with the same `payment-identifier` was made, or may still be made, so this one was not accepted and no money moved. Do not pay again: the wallet gets what the other payment buys.',
+        )
+    }
+  }
+
+  async function again(payment: Payment): Promise<Admitted> {
     const same = assertSame(payment)
     await onAdmitted?.(payer, true)
     return same
   }
 
   /**
-   * The payment that was taken before. All that is signed can be read on the chain, so that alone
-   * proves nothing: the caller has to know its sealed offer too.
+   * The payment that was taken before. All that is signed can be read on the chain, so it proves
+   * the payment and not who sends it: what a single request reads has to know its sealed offer, too.
    */
-  function assertSame(payment: Payment): PaymentWithOffer {
-    const taken = findOfferOf(options, payment)
-    const takenSeal = taken.requirements.extra[SEAL]
+  function assertSame(payment: Payment): Admitted {
+    const offered = findOfferOf(options, payment)
+    const takenSeal = offered.requirements.extra[SEAL]
     const isSame =
-      taken.terms.tierId === product.tierId &&
-      taken.requests === product.requests &&
+      offered.terms.tierId === product.tierId &&
+      offered.requests === product.requests &&
       takenSeal !== undefined &&
-      takenSeal === seal &&
-      sealPayment(parsed, taken).payloadHash === payment.signed.payloadHash
-    if (isSame) return { payment, offer: taken }
-    throw conflictError('This payment is for another product. Sign a new one for this product.')
+      (product.requests !== 1 || takenSeal === seal) &&
+      sealPayment(parsed, offered).payloadHash === payment.signed.payloadHash
+    if (!isSame) {
+      throw conflictError('This payment is for another product. Sign a new one for this product.')
+    }
+    // Unlike what is signed, the identifier is never on a chain.
+    const isProved = identifier !== undefined && identifier === payment.identifier
+    return { payment, offer: offered, isProved }
+  }
+
+  /**
+   * A payment may be for a quote of its wallet, which buys for the account that requested it.
+   * Throws `payment_conflict`.
+   */
+  function assertUnquoted(aheadMs: number, isUnsent: boolean): void {
+    const at = { accountId: '', nowMs: clock(), aheadMs }
+    const quoted = payments.findOfferFor(parsed.signed, at)
+    if (quoted === undefined || quoted.accountId === accountId) return
+    const endMs = Number(parsed.signed.validBefore) * 1000 + aheadMs
+    // Money that has moved pays a quote that has ended, too.
+    const lastMs = isUnsent ? clock() : endMs - VALID_BEFORE_MS_MAX
+    if (quoted.expiresMs <= lastMs || quoted.createdMs > endMs) return
+    if (payments.isOfferTaken(quoted.id)) return
+    throw new AppError(
+      'payment_conflict',
+      'This payment matches an open quote of its wallet, so it was not accepted without a key. Send the same payment to POST /v1/billing/x402/settle with a key of the account that requested the quote.',
+      { reason: 'quoted', retryAction: 'abandon' },
+    )
+  }
+
+  /**
+   * Money that moved before it was sent here is its payer's if it is newer than the offer. Throws
+   * `payment_conflict`, `payment_rejected` and `billing_unavailable`.
+   */
+  async function assertPaidSince(fromBlock: number): Promise<void> {
+    const isForged = faults.includes('signature_invalid')
+    const verdict =
+      isForged || product.requests === 1 ? undefined : await view.look(signed, { fromBlock })
+    if (verdict?.kind === 'paid' && verdict.proof.blockNumber > fromBlock) return
+    if (verdict?.kind === 'void')
+      throw rejectedError(options, { reason: verdict.reason, signed, offer })
+    if (verdict?.kind === 'unavailable' || verdict?.kind === 'open') throw unaskedError()
+    throw conflictError(
+      'This payment was made before it was sent here. Do not pay again: ask the operator, who can see the transfer.',
+    )
   }
 
   /** What the challenge said, at a price that still holds. Throws `payment_invalid`. */

@@ -10,6 +10,7 @@ import type { Facilitator, SettleResult } from '#src/domain/selling/facilitator.
 import { signatureOf } from '#src/domain/selling/payload.ts'
 import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
 import {
+  ELSEWHERE,
   type Offer,
   type Payment,
   type PaymentState,
@@ -30,7 +31,7 @@ import {
   unavailableError,
   unscreenedError,
 } from './payment-errors.ts'
-import { SEAL, toExtensions } from './sealed-offer.ts'
+import { isUnquoted, toExtensions } from './sealed-offer.ts'
 
 /** What works on payments of one network. */
 export type SettlementContext = Omit<BillingOptions, 'chains' | 'payTo' | 'listTiers'> & {
@@ -267,7 +268,9 @@ async function relay(context: SettlementContext, payment: Payment, offer: Offer)
       'The facilitator did not accept the payment, and the chain does not show it yet. Submit the same payment again, and sign no other.',
     )
   }
-  return take(context, leased, seen ?? (await explain(context, leased, result, word)))
+  if (seen === undefined) return take(context, leased, await explain(context, leased, result, word))
+  const sent = [word.txHash, leased.txHash]
+  return take(context, leased, await withSubmitter(context, { payment: leased, offer, sent }, seen))
 }
 
 /**
@@ -313,7 +316,7 @@ async function whileLeased<T>(
 
 /** Facilitators list what is bought without a key by what comes with the payment. */
 function withResource(context: SettlementContext, payload: string, offer: Offer): string {
-  if (!Object.hasOwn(offer.requirements.extra, SEAL)) return payload
+  if (!isUnquoted(offer)) return payload
   const { resource } = toPaymentRequired(context, offer)
   const extensions = toExtensions(offer.requests === 1 ? 'GET' : 'POST')
   return JSON.stringify({ ...(JSON.parse(payload) as object), resource, extensions })
@@ -330,7 +333,28 @@ export async function observe(
   const next = afterLook(await context.view.look(payment.signed, hint))
   const doubt = next?.proof && findDoubt(context, payment, offer, next.proof.blockNumber)
   if (next && doubt !== undefined) return toReview(context, payment, { ...next, reason: doubt })
-  return next ? await take(context, payment, next) : payment
+  if (next === undefined) return payment
+  const sent = [payment.txHash]
+  return take(context, payment, await withSubmitter(context, { payment, offer, sent }, next))
+}
+
+/**
+ * Notes of a purchase without a key whether another transaction than ours moved its money: then
+ * what was signed may have been public before it was submitted here. `sent`: hashes that the
+ * facilitator has named.
+ */
+async function withSubmitter(
+  { view, facilitator }: SettlementContext,
+  { payment, offer, sent }: PaymentWithOffer & { sent: readonly (string | undefined)[] },
+  next: PaymentChange,
+): Promise<PaymentChange> {
+  if (next.proof === undefined || !isUnquoted(offer)) return next
+  const { txHash } = next.proof
+  const elsewhere = { ...next, reason: ELSEWHERE }
+  if (payment.attempts === 0 || payment.reason === ELSEWHERE) return elsewhere
+  if (sent.includes(txHash)) return next
+  const [sender, own] = await Promise.all([view.senderOf(txHash), facilitator?.sender?.()])
+  return sender !== undefined && sender === own?.toLowerCase() ? next : elsewhere
 }
 
 /**

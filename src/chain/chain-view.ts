@@ -26,6 +26,8 @@ export function createChainView(rpc: Rpc, options: ChainViewOptions): ChainView 
     },
     look: (signed, hint) =>
       orUnavailable(async () => look(rpc, { signed, hint, head: await heads.ask() })),
+    // The RPC logs it by itself.
+    senderOf: (txHash) => rpc.getSender(txHash).catch(() => undefined),
     head: heads.recent,
     async transfersTo(to, range) {
       const { final } = await heads.ask()

@@ -105,6 +105,9 @@ export function createRpc(options: RpcOptions) {
     /** The call that a transaction makes; undefined where the node does not know it. */
     getInput: (txHash: string) =>
       ask({ method: 'eth_getTransactionByHash', params: [txHash] }, orMissing(readInput)),
+    /** The wallet that sent a transaction; undefined where the node does not know it. */
+    getSender: (txHash: string) =>
+      ask({ method: 'eth_getTransactionByHash', params: [txHash] }, orMissing(readSender)),
   }
 }
 
@@ -249,6 +252,8 @@ function readInput(value: unknown): { to: string | undefined; input: Hex } {
   // A transaction that makes a contract calls none.
   return { to: to === null ? undefined : readBytes(to, 20), input: readHex(input) }
 }
+
+const readSender = (value: unknown): string => readBytes(readFields(value).from, 20)
 
 const readLogs = (value: unknown): ChainLog[] =>
   readList(value)

@@ -39,6 +39,7 @@ export function createTestChain(blocks: TestBlocks, isSlow: boolean) {
         proof: { txHash: txHashOf(name), blockNumber, logIndex: 0 },
       }
     },
+    senderOf: async () => undefined,
     head: async () => head(blocks),
     transfersTo: async () => [],
     check: async () => ({ tokens: {} }),

@@ -65,6 +65,11 @@ export function createLocalFacilitator(options: LocalOptions): Facilitator {
         return { kind: 'unknown', reason: 'unexpected_settle_error' }
       }
     },
+    sender: () =>
+      open().then(
+        ({ gasAddress }) => gasAddress,
+        () => undefined,
+      ),
     async supported() {
       try {
         const { findFault, gasAddress } = await open()

@@ -150,8 +150,11 @@ export type PaymentStore = {
 
   /**
    * Takes a payment for an offer that was not written down before: with its offer, the account of
-   * its payer and a key without a secret, under which usage is counted, where there are none.
-   * `identifier_taken`: the payer has named another one so, which may be made or was.
+   * its payer and a key without a secret, under which usage is counted, where there are none. If the
+   * account begins with this payment, and `isUnseen` says that the payment was on no chain, the id
+   * of that key is `firstKeyIdOf` the payment. `identifier_taken`: the payer has named another one
+   * so, which may be made or was. `repeated`: a payment of the account for the same product is open,
+   * or was made after `repeatsSinceMs`; where it is not given, none counts.
    */
   claimUnquoted(
     draft: {
@@ -160,9 +163,11 @@ export type PaymentStore = {
       identifier?: string | undefined
       offer: Omit<Offer, 'createdMs'> & { payer: string }
       signed: SignedPayment
+      isUnseen: boolean
+      repeatsSinceMs?: number | undefined
     },
     by: Omit<AuditContext, 'actor'>,
-  ): { kind: 'claimed' | 'existing' | 'identifier_taken'; payment: Payment }
+  ): { kind: 'claimed' | 'existing' | 'identifier_taken' | 'repeated'; payment: Payment }
 
   /** Requests that a payment has bought. */
   findCredit(paymentId: string): Credit | undefined

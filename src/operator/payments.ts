@@ -23,6 +23,7 @@ const reasons: Readonly<Record<string, string>> = {
   insufficient_balance: 'the wallet holds less than the amount',
   nonce_used: 'its nonce was spent, and the payment is looked for on the chain',
   not_final: 'the chain has it, and it is not final yet',
+  submitted_elsewhere: 'the transfer is in a transaction that this server did not send',
   not_yet_valid: 'it is not valid yet',
   offer_used: 'another payment has paid its quote',
   paid_before_offer: 'it was paid before its quote was made',

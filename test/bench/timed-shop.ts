@@ -111,6 +111,7 @@ function watchRpc(rpc: Rpc, { node, others }: Watches): Rpc {
     getLogs: watch(rpc.getLogs),
     getReceipt: watch(rpc.getReceipt),
     getInput: watch(rpc.getInput),
+    getSender: watch(rpc.getSender),
   }
 }
 

@@ -179,6 +179,7 @@ const fakeChain = (script: Script, calls: { looks: number }, atWait: () => Promi
     await atWait()
     return verdict
   },
+  senderOf: async () => undefined,
   async head() {
     await atWait()
     return script.hasHead

@@ -332,7 +332,9 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
     )
     const stolen = { ...mine, accepted: other?.accepted }
     const theft = { 'payment-signature': Buffer.from(JSON.stringify(stolen)).toString('base64') }
-    expect((await ask(PACK, theft, 'POST')).status).toBe(409)
+    const stranger = await ask(PACK, theft, 'POST')
+    expect([stranger.status, await stranger.json()]).toMatchObject([200, { key: null }])
+    expect((await ask(LIST, theft)).status).toBe(409)
     expect((await received()) - before).toBe(PACK_PRICE)
   })
 

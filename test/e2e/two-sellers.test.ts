@@ -192,9 +192,10 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
       const servers = await startServers(stack, ledgerPlace, { BOOKFEED_KEYLESS: 'on' })
       const urls = servers.map(({ origin }) => origin + path)
       const ledger = stack.use(openLedger(ledgerPlace, { nowMs: wallClock() }))
-      const buyer = await newBuyer(chain)
       const sent = scripted.settles().length
       for (let number = 1; number <= PURCHASES; number++) {
+        // Within the hour a wallet buys a pack once without a key.
+        const buyer = await newBuyer(chain)
         const headers = await payFor(urls[number % 2] ?? '', buyer, chain, method)
         const answers = await Promise.all(urls.map((url) => buyAt(url, { method, headers })))
         const [one, two] = answers
@@ -204,6 +205,31 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
       }
       expect(ledger.payments.listPayments({ limit: 100 })).toHaveLength(PURCHASES)
       expect([...ledger.verifyAudit()]).toEqual([])
+    },
+    MS_MAX,
+  )
+
+  test(
+    'behavior: without a key, of two payments of a wallet for a pack, one to each at once, one is sent',
+    async () => {
+      await using stack = new AsyncDisposableStack()
+      const ledgerPlace = placeOf(`sold_${++schemas}`)
+      const servers = await startServers(stack, ledgerPlace, { BOOKFEED_KEYLESS: 'on' })
+      const urls = servers.map(({ origin }) => `${origin}/v1/billing/packs/pack-1000`)
+      const sent = scripted.settles().length
+      for (let number = 1; number <= PURCHASES / 4; number++) {
+        const buyer = await newBuyer(chain)
+        const answers = await Promise.all(
+          urls.map(async (url) => {
+            const headers = await payFor(url, buyer, chain, 'POST')
+            return buyAt(url, { method: 'POST', headers })
+          }),
+        )
+        const [one, two] = answers
+        expect(one).toMatchObject({ status: 200, receipt: { success: true } })
+        expect(two).toMatchObject({ status: 200, receipt: one?.receipt })
+        expect(scripted.settles()).toHaveLength(sent + number)
+      }
     },
     MS_MAX,
   )

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 
 import { ANSWERS_MAX, REPEAT_MS } from '#src/domain/selling/credit.ts'
-import type { Offer } from '#src/domain/selling/payment.ts'
+import { firstKeyIdOf, type Offer } from '#src/domain/selling/payment.ts'
 import { defaultPacks, termsOf } from '#src/domain/selling/tier.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 
@@ -37,15 +37,17 @@ const anUnquoted = (number: number, payer = addressOf(3)): Offer & { payer: stri
 const keyIdOf = (number: number): string => `key_usage${number}`
 
 function claim(
-  ...[ledger, number, offer = anUnquoted(number), identifier]: [
+  ...[ledger, number, offer = anUnquoted(number), identifier, rules = { isUnseen: true }]: [
     ledger: Ledger,
     number: number,
     offer?: ReturnType<typeof anUnquoted>,
     identifier?: string,
+    rules?: { isUnseen: boolean; repeatsSinceMs?: number },
   ]
 ) {
   const signed = aSigned(number, offer, { payer: offer.payer })
-  const draft = { id: paymentIdOf(number), keyId: keyIdOf(number), identifier, offer, signed }
+  const ids = { id: paymentIdOf(number), keyId: keyIdOf(number) }
+  const draft = { ...ids, ...rules, identifier, offer, signed }
   return ledger.payments.claimUnquoted(draft, { nowMs: NOW_MS })
 }
 
@@ -89,12 +91,14 @@ function conformClaim(use: UsePayments): void {
         accountIdOf(7),
       ])
       expect(ledger.findAccountByAddress(addressOf(3))?.id).toBe(accountIdOf(7))
-      expect(ledger.listKeys(accountIdOf(7))).toMatchObject([{ id: keyIdOf(1), hint: '' }])
+      expect(ledger.listKeys(accountIdOf(7))).toMatchObject([
+        { id: firstKeyIdOf(payment.id), hint: '', expiresMs: NOW_MS },
+      ])
       expect(ledger.countValidKeys(accountIdOf(7), NOW_MS)).toBe(0)
       expect(ledger.payments.findOffer(payment.offerId)).toEqual(anUnquoted(1))
       expect(deedsOf(ledger).slice(-4)).toEqual([
         `account:${accountIdOf(7)} account.created ${accountIdOf(7)}`,
-        `account:${accountIdOf(7)} key.created ${keyIdOf(1)}`,
+        `account:${accountIdOf(7)} key.created ${firstKeyIdOf(payment.id)}`,
         `account:${accountIdOf(7)} offer.opened ${payment.offerId}`,
         `account:${accountIdOf(7)} payment.received ${payment.id}`,
       ])
@@ -108,13 +112,44 @@ function conformClaim(use: UsePayments): void {
       const before = ledger.listAudit(0, 1000)
       const other = { ...anUnquoted(2), accountId: accountIdOf(8) }
       const signed = aSigned(1, other, { payer: other.payer })
-      const draft = { id: paymentIdOf(2), keyId: keyIdOf(2), offer: other, signed }
+      const ids = { id: paymentIdOf(2), keyId: keyIdOf(2) }
+      const draft = { ...ids, offer: other, signed, isUnseen: true }
       const again = ledger.payments.claimUnquoted(draft, { nowMs: NOW_MS })
       expect(again).toEqual({ kind: 'existing', payment: first.payment })
       expect(ledger.listAudit(0, 1000)).toEqual(before)
       const next = claim(ledger, 3, { ...anUnquoted(3), accountId: accountIdOf(8) })
       expect(next.payment.accountId).toBe(accountIdOf(7))
       expect(ledger.listKeys(accountIdOf(7))).toHaveLength(1)
+    }),
+  )
+
+  test(
+    'behavior: only an account that begins with a payment that was on no chain has a first key of it',
+    use((ledger) => {
+      const seen = claim(ledger, 1, anUnquoted(1), undefined, { isUnseen: false })
+      expect(ledger.listKeys(seen.payment.accountId)).toMatchObject([{ id: keyIdOf(1) }])
+      const later = claim(ledger, 2, anUnquoted(2))
+      expect(later.payment.accountId).toBe(seen.payment.accountId)
+      expect(ledger.listKeys(seen.payment.accountId)).toHaveLength(1)
+    }),
+  )
+
+  test(
+    'behavior: a payment of the same account for the same product takes the place of another',
+    use((ledger) => {
+      const first = claim(ledger, 1)
+      const rules = { isUnseen: true, repeatsSinceMs: NOW_MS }
+      const repeated = { kind: 'repeated', payment: first.payment }
+      expect(claim(ledger, 2, anUnquoted(2), undefined, rules) as object).toEqual(repeated)
+      settle(ledger, 1)
+      ledger.payments.provision(paymentIdOf(1), idsOf(1), by())
+      // Made, and not after that moment.
+      expect(claim(ledger, 2, anUnquoted(2), undefined, rules).kind).toBe('claimed')
+      const hour = { ...rules, repeatsSinceMs: NOW_MS - 1 }
+      expect(claim(ledger, 3, anUnquoted(3), undefined, hour).kind).toBe('repeated')
+      const { terms: of, ...offer } = anUnquoted(4)
+      const other = { ...offer, terms: { ...of, tierId: 'other' } }
+      expect(claim(ledger, 4, other, undefined, hour).kind).toBe('claimed')
     }),
   )
 

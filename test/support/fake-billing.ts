@@ -148,7 +148,7 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
     },
     demand: async () => fakeChallenge,
     settleUnquoted: async ({ requests, ...terms }) => {
-      const settlement = fakeSettlement(PAYER_ACCOUNT, 'provisioned')
+      const settlement = { ...fakeSettlement(PAYER_ACCOUNT, 'provisioned'), isProved: true }
       if (requests === undefined) return settlement
       const { id, accountId } = settlement.payment
       const bought = { id, accountId, terms: termsOf(terms), requests, used: 0 }

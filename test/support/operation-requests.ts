@@ -81,11 +81,13 @@ export function idFor(
 
 const isOfFile = ({ path }: Pick<Entry, 'path'>): boolean => path.endsWith('/files/{id}')
 
-/** A payment in the header, for the one operation whose body may be left out for it. */
-export const headersInsteadOf = (entry: Entry): Record<string, string> =>
-  entry.operationId === 'settlePayment'
+/** A payment in the header, for the operations whose body may be left out for it. */
+export function headersInsteadOf(entry: Entry): Record<string, string> {
+  if (isKeyless(entry)) return paymentHeader
+  return entry.operationId === 'settlePayment'
     ? { 'payment-signature': toPaymentHeader(exampleOf(entry).paymentPayload) }
     : {}
+}
 
 /** The account of every payment of the billing that is not real. */
 export function vouchForPayer(ledger: Ledger): void {
@@ -108,7 +110,7 @@ async function soundInit(
   const { method, requestBody, operationId } = entry
   if (isKeyless(entry)) {
     vouchForPayer(ledger)
-    return { method, headers: paymentHeader }
+    return { ...asJson({}, paymentHeader), method }
   }
   if (requestBody === undefined) return { method }
   if (operationId === 'createKey') return { ...asJson(await createSigner(send).signed()), method }

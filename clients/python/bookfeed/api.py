@@ -21,8 +21,13 @@ Amount = Union[float, Decimal]
 """A float, or a `Decimal` from a client with `exact=True`."""
 
 
+class BuyPack(TypedDict, total=False):
+    claim: str
+
+
 class BuyTier(TypedDict, total=False):
     another_period: Literal["true", "false"]
+    claim: str
 
 
 class CreateChallenge(TypedDict, total=False):
@@ -342,9 +347,11 @@ Bought = TypedDict(
     "Bought",
     {
         "status": Literal["active"],
+        "product": dict[str, Any],
         "subscription": Optional[dict[str, Any]],
         "requests": Optional[dict[str, Any]],
         "key": Optional[str],
+        "howToGetKey": Optional[str],
         "settlement": "PaymentProof",
     },
 )
@@ -858,6 +865,7 @@ PendingSettlement = TypedDict(
         "retryAction": Literal["sign_anew", "retry_same_payment", "poll", "approve_then_retry", "wait_and_retry", "abandon", "ask_operator"],
         "pollUrl": str,
         "authorizationExpiresAt": str,
+        "claim": str,
     },
 )
 Price = TypedDict(

@@ -1039,7 +1039,7 @@ export interface paths {
         put?: never;
         /**
          * Buy a pack of requests
-         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the account of the wallet that paid, and the first answer shows a key that spends them. With the key of the account, the requests are added to those that it has. GET /v1/usage shows what is left. While a payment of the wallet for the pack may still be made, or was made within the last hour and its answer was not handed over, another payment is not settled: the answer is that of the first.
+         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the account of the wallet that paid. The answer shows a key if the account begins with this payment, which was on no chain before and was submitted here; otherwise `howToGetKey` says how the owner of the wallet gets one. A new signature of the same wallet within an hour is not submitted: the answer is that of the first purchase, as it is for the `claim` of a 202 and for the same payment with the same `payment-identifier`. With the key of the account, the requests are added to those that it has. GET /v1/usage shows what is left.
          */
         post: operations["buyPack"];
         delete?: never;
@@ -1058,8 +1058,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Buy a tier, and get a key for it, without one
-         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier, and the first answer shows a key of it. If that answer was not handed over, the next one shows a new key in its place. Who loses a key signs up with the same wallet (POST /v1/keys) for another. While a payment of the wallet for the tier may still be made, and for an hour after it was made, another payment is not settled: the answer is that of the first. `anotherPeriod=true` buys one more period once that answer was handed over.
+         * Buy a tier without a key, and get one
+         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier. The answer shows a key if the account begins with this payment, which was on no chain before and was submitted here; otherwise `howToGetKey` says how the owner of the wallet gets one. A new signature of the same wallet within an hour is not submitted: the answer is that of the first purchase, as it is for the `claim` of a 202 and for the same payment with the same `payment-identifier`. With the key of the account, `anotherPeriod=true` buys one more period within that hour.
          */
         post: operations["buyTier"];
         delete?: never;
@@ -3221,6 +3221,8 @@ export interface components {
              * @description After that the signed payment can move nothing any more.
              */
             authorizationExpiresAt: string;
+            /** @description Of a purchase without a key: send it as `claim` to the same address for what the payment has become, and the key. Keep it as you keep a key. */
+            claim?: string;
         };
         /** @description Requests that were paid for. */
         BoughtRequests: {
@@ -3433,7 +3435,18 @@ export interface components {
              * @enum {string}
              */
             status: "active";
-            /** @description The period that was bought; null of a pack. */
+            /** @description What was bought for the account of the payer. */
+            product: {
+                /** @description Identifier of the pack or tier. */
+                id: string;
+                /** @description Name for people. */
+                name: string;
+                /** @description Days that were bought, of a tier. */
+                periodDays?: number;
+                /** @description Requests that were bought, of a pack. */
+                requests?: number;
+            };
+            /** @description The period that was bought; null of a pack, and without `key` if no key was sent. */
             subscription: {
                 /** @description Name of the period. */
                 id: string;
@@ -3470,8 +3483,10 @@ export interface components {
                  */
                 boughtAt: string;
             } | null;
-            /** @description The key for the tier or pack. It is shown this once: keep it where secrets are kept. Null if a key was sent, once an answer with a key was handed over, and where the account has as many keys as it may. A lost key is replaced by signing up with the wallet that paid: POST /v1/keys/challenge. */
+            /** @description A key of the account, if the account begins with this payment. Keep it where secrets are kept. Null if the account existed before, if a key was sent, once the key was used, and if the same payment is sent again without its `payment-identifier`. */
             key: string | null;
+            /** @description How the owner of the wallet gets a key; null with `key`, and if a key was sent. */
+            howToGetKey: string | null;
             settlement: components["schemas"]["PaymentProof"];
         };
         ResourceList: {
@@ -5336,7 +5351,14 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description The `claim` of a 202, in place of a payment: it returns what the payment has become, with the key until that was used. */
+                    claim?: string;
+                };
+            };
+        };
         responses: {
             /** @description Paid, and the payer’s. */
             200: {
@@ -5347,7 +5369,7 @@ export interface operations {
                     "application/json": components["schemas"]["Bought"];
                 };
             };
-            /** @description On its way. Send the same payment again, and sign no other. */
+            /** @description On its way. Send `claim` to the same address, and sign no other payment. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5374,7 +5396,14 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description The `claim` of a 202, in place of a payment: it returns what the payment has become, with the key until that was used. */
+                    claim?: string;
+                };
+            };
+        };
         responses: {
             /** @description Paid, and the payer’s. */
             200: {
@@ -5385,7 +5414,7 @@ export interface operations {
                     "application/json": components["schemas"]["Bought"];
                 };
             };
-            /** @description On its way. Send the same payment again, and sign no other. */
+            /** @description On its way. Send `claim` to the same address, and sign no other payment. */
             202: {
                 headers: {
                     [name: string]: unknown;

@@ -46,6 +46,8 @@ export type ChainView = {
     signed: SignedPayment,
     hint: { fromBlock: number; txHash?: string | undefined },
   ): Promise<ChainVerdict>
+  /** The wallet that sent a transaction; undefined without an answer. Never rejects. */
+  senderOf(txHash: string): Promise<string | undefined>
   /**
    * The chain at its finality, where fewer confirmations are waited for; undefined where what counts
    * is final. `final` is undefined without an answer. Never rejects.

@@ -31,6 +31,8 @@ export type Facilitator = {
     requirements: PaymentRequirements,
     trace?: string | undefined,
   ): Promise<SettleResult>
+  /** The wallet that all its transactions come from, if there is one. Never rejects. */
+  sender?(): Promise<string | undefined>
   /**
    * Asks what it can do. Undefined `kinds` if it gave no answer. `gasAddress` is the wallet that pays
    * for gas, where it is empty. Never rejects.

@@ -73,6 +73,12 @@ export const isForAnotherPeriod = ({
   requirements: Pick<PaymentRequirements, 'extra'>
 }): boolean => requirements.extra[ANOTHER_PERIOD] !== undefined
 
+/** Reason of a payment whose transfer is in a transaction that is not known to be ours. */
+export const ELSEWHERE = 'submitted_elsewhere'
+
+/** Id of the first key of an account that begins with a payment. */
+export const firstKeyIdOf = (paymentId: string): string => paymentId.replace('pay_', 'key_')
+
 /** States in which money may still arrive: no other payment may be asked for the same offer. */
 export const openStates = [
   'received',
@@ -130,7 +136,7 @@ export type Payment = {
   /** As the facilitator reported it, or as it was found. */
   txHash?: string | undefined
   proof?: PaymentProof | undefined
-  /** Why it is where it is: a code of ours or of the facilitator's. */
+  /** Why it is where it is: a code of ours or of the facilitator's; see also `ELSEWHERE`. */
   reason?: string | undefined
   /** What the operator decided about it in `review`. */
   resolution?: string | undefined

@@ -8,7 +8,12 @@
 
 import { createHash } from 'node:crypto'
 
-import type { Billing, Settlement } from '#src/billing/billing.ts'
+import type {
+  Billing,
+  Settlement,
+  UnquotedOrigin,
+  UnquotedSettlement,
+} from '#src/billing/billing.ts'
 import { isUnquoted } from '#src/billing/sealed-offer.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { blockedError, type Caller } from '#src/domain/selling/caller.ts'
@@ -34,6 +39,7 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import { Fault } from '#src/platform/fault.ts'
 import type { Handle } from '#src/server/extension.ts'
 
+import type { Claims } from './claims.ts'
 import { adoptCredential, toPaymentChallenge } from './payment-scheme.ts'
 
 export type KeylessDeps = {
@@ -42,6 +48,7 @@ export type KeylessDeps = {
   clock: Clock
   randomBytes: (length: number) => Uint8Array
   origin: () => string
+  claims: Claims
   listTiers: () => readonly Tier[]
   /** What is sold without a key. */
   listPacks: () => readonly Pack[]
@@ -53,9 +60,12 @@ const URL_LENGTH_MAX = 200
 
 export type Seller = ReturnType<typeof createSeller>
 
+/** Who buys a tier or a pack: the account of the key, if one was sent. */
+type Buyer = { accountId: string | undefined; isAnother: boolean }
+
 /** Sells a product to any caller that sends a payment for it. */
 export function createSeller(deps: KeylessDeps) {
-  const { billing, ledger, clock, randomBytes, origin } = deps
+  const { billing, ledger, clock, randomBytes, origin, claims } = deps
   const queue = createQueue()
   const answered = createAnswered(clock)
 
@@ -89,8 +99,9 @@ export function createSeller(deps: KeylessDeps) {
   async function sell(
     product: Tier,
     request: Request,
-    findBefore?: (payer: string, isKnown: boolean) => Promise<Settlement | undefined>,
-  ): Promise<Settlement> {
+    findBefore: (payer: string, isKnown: boolean) => Promise<Settlement | undefined>,
+    origin: Pick<UnquotedOrigin, 'accountId' | 'repeatsSinceMs'> = {},
+  ): Promise<UnquotedSettlement> {
     const payload = readPaymentHeader(request)
     if (payload === undefined) throw await demand(product, request)
     const visit = visitOf(request)
@@ -98,14 +109,15 @@ export function createSeller(deps: KeylessDeps) {
     const { trace, requestId } = traceOf(request)
     let before: Settlement | undefined
     async function onAdmitted(payer: string, isKnown: boolean): Promise<void> {
-      before = await findBefore?.(payer, isKnown)
+      before = await findBefore(payer, isKnown)
       if (before !== undefined)
         throw new Fault('The wallet has paid before.', { kind: 'paid_before' })
     }
     const settlement = await billing
-      .settleUnquoted(product, payload, { trace, requestId, onAdmitted })
+      .settleUnquoted(product, payload, { ...origin, trace, requestId, onAdmitted })
       .catch((error: unknown) => {
-        if (before !== undefined) return before
+        // The new signature is unspent, so it is of the wallet itself.
+        if (before !== undefined) return { ...before, isProved: true }
         throw error
       })
     noteReceipt(visit, settlement)
@@ -113,14 +125,15 @@ export function createSeller(deps: KeylessDeps) {
   }
 
   /** Payments of a wallet for a product that a new one would repeat. */
-  function listRepeated(payer: string, product: Tier, isAnother: boolean): Payment[] {
+  function listRepeated(payer: string, product: Tier, { accountId, isAnother }: Buyer): Payment[] {
     const account = ledger.findAccountByAddress(payer)
     if (account === undefined) return []
     const { payments } = ledger
     const sinceMs = clock() - UNDELIVERED_MS
     const of = { accountId: account.id, productId: product.tierId, sinceMs }
     return payments.listPurchases(of).filter(({ id, state, offerId }) => {
-      if (state !== 'provisioned' || (!isPack(product) && !isAnother)) return true
+      if (state !== 'provisioned' || accountId === undefined) return true
+      if (!isPack(product) && !isAnother) return true
       const offer = payments.findOffer(offerId)
       const isDelivered = payments.findPaidAnswer(id)?.deliveredMs !== undefined
       const isUsed = (payments.findCredit(id)?.used ?? 0) > 0
@@ -149,20 +162,36 @@ export function createSeller(deps: KeylessDeps) {
     },
 
     /**
-     * As `sell`, of a tier or a pack. A wallet that has paid for it within the hour, or whose
-     * payment may still be made, is answered with that payment, and the new one is not settled: if
-     * the answer of that payment was not handed over; of a tier always, unless `isAnother` asks for
-     * one more period. `accountId` is that of the key, if there is one: only its own wallet pays.
+     * What became of the payment of a claim. Throws `payment_conflict` for a claim that is none, and
+     * `payment_required` if the payment was not made.
      */
-    async sellProduct(
-      product: Tier,
-      request: Request,
-      { isAnother, accountId }: { isAnother: boolean; accountId: string | undefined },
-    ): Promise<Settlement> {
+    async resumeClaim(product: Tier, claim: string, request: Request): Promise<UnquotedSettlement> {
+      const payment = claims.find(claim)
+      const offer = payment && ledger.payments.findOffer(payment.offerId)
+      if (payment === undefined || offer?.terms.tierId !== product.tierId) throw claimError()
+      const settlement = await billing.resume(payment, traceOf(request))
+      if (settlement === undefined || toStatus(settlement) === 'failed') {
+        throw await demand(product, request, 'The payment of this claim was not made.')
+      }
+      noteReceipt(visitOf(request), settlement)
+      return { ...settlement, isProved: true }
+    },
+
+    /**
+     * As `sell`, of a tier or a pack. A wallet that has paid for it within the hour, or whose
+     * payment may still be made, is answered with that payment, and the new one is not settled. With
+     * a key, which only the wallet of its account pays with, a pack is bought again once the answer
+     * of that payment was handed over, and a tier if `isAnother` asks for one more period.
+     */
+    async sellProduct(product: Tier, request: Request, buyer: Buyer): Promise<UnquotedSettlement> {
+      const { accountId } = buyer
+      const nowMs = clock()
+      const repeatsSinceMs = accountId === undefined ? nowMs - UNDELIVERED_MS : nowMs
+
       const header = request.headers.get(PAYMENT_SIGNATURE_HEADER) ?? ''
       let leave: (() => void) | undefined
       try {
-        return await sell(product, request, async (payer, isKnown) => {
+        const findBefore = async (payer: string, isKnown: boolean) => {
           if (accountId !== undefined && ledger.findAccountByAddress(payer)?.id !== accountId) {
             throw foreignWalletError()
           }
@@ -171,11 +200,12 @@ export function createSeller(deps: KeylessDeps) {
           const earlierId = answered.find(header)
           const earlier =
             earlierId === undefined ? undefined : ledger.payments.findPayment(earlierId)
-          const found = listRepeated(payer, product, isAnother)
+          const found = listRepeated(payer, product, buyer)
           const before = await resumeFirst(earlier ? [earlier, ...found] : found, request)
           if (before !== undefined) answered.add(header, before.payment.id)
           return before
-        })
+        }
+        return await sell(product, request, findBefore, { accountId, repeatsSinceMs })
       } finally {
         leave?.()
       }
@@ -479,6 +509,7 @@ export function createKeyless(deps: KeylessDeps, { sell, sellProduct, demand, fi
   return (arrived: Arrived, next: Handle): Response | Promise<Response> => {
     const { visit, request } = arrived
     adoptCredential(request)
+    if (visit.caller !== undefined) deps.claims.noteUse(visit.caller.familyId)
     if (visit.caller?.standing.isMetered) return answerMetered(arrived, visit.caller, next)
     if ((visit.caller ?? visit.guest) || request.headers.has('authorization')) return next(arrived)
     return answerUnpaid(arrived, next)
@@ -511,6 +542,13 @@ const toWanted = ({ coin }: Unpaid, route: TierRoute) =>
 
 const UNPAID =
   'Without a key, this request must be paid for; POST /v1/keys/challenge begins a signup for one.'
+
+const claimError = () =>
+  new AppError(
+    'payment_conflict',
+    'This claim belongs to no payment for this product. Send it to the address that returned it, exactly as it was returned.',
+    { param: 'claim', reason: 'claim_unknown', retryAction: 'abandon' },
+  )
 
 const foreignWalletError = () =>
   new AppError(

@@ -3,6 +3,7 @@ import { settingsOf } from '#src/config/config.ts'
 import { packsOf } from '#src/domain/selling/tier.ts'
 import type { ServerExtension } from '#src/server/extension.ts'
 
+import { createClaims } from './claims.ts'
 import { createKeyless, createSeller, type KeylessDeps } from './keyless.ts'
 import { createPrices } from './prices.ts'
 import { keylessRoutes } from './routes.ts'
@@ -19,6 +20,7 @@ export const keylessServer: ServerExtension = {
       clock,
       randomBytes,
       origin,
+      claims: createClaims({ ledger, clock, randomBytes, keysPerAccountMax }),
       listTiers,
       listPacks: () => packsOf(ledger),
       chargeWindow: services.chargeWindow,
@@ -26,7 +28,7 @@ export const keylessServer: ServerExtension = {
     const isSelling = services.sellsWithoutKey && billing.isOpen
     const seller = isSelling ? createSeller(deps) : undefined
     return {
-      plugins: keylessRoutes(api, deps, seller, keysPerAccountMax),
+      plugins: keylessRoutes(api, { ...deps, seller }),
       around: seller && createKeyless(deps, seller),
       prices: seller && createPrices(deps),
     }

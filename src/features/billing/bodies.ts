@@ -176,16 +176,30 @@ export const toCreditBody = ({
   boughtAt: toIso(createdMs),
 })
 
-export const toBoughtBody = (
+/** Of an account, which may be another one's, only its owner is shown more than was bought. */
+export function toBoughtBody(
   settled: Settlement,
-  key: string | undefined,
-): Static<typeof BoughtBody> => ({
-  status: 'active',
-  subscription: settled.subscription ? toPeriod(settled.subscription) : null,
-  requests: settled.credit ? toCreditBody(settled.credit) : null,
-  key: key ?? null,
-  settlement: toProof(settled),
-})
+  { key, isOwn }: { key: string | undefined; isOwn: boolean },
+): Static<typeof BoughtBody> {
+  const { payment, offer, subscription, credit } = settled
+  const { payer } = payment.signed
+  const { terms, periodDays, requests } = offer
+  return {
+    status: 'active',
+    product: {
+      id: terms.tierId,
+      name: terms.name,
+      ...(requests === undefined ? { periodDays } : { requests }),
+    },
+    subscription: isOwn && subscription ? toPeriod(subscription) : null,
+    requests: isOwn && credit ? toCreditBody(credit) : null,
+    key: key ?? null,
+    howToGetKey: isOwn
+      ? null
+      : `The account of the wallet ${payer} has what was bought. Its owner gets a key with one signature, which costs nothing: POST /v1/keys/challenge with {"address":"${payer}"} returns the message to sign.`,
+    settlement: toProof(settled),
+  }
+}
 
 const toInFlight = (payment: Payment) => ({
   paymentId: payment.id,

@@ -290,13 +290,41 @@ export const ResourceList = object('ResourceList', {
   openapi: text('Address of the description of all routes.', '/openapi.json'),
 })
 
+export const ClaimBody = Type.Object({
+  claim: Type.Optional(
+    boundedText(
+      200,
+      'The `claim` of a 202, in place of a payment: it returns what the payment has become, with the key until that was used.',
+      'pay_9b2e6f0c1d3a4875.0kT9rWq2mZs5YvC8xHd4Bn',
+    ),
+  ),
+})
+
 export const BoughtBody = object('Bought', {
   status: Type.Literal('active', { description: 'Paid, and what was bought is the payer’s.' }),
-  subscription: nullable(PeriodBody, 'The period that was bought; null of a pack.'),
-  requests: nullable(CreditBody, 'The requests that were bought; null of a tier.'),
+  product: Type.Object(
+    {
+      id: productId,
+      name: text('Name for people.', '1,000 requests'),
+      periodDays: Type.Optional(positive('Days that were bought, of a tier.', 30)),
+      requests: Type.Optional(positive('Requests that were bought, of a pack.', 1000)),
+    },
+    { description: 'What was bought for the account of the payer.' },
+  ),
+  subscription: nullable(
+    PeriodBody,
+    'The period that was bought; null of a pack, and without `key` if no key was sent.',
+  ),
+  requests: nullable(
+    CreditBody,
+    'The requests that were bought; null of a tier, and without `key` if no key was sent.',
+  ),
   key: textOrNull(
-    'The key for the tier or pack. It is shown this once: keep it where secrets are kept. Null if a key was sent, once an answer with a key was handed over, and where the account has as many keys as it may. A lost key is replaced by signing up with the wallet that paid: POST /v1/keys/challenge.',
+    'A key of the account, if the account begins with this payment. Keep it where secrets are kept. Null if the account existed before, if a key was sent, once the key was used, and if the same payment is sent again without its `payment-identifier`.',
     'bf_live_0kT9rWq2mZs5YvC8xHd4Bn7LgJ1a3fPuEo6R',
+  ),
+  howToGetKey: textOrNull(
+    'How the owner of the wallet gets a key; null with `key`, and if a key was sent.',
   ),
   settlement: Proof,
 })
@@ -311,6 +339,12 @@ export const PendingBody = object('PendingSettlement', {
   retryAction,
   pollUrl,
   authorizationExpiresAt,
+  claim: Type.Optional(
+    text(
+      'Of a purchase without a key: send it as `claim` to the same address for what the payment has become, and the key. Keep it as you keep a key.',
+      'pay_9b2e6f0c1d3a4875.0kT9rWq2mZs5YvC8xHd4Bn',
+    ),
+  ),
 })
 export type PendingBody = Static<typeof PendingBody>
 

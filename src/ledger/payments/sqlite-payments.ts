@@ -5,6 +5,7 @@
 import { payment as payments } from '#db/ledger/schema.ts'
 import type { TransferMethod } from '#src/domain/selling/payment-chain.ts'
 import {
+  firstKeyIdOf,
   type Offer,
   openStates,
   type Payment,
@@ -273,6 +274,11 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
     add({ id: ids.subscriptionId, tierId: terms.tierId, terms, startMs, endMs }, payment.id)
   }
 
+  const listPurchases: PaymentStore['listPurchases'] = ({ accountId, productId, sinceMs }) =>
+    listMade({ accountId, sinceMs }).filter(
+      ({ offerId }) => offers.get(offerId).terms.tierId === productId,
+    )
+
   return {
     ...offers.verbs,
     ...credits.verbs,
@@ -289,10 +295,7 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
         ({ offerId }) => offers.get(offerId).terms.tierId === tierId,
       ),
 
-    listPurchases: ({ accountId, productId, sinceMs }) =>
-      listMade({ accountId, sinceMs }).filter(
-        ({ offerId }) => offers.get(offerId).terms.tierId === productId,
-      ),
+    listPurchases,
 
     listPayments({ accountId, limit, after = pageStart }) {
       const page = { createdMs: after.createdMs, id: after.id, limit }
@@ -406,14 +409,21 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
 
     findSubscriptionOf: subscriptions.findOfPayment,
 
-    claimUnquoted: ({ id, keyId, identifier, offer: draft, signed }, { nowMs }) =>
+    claimUnquoted: (
+      { id, keyId, identifier, offer: draft, signed, isUnseen, repeatsSinceMs: sinceMs },
+      { nowMs },
+    ) =>
       atomically(() => {
         const existing = findPaymentByNonce(signed)
         if (existing !== undefined) return { kind: 'existing', payment: existing }
-        const other = identifier && findNamed({ payer: signed.payer, identifier })
-        if (other) return { kind: 'identifier_taken', payment: other }
         const account = accounts.findByAddress(draft.payer)
         const accountId = account?.id ?? draft.accountId
+        const productId = draft.terms.tierId
+        const [repeated] =
+          sinceMs === undefined ? [] : listPurchases({ accountId, productId, sinceMs })
+        if (repeated !== undefined) return { kind: 'repeated', payment: repeated }
+        const other = identifier && findNamed({ payer: signed.payer, identifier })
+        if (other) return { kind: 'identifier_taken', payment: other }
         const by: AuditContext = { actor: `account:${accountId}`, nowMs }
         if (account === undefined) {
           accounts.insert({ id: accountId, address: draft.payer, createdMs: nowMs })
@@ -421,18 +431,19 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
         }
         if (keys.list(accountId).length === 0) {
           // Without a secret, and never valid: usage is counted under its name.
+          const ownId = account === undefined && isUnseen ? firstKeyIdOf(id) : keyId
           const digest = new Bun.CryptoHasher('sha256').update(keyId).digest()
           keys.insert({
-            id: keyId,
+            id: ownId,
             accountId,
             digest,
             hint: '',
-            familyId: keyId,
+            familyId: ownId,
             label: 'Paid requests',
             createdMs: nowMs,
             expiresMs: nowMs,
           })
-          record(by, 'key.created', keyId)
+          record(by, 'key.created', ownId)
         }
         const offer = { ...draft, createdMs: nowMs }
         // Reserves nothing: only a payment of its own ever looks for it.

@@ -1,0 +1,101 @@
+/**
+ * Keys of purchases without a key. A payment is public once it is on a chain, so it proves no
+ * person: a key is shown only of an account that begins with a payment that was on no chain when it
+ * arrived, and that this server submitted. It is shown again to the holder of its claim, until it
+ * was used. Keys are stored as digests: the one that was shown is in memory, and after a restart
+ * another one is made beside it.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+import { createApiKey, digestOf, hintOf } from '#src/domain/selling/api-key.ts'
+import { ELSEWHERE, firstKeyIdOf, type Payment } from '#src/domain/selling/payment.ts'
+import type { Clock } from '#src/domain/time.ts'
+import { type ApiKey, isValidKey, type Ledger } from '#src/ledger/ledger.ts'
+import { createCache } from '#src/platform/cache.ts'
+
+const CLAIM_BYTES = 16
+const form = /^(?<id>pay_[0-9a-z]+)\.(?<mac>[A-Za-z0-9_-]{22})$/
+/** How many purchases are remembered whose key was not used yet. */
+const SHOWN_MAX = 10_000
+/** How many keys are made for one purchase: one at a time by each server, and after each restart. */
+const KEYS_MAX = 5
+
+export type Claims = ReturnType<typeof createClaims>
+
+export function createClaims({
+  ledger,
+  clock,
+  randomBytes,
+  keysPerAccountMax,
+}: {
+  ledger: Ledger
+  clock: Clock
+  randomBytes: (length: number) => Uint8Array
+  keysPerAccountMax: number
+}) {
+  /** By the payment; `isUsed` is in the ledger some seconds later. */
+  const shown = createCache<string, { id: string; key: string; isUsed: boolean }>(SHOWN_MAX)
+  const macOf = (paymentId: string): string =>
+    createHmac('sha256', ledger.challengeKey)
+      .update('claim')
+      .update(paymentId)
+      .digest()
+      .subarray(0, CLAIM_BYTES)
+      .toString('base64url')
+
+  function makeKey({ id: paymentId, accountId }: Payment, made: readonly ApiKey[]) {
+    const nowMs = clock()
+    const isFull = ledger.countValidKeys(accountId, nowMs) >= keysPerAccountMax
+    if (made.length >= KEYS_MAX || isFull) return undefined
+    const familyId = firstKeyIdOf(paymentId)
+    const id = keyIdOf(familyId, made.length)
+    const key = createApiKey(randomBytes)
+    const draft = { id, accountId, digest: digestOf(key), hint: hintOf(key), familyId }
+    ledger.createKey(draft, { actor: `account:${accountId}`, nowMs })
+    shown.set(paymentId, { id, key, isUsed: false }, { size: 1 })
+    return key
+  }
+
+  return {
+    /** The claim of a payment: the same each time, and unknown to all but who was given it. */
+    issue: ({ id }: Payment): string => `${id}.${macOf(id)}`,
+
+    /** The payment of a claim; undefined for anything that this server has not issued. */
+    find(claim: string): Payment | undefined {
+      const { id = '', mac = '' } = form.exec(claim)?.groups ?? {}
+      if (id === '' || !timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(id)))) return undefined
+      return ledger.payments.findPayment(id)
+    },
+
+    /** The key of a purchase that is made; undefined where none is shown, or once it was used. */
+    showKey(payment: Payment): string | undefined {
+      const { id, accountId, attempts, reason } = payment
+      if (attempts === 0 || reason === ELSEWHERE) return undefined
+      const firstId = firstKeyIdOf(id)
+      return ledger.atomically(() => {
+        const family = ledger.listKeys(accountId).filter(({ familyId }) => familyId === firstId)
+        const [first, ...made] = family
+        // Its own account has its first key, which was never valid, from the same transaction.
+        const isFirst = first?.id === firstId && first.expiresMs === first.createdMs
+        if (!isFirst || shown.get(id)?.isUsed) return undefined
+        const isUntouched = made.every((key, place) => isUnused(key, keyIdOf(firstId, place)))
+        if (!isUntouched || !made.every((key) => isValidKey(key, clock()))) return undefined
+        const known = shown.get(id)
+        if (known !== undefined && made.some((key) => key.id === known.id)) return known.key
+        return makeKey(payment, made)
+      })
+    },
+
+    /** Notes that a key of a family was used: it is not shown again. */
+    noteUse(familyId: string): void {
+      const known = shown.get(familyId.replace('key_', 'pay_'))
+      if (known !== undefined) known.isUsed = true
+    },
+  }
+}
+
+const keyIdOf = (firstId: string, place: number): string => `${firstId}n${place + 1}`
+
+/** Whether a key is as it was made: not used, rotated, or from a signup. */
+const isUnused = ({ id, lastUsedMs, expiresMs }: ApiKey, madeAs: string): boolean =>
+  id === madeAs && lastUsedMs === undefined && expiresMs === undefined
