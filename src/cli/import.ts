@@ -54,8 +54,8 @@ does not matter. - is standard input.
   assetId, the market as market_id or condition_id or not at all, the time as ts or event_ts_ms, the levels as
   {"p","s"}, as pairs or as JSON text.
 
-- Trades of the venue's Data API and markets of its order book API, as returned: a list, a page
-  or one object.
+- Trades and resolutions of the venue's Data API and markets of its order book API, as returned: a list, a page
+  or one object. Resolutions, and markets in their short form, add to markets that are known.
 
 - Exports of this service as NDJSON, CSV or Parquet, and its markets (GET /v1/{coin}/markets), which
   CSV and Parquet need.

@@ -8,10 +8,12 @@ import { type Market, type MarketFacts, windowFault } from '#src/domain/market.t
 import { notKept, recordFault } from '#src/domain/record-fault.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
 import { receiptFault, timeFault } from '#src/domain/time.ts'
+import { isRecord } from '#src/platform/record.ts'
 import type { Entry } from '#src/recorder/entry.ts'
 import { createWrite } from '#src/recorder/sink.ts'
 import { type FeedEvent, resolvedFacts } from '#src/venue/feed.ts'
-import { decodeUtf8 } from '#src/venue/json-fields.ts'
+import { decodeUtf8, parseJson, tolerate } from '#src/venue/json-fields.ts'
+import { readMarketRecords } from '#src/venue/record-kinds.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { isHeard, readHeardLine } from './heard-lines.ts'
@@ -143,6 +145,23 @@ export function createMessageImport(run: ImportRun) {
     if (won !== undefined) keepFacts(run, place, { ...won, source: run.source })
   }
 
+  /** Markets of all kinds are announced: those that are not kept are no news. */
+  function takeAnnouncement(text: string, index: number): void {
+    const value = parseJson(text)
+    const message: unknown = Array.isArray(value) ? value[index] : value
+    const reading = { nowMs: run.clock(), isStrict: run.isStrict }
+    const records = tolerate([], () =>
+      isRecord(message) ? readMarketRecords(message, reading) : undefined,
+    )
+    for (const record of records ?? []) {
+      if (record.kind === 'facts') {
+        keepFacts(run, place, { ...record.facts, source: run.source })
+        markets.delete(record.facts.conditionId)
+      } else if (record.kind === 'left_out' && record.conditionId !== undefined)
+        run.marketsLeftOut.set(record.conditionId, record.reason)
+    }
+  }
+
   function takeEvent(event: FeedEvent, receivedMs: number | undefined): void {
     if (event.kind === 'fault') throw recordFault(event.reason)
     if ('timestampMs' in event) takeMarketEvent(event, receivedMs)
@@ -172,10 +191,11 @@ export function createMessageImport(run: ImportRun) {
 
   function takeMessage(text: string, receivedMs: number | undefined): void {
     // An event of an array that is refused does not take the others along.
-    for (const event of homeVenue.feed.decode(text)) {
+    for (const [index, event] of homeVenue.feed.decode(text).entries()) {
       if (report.ending !== 'complete') return
       attempt(run, place, () => {
-        takeEvent(event, receivedMs)
+        if (event.kind === 'announced') takeAnnouncement(text, index)
+        else takeEvent(event, receivedMs)
         messagesTaken++
       })
     }

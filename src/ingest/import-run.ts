@@ -11,7 +11,7 @@ import {
   type Source,
   windowFault,
 } from '#src/domain/market.ts'
-import { isRecordFault } from '#src/domain/record-fault.ts'
+import { isRecordFault, notKept, recordFault } from '#src/domain/record-fault.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { AppendResult, MarketHistory } from '#src/history/history.ts'
@@ -197,6 +197,7 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
       if (record.conditionId !== undefined)
         run.marketsLeftOut.set(record.conditionId, record.reason)
     } else if (record.kind === 'fault') refuse(run, place, record.reason)
+    else if (record.kind === 'more') keepMore(run, place, record)
     else if (record.kind === 'facts') {
       warn(run, place, record.leftOut ?? [])
       if (record.hasNoVersion === true) run.report.withoutVersion++
@@ -209,6 +210,27 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
     keepTrades(run, `${id}:${trades.length}t${index}`, group)
     if (run.report.ending !== 'complete') return
   }
+}
+
+/** Puts facts of a market that must be known. */
+function keepMore(
+  run: ImportRun,
+  place: ImportPlace,
+  { conditionId, facts }: Extract<MarketRecord, { kind: 'more' }>,
+): void {
+  attempt(run, place, () => {
+    const market = run.history.findMarket(conditionId)
+    if (market !== undefined) {
+      const { coin, timeframe, source } = market
+      keepFacts(run, place, { ...facts, conditionId, coin, timeframe, source })
+      return
+    }
+    const reason = run.marketsLeftOut.get(conditionId)
+    if (reason !== undefined) throw notKept(reason)
+    throw recordFault(
+      `market ${conditionId} is not known; import its entry of the catalogue or its tokens too`,
+    )
+  })
 }
 
 /** Puts facts of a market, counts whether they are new, and refuses a contradiction. */

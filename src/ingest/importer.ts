@@ -83,7 +83,8 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
     files.map((path) => ({ path })),
     ['lines', 'document'],
   )
-  const outcomeTables = await take(namingOnly, ['messages', 'table', 'parquet'])
+  const withBooks = await take(namingOnly, ['additions'])
+  const outcomeTables = await take(withBooks, ['messages', 'table', 'parquet'])
   messages.end()
   await take(outcomeTables, ['outcomes'])
   if (report.ending === 'complete') closeEndedMarkets(history, clock())
@@ -129,12 +130,18 @@ async function guard(run: ImportRun, file: string, work: () => Promise<void>): P
   }
 }
 
-type FileKind = 'lines' | 'document' | 'outcomes' | 'messages' | 'table' | 'parquet'
+type FileKind = 'lines' | 'document' | 'additions' | 'outcomes' | 'messages' | 'table' | 'parquet'
 
 /** Names of columns, whichever. */
 const headerPattern = /^\s*"?[a-z_][^{,]*(,[^{,]+)+$/i
 
-/** An array, or an object that goes on after its first line, is a document. */
+/** Objects that name their market by its condition id alone are read after those that name it. */
+const additionPattern = /"(?:payouts|mts)"\s*:/
+
+/** An array, or an object that goes on after its first line. */
+const isDocument = (text: string): boolean =>
+  text.startsWith('[') || /^\{(?:.*[[{,])?\s*$/.test(text.split('\n', 1)[0] ?? '')
+
 function kindOf({ head, path }: TextFile): FileKind {
   const text = new TextDecoder().decode(head).trimStart()
   if (isParquet(path, text)) return 'parquet'
@@ -142,7 +149,8 @@ function kindOf({ head, path }: TextFile): FileKind {
   // Cells of a table may hold messages.
   if (isTableHeader(line)) return 'table'
   if (holdsMessages(text)) return 'messages'
-  if (text.startsWith('[') || /^\{(?:.*[[{,])?\s*$/.test(line)) return 'document'
+  if (additionPattern.test(text)) return 'additions'
+  if (isDocument(text)) return 'document'
   if (isOutcomeHeader(line)) return 'outcomes'
   return headerPattern.test(line) ? 'table' : 'lines'
 }
@@ -155,7 +163,8 @@ async function importFile(importer: Importer, file: TextFile, kind: FileKind): P
   const rowsTaken = await importers[kind](importer, file)
   if (report.ending === 'complete') report.files++
   // The first line of a table is something, and a capture may be of other feeds alone.
-  const isBlank = report.ending === 'complete' && ['lines', 'document', 'messages'].includes(kind)
+  const isBlank =
+    report.ending === 'complete' && ['lines', 'document', 'additions', 'messages'].includes(kind)
   const isBare = report.invalid > invalid || isBlank || rowsTaken === 0
   if (isBare && countTaken() === taken) report.filesRefused.push(file.path)
 }
@@ -166,6 +175,10 @@ type Import = (importer: Importer, file: TextFile) => Promise<unknown>
 const importers: Record<FileKind, Import> = {
   lines: (importer, file) => importLines(importer, file, importer.takeLines),
   document: importDocument,
+  additions: (importer, file) =>
+    isDocument(new TextDecoder().decode(file.head).trimStart())
+      ? importDocument(importer, file)
+      : importLines(importer, file, importer.takeLines),
   outcomes: (importer, file) => importLines(importer, file, createOutcomeImport(importer)),
   messages: importMessages,
   table: importTable,

@@ -30,6 +30,7 @@ const exactKeys = new Set([
   'price',
   'size',
   'minimum_tick_size',
+  'mts',
   'asset',
   'asset_id',
   'token_id',

@@ -74,11 +74,15 @@ export type MarketRecord =
       hasNoVersion?: boolean
       source?: Source
     }
+  /** Facts of a market that the object names by its condition id alone, so it must be known. */
+  | { kind: 'more'; conditionId: string; facts: MoreFacts }
   /** The trade's market is made from `facts` if it is not known yet. */
   | { kind: 'trade'; facts: KnownFacts; trade: Trade }
   /** One of several records of an object that could not be read. */
   | { kind: 'fault'; reason: string }
   | LeftOut
+
+export type MoreFacts = Pick<KnownFacts, 'assetIds' | 'tickSize' | 'winner' | 'winnerSource'>
 
 /** What a stream says beside the book that goes into its hash. */
 export type BookTerms = {

@@ -157,6 +157,27 @@ describe('importFiles of messages as people keep them', () => {
     ])
   })
 
+  test('behavior: a market that is announced is known from then on', async () => {
+    const announced = {
+      event_type: 'new_market',
+      market: conditionId,
+      slug,
+      outcomes: ['Down', 'Up'],
+      assets_ids: [downId, upId],
+      timestamp: String(startMs - 1000),
+      order_price_min_tick_size: '0.001',
+    }
+    const foreign = { ...announced, market: `0x${'9'.repeat(64)}`, slug: 'rain-in-paris' }
+    const lines = [[foreign, announced], aBook(0)].map((line) => JSON.stringify(line))
+    const { history, report, reasons } = await importTexts(['heard.jsonl', lines.join('\n')])
+    expect(reasons).toEqual([])
+    expect(report).toMatchObject({ accepted: 1, invalid: 0, leftOut: 0 })
+    expect(history.findMarket(conditionId)).toMatchObject({
+      assetIds: { up: upId, down: downId },
+      tickSize: 1000,
+    })
+  })
+
   test('behavior: what waits for its transaction is no file of which nothing was kept', async () => {
     const text = [aBook(0), { ...aBook(1), market: '0x12' }]
       .map((line) => JSON.stringify(line))

@@ -23,6 +23,8 @@ type Expected = {
   /** Times of receipt of the six states of each outcome. */
   receivedMs: readonly (number | undefined)[]
   verified: number
+  /** Files that name the market; by default its entry of the catalogue. */
+  first?: string[]
   /** Lines of the capture that are no messages. */
   passedOver?: number
 }
@@ -43,6 +45,7 @@ const books: Record<string, Expected> = {
   'in/f11-snapshots-market_id.json': { receivedMs: unreceived, verified: 0 },
   'in/f13-p-s.json': { receivedMs: unreceived, verified: 0 },
   'in/f14-results-json-text.json': { receivedMs: unreceived, verified: 0 },
+  'in/f27-new-market.jsonl': { receivedMs: unreceived, verified: 12, first: [] },
   'in/f28b-payload-levels-only.jsonl': { receivedMs: received, verified: 0 },
   'in/f18-row-a-level.csv': { receivedMs: unreceived, verified: 12 },
   'pq/p3-row-a-level.parquet': { receivedMs: unreceived, verified: 12 },
@@ -55,7 +58,12 @@ const books: Record<string, Expected> = {
   'in/g5-recv_time-offset.jsonl': { receivedMs: received, verified: 12 },
 }
 
-const tradeFiles = ['in/f22-data-api-trades.csv', 'pq/p4-data-api-trades.parquet']
+const tradeFiles = [
+  'in/f22-data-api-trades.csv',
+  'pq/p4-data-api-trades.parquet',
+  'in/f23-data-v2-trades-page.json',
+  'in/f23b-data-v2-trades-pages.jsonl',
+]
 
 async function importCase(name: string, first = ['in/m1.gamma.json']) {
   const history = aHistory()
@@ -69,9 +77,9 @@ async function importCase(name: string, first = ['in/m1.gamma.json']) {
 }
 
 describe('importFiles of forms that people keep', () => {
-  for (const [name, { receivedMs, verified, passedOver = 0 }] of Object.entries(books)) {
+  for (const [name, { receivedMs, verified, passedOver = 0, first }] of Object.entries(books)) {
     test.skipIf(isAbsent)(`default: books in ${name}${reason}`, async () => {
-      const { report, faults, rows, up, down } = await importCase(name)
+      const { report, faults, rows, up, down } = await importCase(name, first)
       expect(faults).toEqual([])
       expect(report).toMatchObject({ accepted: 12, invalid: 0, filesFailed: 0, filesRefused: [] })
       const passed = [...report.passedOver.values()].reduce((sum, each) => sum + each, 0)
@@ -126,4 +134,30 @@ describe('importFiles of forms that people keep', () => {
       )
     })
   }
+
+  test.skipIf(isAbsent)(
+    `default: facts of a market that is named by its id alone${reason}`,
+    async () => {
+      const catalogue = 'in/m1.gamma.json'
+      for (const [name, facts] of [
+        ['in/f24-clob-markets-short.json', { tickSize: 10_000, winner: undefined }],
+        ['in/f25-data-v2-resolutions.json', { winner: 'down', winnerSource: 'venue' }],
+      ] as const) {
+        // In either order.
+        for (const [first, last] of [
+          [catalogue, name],
+          [name, catalogue],
+        ] as const) {
+          const { report, faults, market } = await importCase(last, [first])
+          expect(faults).toEqual([])
+          expect(report).toMatchObject({ invalid: 0, filesRefused: [] })
+          expect(market).toMatchObject(facts)
+        }
+        const alone = await importCase(name, [])
+        expect(alone.faults.map((fault) => fault.reason)).toEqual([
+          `market ${conditionId} is not known; import its entry of the catalogue or its tokens too`,
+        ])
+      }
+    },
+  )
 })

@@ -37,7 +37,7 @@ export function createCatalogue({ url, pricesUrl, fetch, warn }: CataloguePorts)
   function toListings(read: () => MarketRecord[]): (KnownFacts | UnusableMarket)[] {
     try {
       return read().flatMap((record): (KnownFacts | UnusableMarket)[] => {
-        if (record.kind === 'trade') return []
+        if (record.kind === 'trade' || record.kind === 'more') return []
         if (record.kind !== 'facts') return [{ unusable: withoutPath(record.reason) }]
         if (record.hasNoVersion === true) warn?.(versionText(record.facts))
         return [record.facts]

@@ -86,6 +86,24 @@ const singleKinds: readonly RecordKind[] = [
     forbidden: [...sides, 'event_type'],
     read: (value) => [readClobMarket(value)],
   },
+  {
+    name: 'a market of the order book API, in short',
+    required: [['c'], ['t'], ['mts']],
+    forbidden: sides,
+    read: (value) => [readShortMarket(value)],
+  },
+  {
+    name: 'a resolution of the Data API',
+    required: [['condition_id'], ['payouts']],
+    forbidden: sides,
+    read: (value) => [readResolution(value)],
+  },
+  {
+    name: 'a market that the socket announces',
+    required: [['event_type'], ['slug'], ['outcomes'], ['assets_ids', 'clob_token_ids']],
+    forbidden: sides,
+    read: (value) => [readAnnouncement(value)],
+  },
 ]
 
 export const recordKinds: readonly RecordKind[] = [
@@ -98,8 +116,8 @@ export const recordKinds: readonly RecordKind[] = [
   },
   {
     name: "a page of the venue's objects",
-    required: [['data'], ['next_cursor', 'has_more']],
-    forbidden: [...sides, 'events', 'markets'],
+    required: [['data']],
+    forbidden: [...sides, 'events', 'markets', 'nextCursor'],
     read: (value, reading) => readPage('data', value.data, reading),
   },
 ]
@@ -241,6 +259,60 @@ function readClobMarket(market: JsonObject): MarketRecord {
       tickSize: readTickSize(market.minimum_tick_size, 'minimum_tick_size'),
       winner,
       winnerSource: winner === undefined ? undefined : 'venue',
+    },
+  }
+}
+
+/** Its members have names of one to three letters: `c` is the condition id, `t` the tokens. */
+function readShortMarket({ c, t, mts }: JsonObject): MarketRecord {
+  const conditionId = readConditionId(c)
+  if (!Array.isArray(t)) throw recordFault('t: not an array')
+  const assetIds: { [outcome in Outcome]?: string } = {}
+  for (const [index, token] of t.entries()) {
+    if (!isRecord(token)) throw recordFault(`t[${index}]: not an object`)
+    const outcome = toOutcome(readText(token.o, `t[${index}].o`))
+    if (outcome === undefined) return leaveOut(FOREIGN_OUTCOMES, conditionId)
+    if (assetIds[outcome] !== undefined) throw recordFault(`t: ${outcome} twice`)
+    assetIds[outcome] = readAssetId(token.t, `t[${index}].t`)
+  }
+  return { kind: 'more', conditionId, facts: { assetIds, tickSize: readTickSize(mts, 'mts') } }
+}
+
+/** Millionths paid for each outcome, in the order in which the venue has them: Up, Down. */
+function readResolution(value: JsonObject): MarketRecord {
+  const conditionId = readConditionId(value.condition_id)
+  const { payouts, status } = value
+  if (!Array.isArray(payouts) || payouts.length !== 2) throw recordFault('payouts: not two payouts')
+  const [up, down] = payouts.map(Number)
+  if (status !== 'resolved') return { kind: 'more', conditionId, facts: {} }
+  let winner: Result | undefined
+  if (up === HALF && down === HALF) winner = 'void'
+  else if (up === MILLIONTHS_PER_UNIT && down === 0) winner = 'up'
+  else if (up === 0 && down === MILLIONTHS_PER_UNIT) winner = 'down'
+  if (winner === undefined)
+    throw recordFault('payouts: neither all to one outcome nor half to each')
+  return { kind: 'more', conditionId, facts: { winner, winnerSource: 'venue' } }
+}
+
+/** Books will name the market and its tokens by these ids, whatever the protocol. */
+function readAnnouncement(message: JsonObject): MarketRecord {
+  const named = readNamed(message.slug, message.market ?? message.condition_id)
+  if ('kind' in named) return named
+  const [first, second, ...more] =
+    readOptionalList(message.outcomes, 'outcomes')?.map(toOutcome) ?? []
+  if (!first || !second || first === second || more.length > 0)
+    return leaveOut(FOREIGN_OUTCOMES, named.conditionId)
+  const member = message.assets_ids === undefined ? 'clob_token_ids' : 'assets_ids'
+  const ids = (readOptionalList(message[member], member) ?? []).map((id) => readAssetId(id, member))
+  if (ids.length !== 2 || ids[0] === ids[1])
+    throw recordFault(`${member}: not the ids of two different tokens`)
+  return {
+    kind: 'facts',
+    facts: {
+      ...named,
+      question: readOptionalText(message.question, 'question'),
+      assetIds: { [first]: ids[0], [second]: ids[1] },
+      tickSize: readTickSize(message.order_price_min_tick_size, 'order_price_min_tick_size'),
     },
   }
 }
