@@ -28,8 +28,11 @@ const canceling = `
   process.stdout.write('ready')
   for (let canceled = 0; canceled < Number(times); ) {
     const rows = await sql.unsafe('SELECT pid ' + waiting).values()
-    if (rows.length > 0) await Bun.sleep(Number(afterMs))
-    canceled += (await sql.unsafe('SELECT pg_cancel_backend(pid) ' + waiting).values()).length
+    // A commit that begins to wait from here on has to be seen first.
+    if (rows.length > 0) {
+      await Bun.sleep(Number(afterMs))
+      canceled += (await sql.unsafe('SELECT pg_cancel_backend(pid) ' + waiting).values()).length
+    }
     await Bun.sleep(10)
   }
   process.exit(0)
