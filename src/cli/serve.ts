@@ -132,6 +132,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     clock: steady.now,
     server: shared.server,
     meterMemory: shared.meterMemory,
+  let isStarted = false
     readRecorder: () => readRecorder(config.dataPath, clock()).status,
   })
   const operator = createOperator(timed, extensions, activity)
@@ -171,6 +172,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     context: timed,
     app: front,
     meterMemory,
+    isStarted: () => isStarted,
     limits,
     exports,
     replicas,
@@ -224,6 +226,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   for (const line of lines) print(line)
   await new Promise<void>((resolve) => context.onStop(resolve))
   await drain(app, front, config)
+  isStarted = true
   await server.stop()
   log.flush()
 }

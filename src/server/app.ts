@@ -75,9 +75,13 @@ export type AppDeps = ReaderDeps & {
   ownFetch?: Reader['fetch'] | undefined
   /** Takes lines about the server itself; by default nothing does. */
   say?: Log | undefined
+  /** False until the jobs of the server run; true by default. */
+  isStarted?: (() => boolean) | undefined
   /** What the page of the operator shows; undefined where there is none. */
   operator?: (OperatorPorts & { access: OperatorAccess }) | undefined
 }
+
+const STARTING = 'The server is starting.'
 
 export type App = ReturnType<typeof createApp>
 export type Reader = ReturnType<typeof createReader>
@@ -119,7 +123,7 @@ export const createExportLists = (clock: Clock) => ({
 export function createApp(options: AppDeps) {
   const { ledger, config, timer, createId, randomBytes, log, version } = options
   const { billing, screen, signup, wallets, origin, recording, operator, extensions } = options
-  const { say = () => undefined } = options
+  const { say = () => undefined, isStarted = () => true } = options
   const { exports = createExportRecords(options.clock) } = options
   const data = createDataApp({ ...options, exports }, operator?.access)
   const { clock, core, streams, history, counted } = data
@@ -187,7 +191,7 @@ export function createApp(options: AppDeps) {
         version,
         say,
       },
-      () => !isDraining,
+      () => (isStarted() ? { holds: !isDraining } : { holds: false, reason: STARTING }),
     ),
     documentationRoutes(api),
     streamDocumentRoutes(api, version, streamRows),

@@ -150,6 +150,18 @@ describe('GET /readyz', () => {
     })
   })
 
+  test('error: is not ready until its jobs run', async () => {
+    let isStarted = false
+    const { send } = createHarness({ isStarted: () => isStarted })
+    const response = await send('/readyz')
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({
+      detail: 'Not ready: accepting. The server is starting.',
+    })
+    isStarted = true
+    expect((await send('/readyz')).status).toBe(200)
+  })
+
   test('error: is not ready when the history fails, without its reason', async () => {
     const history = fakeHistory({
       findBatch: () => {

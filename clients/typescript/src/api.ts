@@ -937,7 +937,7 @@ export interface paths {
         };
         /**
          * Whether requests should be sent here
-         * @description Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So are purchases that are paused because payments cannot be settled, a node of BOOKFEED_RPC_URL that is on another chain, and a clock that differs much from that of a chain that is sold on.
+         * @description Fails while the server starts, until what it does in the background runs; while it stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So are purchases that are paused because payments cannot be settled, a node of BOOKFEED_RPC_URL that is on another chain, and a clock that differs much from that of a chain that is sold on.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -3400,7 +3400,7 @@ export interface components {
                 history: boolean;
                 /** @description The ledger of keys can be read and written. */
                 ledger: boolean;
-                /** @description The server is not about to stop. */
+                /** @description The server has started, and is not about to stop. */
                 accepting: boolean;
                 /** @description What is heard of the venue can be stored. Absent where this process does not record. */
                 recording?: boolean;

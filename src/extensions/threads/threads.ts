@@ -31,6 +31,8 @@ import { variables } from './variables.ts'
 const REPLACE_MS = 500
 /** A thread that did not go round for so long is ended, and replaced. */
 const STUCK_MS = 10_000
+/** The same of one that does not listen yet: a busy machine takes seconds to start it. */
+const START_MS_MAX = 30_000
 /** After they were asked to stop, and had their time to drain. */
 const END_MS_MAX = DRAIN_MS_MAX + 2000
 
@@ -68,11 +70,13 @@ async function startThreads(
   const beats = new Int32Array(new SharedArrayBuffer(4 * (threads + 1)))
   const worker = serveWorker(context)
   const running = new Map<number, Thread<void, ToThread>>()
+  /** What of them listens, and so increments its counter. */
+  const listening = new Set<Thread<void, ToThread>>()
   const ends = new Set<Promise<void>>()
   let isStopping = false
 
-  function start(thread: number): Promise<void> {
-    const listening = Promise.withResolvers<void>()
+  /** `first` is settled when the thread, or what replaces it, listens or cannot start. */
+  function start(thread: number, first: PromiseWithResolvers<void>): void {
     const { freshness } = replicas ?? {}
     const { isTty } = context
     const own = { thread, threads, port, ...memory, server, meters, beats, freshness, isTty }
@@ -84,8 +88,11 @@ async function startThreads(
       onSent?.(isWhole)
     }
     function receive(message: FromThread) {
-      if ('listening' in message) listening.resolve()
-      else if ('log' in message) context.writeLog(message.log)
+      if ('listening' in message) {
+        clearTimeout(late)
+        listening.add(started)
+        first.resolve()
+      } else if ('log' in message) context.writeLog(message.log)
       else if ('used' in message) app.putUsage(message.used)
       else if ('exported' in message) exports[message.of].put(message.exported, thread)
       else if ('sent' in message) endDelivery(message.sent)
@@ -103,31 +110,33 @@ async function startThreads(
     const started = worker.start({ ...own, startedMs: timer() }, receive)
     running.set(thread, started)
     ends.add(started.ended)
+    const late = setTimeout(() => void started.terminate(), START_MS_MAX)
     started.result.catch((error) => {
       // It was terminated, because it hung or did not stop in time.
       if (isFault(error, 'thread_ended')) return
       context.printError(`bookfeed: thread ${thread} ends: ${messageOf(error)}`, 'error')
-      listening.reject(commandError(`Thread ${thread} cannot start: ${messageOf(error)}`))
+      first.reject(commandError(`Thread ${thread} cannot start: ${messageOf(error)}`))
     })
     void started.ended.then(() => {
+      clearTimeout(late)
       ends.delete(started.ended)
       running.delete(thread)
+      listening.delete(started)
       limits.clear(thread)
       for (const records of Object.values(exports)) records.endThread(thread)
-      if (!isStopping) setTimeout(() => void (isStopping || replace(thread)), REPLACE_MS)
+      if (!isStopping) setTimeout(() => void (isStopping || start(thread, first)), REPLACE_MS)
     })
-    return listening.promise
   }
-
-  /** What it fails with was printed, and its end starts the next. */
-  const replace = (thread: number): void => void start(thread).catch(() => undefined)
 
   const watch = every(STUCK_MS, () => {
     for (const [thread, started] of running)
-      if (Atomics.exchange(beats, thread, 0) === 0) void started.terminate()
+      if (listening.has(started) && Atomics.exchange(beats, thread, 0) === 0)
+        void started.terminate()
   })
   try {
-    await Promise.all(Array.from({ length: threads }, (_, index) => start(index + 1)))
+    const starts = Array.from({ length: threads }, () => Promise.withResolvers<void>())
+    for (const [index, first] of starts.entries()) start(index + 1, first)
+    await Promise.all(starts.map(({ promise }) => promise))
   } finally {
     if (isChosen) await holder.stop(true)
   }

@@ -49,7 +49,8 @@ const RETRY_AFTER_SECONDS = 5
 /** A file is written at most that often, however often it is asked. */
 const PROBE_EVERY_MS = 1_000
 
-export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
+/** `accepting` is false while the server stops, and, with a reason, while it starts. */
+export function healthRoutes(api: Api, deps: Deps, accepting: () => Check) {
   const {
     history,
     ledger,
@@ -103,7 +104,7 @@ export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
     sayOnce('ledger', stores.ledger)
     return {
       ...stores,
-      accepting: { holds: isAccepting() },
+      accepting: accepting(),
       ...(recorder?.isOwn && {
         recording: { holds: recorder.fault === undefined, reason: recorder.fault },
       }),
@@ -150,7 +151,7 @@ export function healthRoutes(api: Api, deps: Deps, isAccepting: () => boolean) {
           operationId: 'getReadiness',
           summary: 'Whether requests should be sent here',
           description:
-            'Fails while the server stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So are purchases that are paused because payments cannot be settled, a node of BOOKFEED_RPC_URL that is on another chain, and a clock that differs much from that of a chain that is sold on.',
+            'Fails while the server starts, until what it does in the background runs; while it stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So are purchases that are paused because payments cannot be settled, a node of BOOKFEED_RPC_URL that is on another chain, and a clock that differs much from that of a chain that is sold on.',
           tags: ['health'],
         },
       },

@@ -13,7 +13,7 @@ export const Readiness = object('Readiness', {
   checks: Type.Object({
     history: Type.Boolean({ description: 'The history can be read and written.' }),
     ledger: Type.Boolean({ description: 'The ledger of keys can be read and written.' }),
-    accepting: Type.Boolean({ description: 'The server is not about to stop.' }),
+    accepting: Type.Boolean({ description: 'The server has started, and is not about to stop.' }),
     recording: Type.Optional(
       Type.Boolean({
         description:

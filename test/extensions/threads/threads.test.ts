@@ -7,6 +7,7 @@ import WebSocket from 'ws'
 
 import { openLedger } from '#src/ledger/open.ts'
 
+import { findFreePort } from '../../support/free-port.ts'
 import { NOW_MS } from '../../support/harness.ts'
 
 const LIMIT = 1000
@@ -177,3 +178,41 @@ test('behavior: a stop ends every thread, and leaves the files whole', async () 
   const log = (await new Response(server.stderr).text()).trimEnd().split('\n')
   for (const line of log) expect(line).toMatch(/^(\{.*\}|bookfeed: .*|Making .*)$/)
 }, 30_000)
+
+test('behavior: a server one of whose threads hangs while it starts is not ready, and starts all the same', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'bookfeed-thread-start-'))
+  writeFileSync(join(data, 'hang-1'), '')
+  const port = findFreePort()
+  const env = {
+    BOOKFEED_DATA: data,
+    BOOKFEED_PORT: String(port),
+    BOOKFEED_RECORD: 'off',
+    BOOKFEED_SAMPLE: 'off',
+    BOOKFEED_WORKERS: '2',
+  }
+  const child = Bun.spawn([process.execPath, program, 'serve'], {
+    env,
+    stdout: 'pipe',
+    stderr: 'ignore',
+  })
+  const ready = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`, { headers: { connection: 'close' } }).then(
+      (response) => response.json(),
+      () => undefined,
+    )
+  try {
+    const greeting = child.stdout.getReader().read()
+    let first = await ready()
+    while (first === undefined) {
+      await Bun.sleep(20)
+      first = await ready()
+    }
+    expect(first).toMatchObject({ detail: 'Not ready: accepting. The server is starting.' })
+    await greeting
+    expect(await ready()).toMatchObject({ ready: true })
+  } finally {
+    child.kill('SIGKILL')
+    await child.exited
+    rmSync(data, { recursive: true, force: true })
+  }
+}, 120_000)
