@@ -11,7 +11,7 @@ import { nearestName } from '#src/platform/nearest.ts'
 import { type CliContext, type CommandEntry, commandGroups } from '../server/extension.ts'
 import { asTyped, type CoreCommand } from '../server/invocation.ts'
 import { prepareStores } from '../server/open-data-folder.ts'
-import { backUpBeforeUpgrade, isUpgradeDue } from '../server/scheduled-backups.ts'
+import { backUpBeforeUpgrade } from '../server/scheduled-backups.ts'
 import { layoutHelp, NO_BREAK_SPACE } from './help.ts'
 
 const USAGE_EXIT_CODE = 2
@@ -43,10 +43,12 @@ const commands: Readonly<Record<CoreCommand, CommandEntry>> = {
   serve: {
     group: 'Serve and record',
     load: async () => (await import('./serve.ts')).serveCommand,
+    upgradesItself: true,
   },
   record: {
     group: 'Serve and record',
     load: async () => (await import('./record.ts')).recordCommand,
+    upgradesItself: true,
   },
   status: {
     group: 'Serve and record',
@@ -218,9 +220,9 @@ async function createProgram(
   program.addHelpCommand(helpCommand())
   program.hook('preAction', (_, command) => {
     const own = (command.parent === program ? command : command.parent) ?? command
-    const isElsewhere = entries.get(own.name())?.upgradesNothing?.(own.opts()) ?? false
-    const isDue = !isElsewhere && isUpgradeDue(context)
-    return isDue ? backUpBeforeUpgrade(context) : undefined
+    const { upgradesNothing, upgradesItself } = entries.get(own.name()) ?? {}
+    if (upgradesItself === true || upgradesNothing?.(own.opts()) === true) return undefined
+    return backUpBeforeUpgrade(context)
   })
   const invocation = context.invocation.replaceAll(' ', NO_BREAK_SPACE)
   /** The name of a command stays beside the program. */

@@ -9,12 +9,14 @@ import { homeVenue } from '#src/venue/venues.ts'
 
 import { commandError, stopSignal } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
+import { checkAddressAt } from '../server/listen.ts'
 import { startRecorderMetrics } from '../server/metrics.ts'
-import { openDataFolder } from '../server/open-data-folder.ts'
+import { holdDataFolder, openDataFolder } from '../server/open-data-folder.ts'
 import { createRawFiles } from '../server/raw-files.ts'
 import { createStatusFile } from '../server/recorder-status.ts'
 import { startRetention } from '../server/retention.ts'
 import { freeBytesOf } from '../server/room.ts'
+import { backUpBeforeUpgrade } from '../server/scheduled-backups.ts'
 import { asService } from '../server/service-lines.ts'
 
 const STATUS_MS = 2000
@@ -34,6 +36,10 @@ export const recordCommand = (context: CliContext): Command =>
 
 async function record(real: CliContext): Promise<void> {
   using context = asService(real)
+  const { recordMetrics } = context.config()
+  if (recordMetrics !== '') await checkAddressAt(recordMetrics, 'BOOKFEED_RECORD_METRICS')
+  using _recorder = holdDataFolder(context, 'recorder')
+  await backUpBeforeUpgrade(context)
   const history = openDataFolder(context, 'record')
   try {
     const { recordCoins, recordTimeframes } = context.config()

@@ -34,15 +34,21 @@ import {
   type ServingThreads,
   shareWindows,
 } from '../server/extension.ts'
-import { checkAddress, listen } from '../server/listen.ts'
+import { checkAddress, checkAddressAt, listen } from '../server/listen.ts'
 import { startMetrics } from '../server/metrics.ts'
 import { createNodes } from '../server/nodes.ts'
-import { historyOf, ledgerOf, openDataFolder, openLedgerFile } from '../server/open-data-folder.ts'
+import {
+  historyOf,
+  holdDataFolder,
+  ledgerOf,
+  openDataFolder,
+  openLedgerFile,
+} from '../server/open-data-folder.ts'
 import { createOperator } from '../server/operator.ts'
 import { readRecorder, watchSilence } from '../server/recorder-status.ts'
 import { startRetention } from '../server/retention.ts'
 import { roomFault } from '../server/room.ts'
-import { startBackups } from '../server/scheduled-backups.ts'
+import { backUpBeforeUpgrade, startBackups } from '../server/scheduled-backups.ts'
 import { createScreening, isLoopback, signupStateOf } from '../server/screening.ts'
 import {
   type AgeOf,
@@ -97,6 +103,10 @@ export const serveCommand = (context: CliContext): Command =>
 /** Serves until a signal asks it to stop. With `greetBuyer`, no key of the operator's is made. */
 export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise<void> {
   using context = asService(given)
+  await checkAddresses(context.config())
+  using _server = holdDataFolder(context, 'server')
+  using _recorder = context.config().isRecording ? holdDataFolder(context, 'recorder') : undefined
+  await backUpBeforeUpgrade(context)
   using history = openDataFolder(context, 'serve')
   using ledger = openLedgerFile(context, 'serve')
   const extensions = await loadExtensions(context.extensions)
@@ -104,7 +114,6 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const config = configOf(context, threads !== undefined)
   const { clock, print } = context
   if (config.hasSample && history.totals().markets === 0) {
-    await checkAddress(config)
     makeSample(history, { print, clock })
     await makeDayOfSample(context, history, extensions)
   }
@@ -123,6 +132,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const screening = createScreening(timed, ledger, nodes)
   const signup = () => signupStateOf(config, screening.signup())
   let recorder: RecordingJob | undefined
+  let isStarted = false
   // Known when the server listens, and not asked before.
   let origin = config.publicUrl
   const ports = { screen: screening.screen, origin: () => origin }
@@ -132,7 +142,6 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     clock: steady.now,
     server: shared.server,
     meterMemory: shared.meterMemory,
-  let isStarted = false
     readRecorder: () => readRecorder(config.dataPath, clock()).status,
   })
   const operator = createOperator(timed, extensions, activity)
@@ -163,6 +172,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     timer,
     log: log.write,
     say: context.printError,
+    isStarted: () => isStarted,
   }
   const app = createApp(real)
   const test = config.hasTestMode ? startTestServer(timed, real) : undefined
@@ -172,7 +182,6 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     context: timed,
     app: front,
     meterMemory,
-    isStarted: () => isStarted,
     limits,
     exports,
     replicas,
@@ -217,6 +226,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   stack.use(startRetention(timed, history, report?.retention))
   recorder = stack.use(await record(timed, history, server.wake ?? stream.wake))
   for (const job of [...jobs, shared.joint]) ends.defer(() => job?.dispose())
+  isStarted = true
   await selling?.checked
   const facts = { payments: describeBilling(shop), signup: await patiently(signup) }
   const state = { url: server.url, history: served.history, metrics: metrics?.url, ...facts }
@@ -226,9 +236,13 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   for (const line of lines) print(line)
   await new Promise<void>((resolve) => context.onStop(resolve))
   await drain(app, front, config)
-  isStarted = true
   await server.stop()
   log.flush()
+}
+
+async function checkAddresses({ host, port, metrics }: Config): Promise<void> {
+  await checkAddress({ host, port })
+  if (metrics !== '') await checkAddressAt(metrics, 'BOOKFEED_METRICS')
 }
 
 /** What requests read, which is closed by itself where it is no store that was opened before. */

@@ -129,6 +129,8 @@ export type CommandEntry = {
   load: () => Promise<(context: CliContext) => Command>
   /** Whether a call with these options leaves the data folder in the format that it has. */
   upgradesNothing?: (options: Readonly<Record<string, unknown>>) => boolean
+  /** It calls `backUpBeforeUpgrade` when nothing else prevents its start. */
+  upgradesItself?: true
 }
 
 /** What an extension adds to a server. */

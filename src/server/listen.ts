@@ -47,19 +47,31 @@ export function listen(
 }
 
 /**
- * Tries whether the address can be had, before work that would be in vain without it. Throws as
- * `listen` does.
+ * Fails as `listen` does where it would, before work that would be in vain, or do harm, without the
+ * address.
  */
 export async function checkAddress({ host, port }: Address): Promise<void> {
-  if (port === 0) return
   try {
-    const fetch = () => new Response(null, { status: 503 })
-    await Bun.serve({ hostname: host, port, reusePort: false, development: false, fetch }).stop(
-      true,
-    )
+    await tryAddress({ host, port })
   } catch (cause) {
     throw commandError(toListenMessage(codeOf(cause), host, port), { cause })
   }
+}
+
+/** The same for `serveAt`. */
+export async function checkAddressAt(at: Address, variable: string): Promise<void> {
+  try {
+    await tryAddress(at)
+  } catch (cause) {
+    throw commandError(toServeMessage(codeOf(cause), at, variable), { cause })
+  }
+}
+
+async function tryAddress({ host, port }: Address): Promise<void> {
+  if (port === 0) return
+  const fetch = () => new Response(null, { status: 503 })
+  const address = { hostname: host, port, reusePort: false }
+  await Bun.serve({ ...address, development: false, fetch }).stop(true)
 }
 
 /**
@@ -75,14 +87,12 @@ export function serveAt(
     const address = { hostname: at.host, port: at.port, reusePort: false }
     return Bun.serve({ ...address, development: false, fetch })
   } catch (cause) {
-    throw commandError(
-      `${variable}: cannot listen on ${at.host}:${at.port} (${codeOf(cause)}). Name another port.`,
-      {
-        cause,
-      },
-    )
+    throw commandError(toServeMessage(codeOf(cause), at, variable), { cause })
   }
 }
+
+const toServeMessage = (code: string, { host, port }: Address, variable: string): string =>
+  `${variable}: cannot listen on ${host}:${port} (${code}). Name another port.`
 
 function toListenMessage(code: string, host: string, port: number): string {
   if (code === 'EADDRINUSE') {

@@ -10,6 +10,7 @@ import {
 import { join } from 'node:path'
 
 import { RESTORING } from '#src/backup/restore.ts'
+import { holdLock } from '#src/database/sqlite/database.ts'
 import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
 import { engineAt, isAddress, prepareStore, type StoreName } from '#src/database/stores.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -66,6 +67,19 @@ export function jobLockFor(
 
 /** What another process writes, such as an import, shows after this at most. */
 export const LAG_MS = 1
+
+/**
+ * Holds the data folder for a server or a recorder: one of each uses it at a time, and other
+ * commands run beside them. Throws `storage_unavailable` while another process holds it.
+ */
+export function holdDataFolder(context: CliContext, user: 'server' | 'recorder'): Disposable {
+  const { dataPath } = context.config()
+  makeFolder(dataPath)
+  return holdLock(
+    join(dataPath, `${user}.lock`),
+    `Another ${user} uses the data folder ${dataPath}. Stop it, or set BOOKFEED_DATA to another folder.`,
+  )
+}
 
 /**
  * Opens the history and the data folder, making both if absent. A server never waits for the disk in what
@@ -144,7 +158,7 @@ function makeFolder(dataPath: string, warn: (message: string) => void = () => {}
 const OTHERS = 0o077
 /** Of a folder that belongs to all users, such as /tmp. */
 const STICKY = 0o1000
-const ourFiles = /^(history|ledger|chunks)\.db/
+const ourFiles = /^((history|ledger|chunks)\.db|(server|recorder)\.lock)/
 
 /** Keeps others out: the files, the WAL too, hold the key of cursors, digests of keys, and usage. */
 function keepPrivate(folder: string, warn: (message: string) => void): void {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import { formatOf } from '#src/database/migrations.ts'
 import {
+  assertUnused,
   historyFormat,
   ledgerFormat,
   openDatabase,
@@ -97,8 +98,14 @@ export function spawn({ program, env }: CliContext, args: string[], timeout = 0)
   })
 }
 
-/** To be called while the files have an older format than this program gives them. */
+/**
+ * Backs up the files if this program will change their format. Throws a `storage_unavailable` error
+ * or a `command` fault, and leaves them as they are, while another process has them open, or if they
+ * cannot be backed up.
+ */
 export async function backUpBeforeUpgrade(context: CliContext): Promise<void> {
+  if (!isUpgradeDue(context)) return
+  for (const { path, format } of filesOf(context)) assertUnused(path, format)
   const { backupTo, dataPath } = context.config()
   if (backupTo === 'off') return
   const place = backupTo || join(dataPath, 'backups')
@@ -115,13 +122,14 @@ export async function backUpBeforeUpgrade(context: CliContext): Promise<void> {
 }
 
 /** A file whose store is at an address is not used, and stays as it is. */
-export function isUpgradeDue(context: CliContext): boolean {
-  const stores = [
+const filesOf = (context: CliContext) =>
+  [
     { path: historyOf(context), format: historyFormat },
     { path: ledgerOf(context), format: ledgerFormat },
-  ]
-  return stores.some(({ path, format }) => {
-    if (isAddress(path) || !existsSync(path)) return false
+  ].filter(({ path }) => !isAddress(path) && existsSync(path))
+
+function isUpgradeDue(context: CliContext): boolean {
+  return filesOf(context).some(({ path, format }) => {
     try {
       const db = openDatabase(path, { format, isReadOnly: true })
       const version = versionOf(db)

@@ -14,6 +14,7 @@ import { appendAll, someSnapshots } from '../history/books.ts'
 import { createCliContext } from '../support/cli-context.ts'
 import { runCommand, runCommandUnder } from '../support/run-command.ts'
 import { type S3Server, startS3Server } from '../support/s3-server.ts'
+import { someLines } from '../support/snapshot-lines.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'bookfeed-cli-backup-'))
 const prlimit = Bun.which('prlimit')
@@ -162,15 +163,21 @@ describe('bookfeed backup', () => {
 
 describe('an upgrade', () => {
   /** A data folder, and the environment of a release that has one migration more. */
-  function newOldData() {
-    const { env, data } = newData()
+  async function newOldData() {
+    const data = join(root, String(++made))
+    const env = { ...s3.env, BOOKFEED_DATA: data, BOOKFEED_FREE_MB: '0' }
+    // By another process: what this one has opened, it has open for some time after it was closed.
+    const books = join(root, 'books.jsonl')
+    writeFileSync(books, someLines(30))
+    expect(await runCommand(env, 'import', books)).toMatchObject({ exitCode: 0 })
+    expect(await runCommand(env, 'keys', 'create')).toMatchObject({ exitCode: 0 })
     return { env: { ...env, BUN_OPTIONS: `--preload=${laterRelease}` }, data }
   }
   const laterRelease = new URL('../support/later-release.ts', import.meta.url).pathname
   const format = formatOf(historyMigrations)
 
   test('default: is backed up before, in the folder of the data, and can be taken back', async () => {
-    const { env, data } = newOldData()
+    const { env, data } = await newOldData()
     const { errors } = await runCommand(env, 'verify')
     expect(errors).toContain('Backing them up in')
     const listed = await runCommand(
@@ -193,7 +200,7 @@ describe('an upgrade', () => {
   }, 90_000)
 
   test('error: files are left as they are where they cannot be backed up', async () => {
-    const { env, data } = newOldData()
+    const { env, data } = await newOldData()
     const bad = { ...env, BOOKFEED_BACKUP_TO: '/dev/null/backups' }
     const { exitCode, errors } = await runCommand(bad, 'keys', 'list')
     expect([exitCode, errors]).toEqual([1, expect.stringContaining('were left as they are')])

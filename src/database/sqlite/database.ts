@@ -61,12 +61,24 @@ export const ledgerFormat: FileFormat = {
 
 class Sqlite extends Driver implements Database {
   readonly engine = engine
+  readonly #compiled = new Set<WeakRef<Pick<Compiled, 'finalize'>>>()
+  readonly #collected = new FinalizationRegistry<WeakRef<Pick<Compiled, 'finalize'>>>((statement) =>
+    this.#compiled.delete(statement),
+  )
 
   /** Compiled when it is first run: a server has some three hundred, and starts with few. */
   override prepare<Row, Given extends Value | Value[]>(sql: string): Compiled<Row, ListOf<Given>> {
     type Own = Statement<Row, ListOf<Given>>
     let compiled: Own | undefined
-    const compile = (): Own => (compiled ??= super.prepare<Row, Given>(sql))
+    const compile = (): Own => {
+      if (compiled !== undefined) return compiled
+      const own = super.prepare<Row, Given>(sql)
+      const weak = new WeakRef(own)
+      this.#compiled.add(weak)
+      this.#collected.register(own, weak)
+      compiled = own
+      return own
+    }
     const statement: Own = {
       get: (...values) => compile().get(...values),
       all: (...values) => compile().all(...values),
@@ -75,6 +87,13 @@ class Sqlite extends Driver implements Database {
       run: (...values) => compile().run(...values),
     }
     return statement as Compiled<Row, ListOf<Given>>
+  }
+
+  /** SQLite keeps a file open, and its lock, for as long as there is a statement of it. */
+  override close(): void {
+    for (const statement of this.#compiled) statement.deref()?.finalize()
+    this.#compiled.clear()
+    super.close()
   }
 }
 
@@ -192,14 +211,29 @@ function prepare(db: Database, format: FileFormat, bytesMax: number | undefined)
 }
 
 function migrate(db: Database, { migrations, applicationId }: FileFormat): void {
-  transact(db, () => {
-    const version = readNumber(db, 'PRAGMA user_version')
-    const missing = migrationsAfter(migrations, version)
-    if (missing.length === 0) return
-    for (const sql of missing) db.run(sql)
-    db.run(`PRAGMA application_id = ${applicationId}`)
-    db.run(`PRAGMA user_version = ${formatOf(migrations)}`)
-  })
+  const bringUpToDate = () =>
+    transact(db, () => {
+      const version = readNumber(db, 'PRAGMA user_version')
+      const missing = migrationsAfter(migrations, version)
+      if (missing.length === 0) return
+      for (const sql of missing) db.run(sql)
+      db.run(`PRAGMA application_id = ${applicationId}`)
+      db.run(`PRAGMA user_version = ${formatOf(migrations)}`)
+    })
+  const version = readNumber(db, 'PRAGMA user_version')
+  // An older version that has the file open would go on writing to it.
+  if (version > 0 && version < formatOf(migrations)) alone(db, bringUpToDate)
+  else bringUpToDate()
+}
+
+/** Throws `storage_unavailable` while another process has a file open, and leaves the file as it is. */
+export function assertUnused(path: string, format: FileFormat): void {
+  const db = openDatabase(path, { format, isAsItIs: true })
+  try {
+    alone(db, () => undefined)
+  } finally {
+    db.close()
+  }
 }
 
 const schemas = new WeakMap<FileFormat, readonly string[]>()
@@ -335,6 +369,8 @@ export function holdLock(path: string, message: string): Disposable {
   let db: Sqlite | undefined
   try {
     db = new Sqlite(path, { create: true, readwrite: true })
+    // Nothing is written, so no journal is needed.
+    db.run('PRAGMA journal_mode = MEMORY')
     db.run('BEGIN EXCLUSIVE')
   } catch (cause) {
     db?.close()
