@@ -18,7 +18,7 @@ import postgresLedgerActivity from './ledger/postgres/0002_activity.sql' with { 
 import changeLog from './postgres/change_log.sql' with { type: 'text' }
 
 export type Migrations = {
-  /** The format of 0.5.0, which the first makes. Each other raises it by one. */
+  /** The format that the first makes. Each other raises it by one. */
   firstFormat: number
   sql: readonly string[]
 }

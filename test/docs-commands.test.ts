@@ -36,6 +36,7 @@ const skips: readonly (readonly [document: string, start: string, needs: string]
   ['docs/operations.md', 'bookfeed payments resolve', 'a payment'],
   ['docs/operations.md', 'bookfeed payments release', 'a quote'],
   ['docs/operations.md', 'bookfeed sandbox', 'a process that does not end; test/e2e runs it'],
+  ['docs/operations.md', 'git worktree add', 'a clone, and the network'],
   ['docs/payments.md', 'curl -X POST "$SERVER/v1/billing/x402/quote"', 'an operator who sells'],
   ['docs/payments.md', 'bookfeed pay --server https://books.example.com', 'an operator who sells'],
   ['docs/payments.md', 'cast send', 'a wallet on a chain'],

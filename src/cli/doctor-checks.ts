@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-import { START_0_5_0 } from '#src/database/database.ts'
+import { CONVERT } from '#src/database/database.ts'
 import { formatOf } from '#src/database/migrations.ts'
 import {
   type FileFormat,
@@ -180,7 +180,7 @@ function checkStore(
   const unopened = (error: unknown, todo: string | undefined): Finding => {
     const text = messageOf(error)
     // The text says what to do.
-    return found('wrong', text, text.includes(START_0_5_0) ? undefined : todo)
+    return found('wrong', text, text.includes(CONVERT) ? undefined : todo)
   }
   if (isAddress(path)) {
     try {

@@ -156,12 +156,17 @@ export const storageError = (
     ...options,
   })
 
+/**
+ * The last commit that converts older stores: of version 0.5.0, and later than its release, which
+ * left another format.
+ */
+const CONVERTING_COMMIT = '038283cb'
 /** Part of the message of `olderStore`. */
-export const START_0_5_0 = 'start version 0.5.0 once with this data, then this version'
+export const CONVERT = `start commit ${CONVERTING_COMMIT} of its repository once with this data, then this version`
 
-/** For what versions before 0.5.0 wrote, also where version 0.5.0 began to convert it. */
+/** For what older versions wrote, also where the converting one did not finish. */
 export const olderStore = (store: string): AppError =>
-  storageError(`${store} was written by a version before 0.5.0: ${START_0_5_0}.`)
+  storageError(`${store} was written by a version that is too old for this one: ${CONVERT}.`)
 
 export const isStorageError = (error: unknown): error is AppError =>
   error instanceof AppError && error.code === 'storage_unavailable'

@@ -110,7 +110,7 @@ export const sealNames = {
  * missing it was removed.
  */
 const KEY_SEAL = 'challenge_seal'
-/** In its place where version 0.5.0 did not finish to seal a ledger of an older version. */
+/** In its place where the converting version did not finish to seal an older ledger. */
 const UNSEALED = '00'
 
 /** A table with a seal in each row; `key` names its primary key. */

@@ -71,7 +71,7 @@ onEachEngine(({ engine, placeOf }) => {
       return rows[0]?.[0]
     }
 
-    test('default: begins with the SQL of 0.5.0, which is never edited', () => {
+    test('default: begins with the SQL of the first format, which is never edited', () => {
       const [initial = ''] = migrations.sql
       expect(new Bun.CryptoHasher('sha256').update(initial).digest('hex')).toBe(sha256[engine])
       const place = placeOf(`${store}_new`)
@@ -93,7 +93,7 @@ onEachEngine(({ engine, placeOf }) => {
     })
 
     test.each([1, migrations.firstFormat - 1])(
-      'error: format %d, of a version before 0.5.0, is refused and left as it is',
+      'error: format %d, of an older version, is refused and left as it is',
       (format) => {
         const place = placeOf(`${store}_${format}`)
         open(place)
@@ -101,19 +101,23 @@ onEachEngine(({ engine, placeOf }) => {
         db.run(`${writeFormat}${format}`)
         db.close()
         for (let opening = 0; opening < 2; opening++)
-          expect(() => open(place)).toThrow('start version 0.5.0 once with this data')
+          expect(() => open(place)).toThrow(
+            'start commit 038283cb of its repository once with this data',
+          )
         expect(read(place, readFormat)).toBe(format)
       },
     )
 
-    test('error: one that version 0.5.0 did not finish to bring up to date is refused', () => {
+    test('error: one that the converting version did not finish is refused', () => {
       const place = placeOf(`${store}_unfinished`)
       open(place)
       const db = openRaw(place)
       db.prepare<unknown, [Uint8Array]>(unfinished).run(Uint8Array.of(0))
       db.close()
       for (let opening = 0; opening < 2; opening++)
-        expect(() => open(place)).toThrow('start version 0.5.0 once with this data')
+        expect(() => open(place)).toThrow(
+          'start commit 038283cb of its repository once with this data',
+        )
     })
   })
 })

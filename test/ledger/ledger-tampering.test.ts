@@ -265,13 +265,13 @@ onEachEngine((engine) => {
       }
     })
 
-    test('error: a ledger that version 0.5.0 did not finish to seal is refused', () => {
+    test('error: a ledger that the converting version did not finish to seal is refused', () => {
       const place = engine.newPlace()
       openLedger(place, { nowMs: NOW_MS }).dispose()
       const db = engine.openDatabase(place)
       db.run(`UPDATE meta SET value = ${engine.bytes('00')} WHERE key = 'challenge_seal'`)
       db.close()
-      expect(() => openLedger(place, { nowMs: NOW_MS })).toThrow('start version 0.5.0 once')
+      expect(() => openLedger(place, { nowMs: NOW_MS })).toThrow('start commit 038283cb')
     })
 
     const chainFaults: [string, (db: Database) => void, string[]][] = [

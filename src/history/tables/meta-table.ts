@@ -26,7 +26,7 @@ const KNOWN_SINCE = 'known_since_ms'
 const SIGNING_KEY = 'signing_key'
 const ARCHIVE = 'archive'
 const LAST_MARKET_ID = 'last_market_id'
-/** Left by version 0.5.0 where it did not finish to convert a file of an older version. */
+/** Left by the converting version where it did not finish a file of an older one. */
 const COVERAGE_DUE = 'coverage_due'
 
 type BatchRow = typeof batch.$inferSelect
