@@ -68,3 +68,61 @@ const { tier, current, upcoming } = await take(await fetch(server + '/v1/billing
 say('after: ', after.status, tier.name, 'until', (upcoming.at(-1) ?? current)?.endsAt)
 process.exit(after.status === 200 ? 0 : 1)
 `
+
+/** The same for a wallet that has no account. */
+export const renderKeylessScript = ({
+  origin,
+  privateKey,
+}: Pick<Purchase, 'origin' | 'privateKey'>): string => `\
+// Buys a pack, reads with its key, and pays for one request, with the stock x402 client.
+// The wallet is a throw-away one of a chain on this machine: its money is play money.
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { privateKeyToAccount } from 'viem/accounts'
+
+const server = ${JSON.stringify(origin)}
+const wallet = privateKeyToAccount(${JSON.stringify(privateKey)})
+const client = new x402Client().register('eip155:137', new ExactEvmScheme(wallet))
+const payingFetch = wrapFetchWithPayment(fetch, client)
+const say = (...words) => process.stdout.write(words.join(' ') + '\\n')
+
+const markets = server + '/v1/btc/markets?limit=1'
+say('before: ', (await fetch(markets)).status)
+
+const buy = server + '/v1/billing/packs/pack-1000'
+const post = (url, value) =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(value),
+  })
+let answer = await payingFetch(buy, { method: 'POST' })
+// A payment that is not final yet is asked for with its claim, and not paid again.
+while (answer.status === 202) {
+  const { claim } = await answer.json()
+  await Bun.sleep(10_000)
+  answer = await post(buy, { claim })
+}
+const bought = await answer.json()
+say('pack:   ', answer.status, bought.product?.name, bought.key ? 'with a key' : 'without a key')
+
+// A wallet that has an account already, also when this runs again, signs for a key.
+const signUp = async () => {
+  const asked = await post(server + '/v1/keys/challenge', { address: wallet.address })
+  const { message } = await asked.json()
+  const signature = await wallet.signMessage({ message })
+  const { key } = await (await post(server + '/v1/keys', { message, signature })).json()
+  say('key:     for one signature')
+  return key
+}
+const key = bought.key ?? (await signUp())
+const headers = { authorization: \`Bearer \${key}\` }
+const read = await fetch(server + '/v1/sol/markets?limit=1', { headers })
+const usage = await (await fetch(server + '/v1/usage', { headers })).json()
+say('read:   ', read.status, 'used', usage.packs?.[0]?.used, 'of', usage.packs?.[0]?.requests)
+
+// One request needs no key at all.
+const paid = await payingFetch(markets)
+say('request:', paid.status, paid.headers.get('payment-response') ? 'paid' : 'not paid')
+process.exit(read.status === 200 && paid.status === 200 ? 0 : 1)
+`

@@ -4,6 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
+import { privateKeyToAccount } from 'viem/accounts'
+
 import { serve } from '#src/cli/serve.ts'
 import { readConfig } from '#src/config/config.ts'
 import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
@@ -16,11 +18,14 @@ import { type CliContext, variablesOf } from '#src/server/extension.ts'
 import { ledgerPathOf } from '#src/server/open-data-folder.ts'
 
 import { hasAnvil } from './anvil.ts'
-import { renderBuyScript } from './buy-script.ts'
+import { renderBuyScript, renderKeylessScript } from './buy-script.ts'
 import { listMissingPackages, packagesFolder } from './dev-packages.ts'
 import type { LittlePolygon } from './little-polygon.ts'
 
 const SCRIPT = 'buy.ts'
+const KEYLESS_SCRIPT = 'buy-without-key.ts'
+/** 10 USDC. */
+const NEWCOMER_FUNDS = 10_000_000n
 const KEY_BYTES = 32
 const BLOCK_EVERY_MS = 30_000
 /** What may be set for a sandbox too; all else of the environment is for real servers. */
@@ -97,7 +102,28 @@ async function serveOn(context: CliContext, ground: Ground): Promise<void> {
     BOOKFEED_GAS_KEY: chain.facilitator.key,
   }
   const config = readConfig(env, variablesOf(context.extensions))
-  await serve({ ...context, env, config: () => config }, (at) => greetBuyer(context, at, ground))
+  const newcomer = env.BOOKFEED_KEYLESS === 'on' ? await fundNewcomer(context, chain) : undefined
+  await serve({ ...context, env, config: () => config }, (at) => [
+    ...greetBuyer(context, at, ground),
+    ...(newcomer === undefined ? [] : greetNewcomer(at.origin, newcomer, ground)),
+  ])
+}
+
+/** A wallet that has no account: only such a one is shown a key with its purchase. */
+async function fundNewcomer(context: CliContext, chain: LittlePolygon): Promise<`0x${string}`> {
+  const key = `0x${Buffer.from(context.randomBytes(KEY_BYTES)).toString('hex')}` as const
+  await chain.mintUsdc(privateKeyToAccount(key).address, NEWCOMER_FUNDS)
+  return key
+}
+
+function greetNewcomer(origin: string, privateKey: string, { folder }: Ground): string[] {
+  const path = join(folder, KEYLESS_SCRIPT)
+  writeFileSync(path, renderKeylessScript({ origin, privateKey }), { mode: 0o600 })
+  return [
+    '',
+    'Without a key, buy a pack, read with its key, and pay for one request:',
+    `  bun run ${path}`,
+  ]
 }
 
 /** Gives the throw-away wallet a key of the Free tier, and writes the program that buys more. */

@@ -13,7 +13,7 @@ export const toChainStatus = (
 })
 
 /** Why a token cannot be paid with before its chain was first looked at. */
-const UNCHECKED = 'It is being checked.'
+export const UNCHECKED = 'It is being checked.'
 
 /** Nothing is sold by configuration. */
 export const closedSales = (chains: readonly ChainStatus[], reason: string): SalesState => ({

@@ -6,7 +6,7 @@ import { variables } from '#src/config/variables.ts'
 import { isAddress, replicaAgeMs, type Replicas } from '#src/database/stores.ts'
 import { ifSound, isPassing, SOON_SECONDS } from '#src/domain/errors.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
-import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
+import { FREE_TIER_ID, type Pack, packsOf } from '#src/domain/selling/tier.ts'
 import { createSteadyClock } from '#src/domain/steady-clock.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -84,6 +84,8 @@ Examples:
   bookfeed serve --port 8080 --data /srv/books`
 
 const LOCAL_KEY_LABEL = 'local'
+/** How long a server waits for the first check of chains and facilitator before it greets. */
+const FIRST_CHECK_MS_MAX = 3000
 const TRIES_MAX = 15
 
 type Stores = { history: MarketHistory; ledger: Ledger }
@@ -227,9 +229,12 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   recorder = stack.use(await record(timed, history, server.wake ?? stream.wake))
   for (const job of [...jobs, shared.joint]) ends.defer(() => job?.dispose())
   isStarted = true
-  await selling?.checked
+  // What a sandbox prints is to be bought at once.
+  if (selling !== undefined)
+    await (greetBuyer ? selling.checked : atMost(selling.checked, FIRST_CHECK_MS_MAX))
   const facts = { payments: describeBilling(shop), signup: await patiently(signup) }
-  const state = { url: server.url, history: served.history, metrics: metrics?.url, ...facts }
+  const packs = isKeyless(config, extensions) && shop.billing.isOpen ? packsOf(ledger) : []
+  const state = { url: server.url, history: served.history, metrics: metrics?.url, packs, ...facts }
   const lines = greetBuyer
     ? [...greetServer(state), '', ...greetBuyer({ origin, ledger })]
     : await greetOwner(timed, ledger, state, config.hasSample)
@@ -244,6 +249,9 @@ async function checkAddresses({ host, port, metrics }: Config): Promise<void> {
   await checkAddress({ host, port })
   if (metrics !== '') await checkAddressAt(metrics, 'BOOKFEED_METRICS')
 }
+
+const isKeyless = (config: Config, extensions: readonly ServerExtension[]): boolean =>
+  extensions.some((own) => own.sellsWithoutKey?.(config) === true)
 
 /** What requests read, which is closed by itself where it is no store that was opened before. */
 function openServed(
@@ -401,6 +409,8 @@ export type Banner = {
   url: URL
   signup: SignupState
   payments: string
+  /** What is sold without a key. */
+  packs: readonly Pack[]
   metrics?: URL | undefined
   history: MarketHistory
   /** The key that this start made; the only time that it is shown. */
@@ -460,15 +470,29 @@ function greetServer({
   url,
   signup,
   payments,
+  packs,
   metrics,
-}: Pick<Banner, 'url' | 'signup' | 'payments' | 'metrics'>): string[] {
+}: Pick<Banner, 'url' | 'signup' | 'payments' | 'packs' | 'metrics'>): string[] {
   const origin = originOf(url)
+  const bundle = packs.find(({ requests, isForSale }) => requests > 1 && isForSale)
   return [
     `bookfeed listens on ${origin}`,
     `Documentation: ${origin}/swagger`,
     ...(metrics ? [`Metrics: ${metrics}`] : []),
     signup.isOpen ? 'Signup is open.' : `Signup is closed: ${signup.reason}`,
     payments,
+    ...(packs.length > 0
+      ? [
+          'Purchases without a key, by any x402 client:',
+          `  GET ${origin}/v1/btc/markets pays for one request`,
+          ...(bundle
+            ? [
+                `  POST ${origin}/v1/billing/packs/${bundle.tierId} returns a key for ${bundle.name}`,
+              ]
+            : []),
+          `  GET ${origin}/.well-known/x402 lists all that is sold`,
+        ]
+      : []),
   ]
 }
 

@@ -1,3 +1,4 @@
+import { UNCHECKED } from '#src/billing/availability.ts'
 import type { Billing, ChainStatus } from '#src/billing/billing.ts'
 import { closedBilling, createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
@@ -23,10 +24,7 @@ import { commandError } from './command-end.ts'
 import type { CliContext } from './extension.ts'
 import type { Nodes } from './nodes.ts'
 import { jobLockFor } from './open-data-folder.ts'
-import { atMost, startBillingJobs, startTimer } from './server-jobs.ts'
-
-/** The first check of chain and facilitator is waited for so long before the greeting. */
-const FIRST_CHECK_MS_MAX = 3000
+import { startBillingJobs, startTimer } from './server-jobs.ts'
 
 /** What a server sells. `closedReason` is why nothing is sold; undefined if something may be. */
 type Shop = { billing: Billing; closedReason: string | undefined }
@@ -80,7 +78,7 @@ export function createShop(
     closedReason,
     start(job?: JobReport) {
       warnOfStrangers(ledger, log)
-      const { checked, dispose } = startBillingJobs(billing, {
+      return startBillingJobs(billing, {
         startTimer,
         log,
         report: job && { job, clock },
@@ -89,7 +87,6 @@ export function createShop(
           watch: jobLockFor(context, 'ledger', 'transfers'),
         },
       })
-      return { checked: atMost(checked, FIRST_CHECK_MS_MAX), dispose }
     },
   }
 }
@@ -158,6 +155,9 @@ export function describeBilling({ billing, closedReason }: Shop): string {
 }
 
 function describeChain({ chain, tokens }: ChainStatus): string {
+  if (tokens.every(({ reason }) => reason === UNCHECKED)) {
+    return `${chain.name} is not checked yet (GET /v1/billing/x402/chains says when)`
+  }
   const works = tokens.flatMap(({ token, reason }) => (reason === undefined ? [token.symbol] : []))
   const fails = tokens.flatMap(({ token, reason }) =>
     reason === undefined ? [] : [`not ${token.symbol} (${reason.replace(/\.$/, '')})`],

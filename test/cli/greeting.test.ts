@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type Banner, bannerLines } from '#src/cli/serve.ts'
 import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { Coin } from '#src/domain/market.ts'
+import { defaultPacks } from '#src/domain/selling/tier.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { closeEndedMarkets } from '#src/ingest/importer.ts'
@@ -24,9 +25,22 @@ const greeting = (changes: Partial<Banner> = {}): string[] =>
     invocation: 'bun src/main.ts',
     signup: { isOpen: true },
     payments: 'Payments: none.',
+    packs: [],
     isSample: false,
     ...changes,
   })
+
+test('behavior: says how to buy without a key where that is sold', () => {
+  expect(greeting().join('\n')).not.toContain('without a key')
+  const lines = greeting({ packs: defaultPacks })
+  const from = lines.indexOf('Purchases without a key, by any x402 client:')
+  expect(lines.slice(from, from + 4)).toEqual([
+    'Purchases without a key, by any x402 client:',
+    '  GET http://127.0.0.1:1/v1/btc/markets pays for one request',
+    '  POST http://127.0.0.1:1/v1/billing/packs/pack-1000 returns a key for 1,000 requests',
+    '  GET http://127.0.0.1:1/.well-known/x402 lists all that is sold',
+  ])
+})
 
 const START_MS = Date.UTC(2026, 0, 1)
 

@@ -36,6 +36,30 @@ describe('bookfeed sandbox', () => {
     SANDBOX_TEST_MS_MAX,
   )
 
+  test.skipIf(!hasAnvil)(
+    'behavior: with purchases without a key, another script buys a pack, and reads with its key',
+    async () => {
+      const data = join(folder, 'keyless')
+      const { greeting, keylessScript, stop } = await startSandbox(data, { BOOKFEED_KEYLESS: 'on' })
+      const run = async () => {
+        const buyer = Bun.spawn([process.execPath, 'run', keylessScript], { stdout: 'pipe' })
+        return [await new Response(buyer.stdout).text(), await buyer.exited]
+      }
+      try {
+        expect(greeting).toContain('Purchases without a key, by any x402 client:\n')
+        const lines = (pack: string, used: number) =>
+          `before:  402\npack:    200 1,000 requests ${pack}\nread:    200 used ${used} of 1000\nrequest: 200 paid\n`
+        expect(await run()).toEqual([lines('with a key', 1), 0])
+        // The wallet has an account now, and pays for no second pack within the hour.
+        const signed = 'without a key\nkey:     for one signature'
+        expect(await run()).toEqual([lines(signed, 2), 0])
+      } finally {
+        expect(await stop()).toBe(0)
+      }
+    },
+    SANDBOX_TEST_MS_MAX,
+  )
+
   test('error: a folder that has a ledger is refused, before a chain is started', async () => {
     using line = createCommandLine()
     writeFileSync(join(line.folder, 'ledger.db'), '')

@@ -13,9 +13,11 @@ const program = join(import.meta.dir, '../../src/main.ts')
  * Starts one that keeps its files in `data`, and resolves when it has said all. `stop` ends it, and
  * resolves with its exit code.
  */
-export async function startSandbox(data: string) {
+export async function startSandbox(data: string, more: Record<string, string> = {}) {
   // A variable of a real server must not reach a sandbox.
-  const env = { BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_PAY_TO: `0x${'9'.repeat(40)}` }
+  const payTo = `0x${'9'.repeat(40)}`
+  const env = { BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off', BOOKFEED_PAY_TO: payTo, ...more }
+  const last = more.BOOKFEED_KEYLESS === 'on' ? 'buy-without-key.ts' : 'buy.ts'
   const child = Bun.spawn([process.execPath, program, 'sandbox', '--data', data], {
     env,
     stdin: 'ignore',
@@ -26,24 +28,25 @@ export async function startSandbox(data: string) {
     child.kill()
     return await child.exited
   }
-  const greeting = await readGreeting(child.stdout)
+  const greeting = await readGreeting(child.stdout, last)
   const find = (pattern: RegExp): string => pattern.exec(greeting)?.[1] ?? ''
   return {
     greeting,
     stop,
     origin: find(/^bookfeed listens on (\S+)$/m),
     chainUrl: find(/^A chain of this machine .*: (\S+)$/m),
-    script: find(/^ {2}bun run (\S+)$/m),
+    script: find(/^ {2}bun run (\S+buy\.ts)$/m),
+    keylessScript: find(/^ {2}bun run (\S+buy-without-key\.ts)$/m),
   }
 }
 
-/** Reads what a sandbox prints, up to the command that buys. */
-async function readGreeting(output: ReadableStream<Uint8Array>): Promise<string> {
+/** Reads what a sandbox prints, up to the last command that buys. */
+async function readGreeting(output: ReadableStream<Uint8Array>, last: string): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   for await (const bytes of output) {
     text += decoder.decode(bytes, { stream: true })
-    if (/^ {2}bun run .*\n/m.test(text)) break
+    if (text.includes(`/${last}\n`)) break
   }
   return text
 }
