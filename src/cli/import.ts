@@ -1,16 +1,20 @@
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 
+import { isAddress } from '#src/database/stores.ts'
+import type { MarketHistory } from '#src/history/history.ts'
+import { openHistory } from '#src/history/open.ts'
 import type { ImportFault, ImportProgress, ImportReport } from '#src/ingest/import-run.ts'
 import { importFiles } from '#src/ingest/importer.ts'
 import { readFaultOf, STDIN } from '#src/ingest/line-source.ts'
+import { openRehearsal } from '#src/ingest/rehearsal.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { codeOf } from '#src/platform/message.ts'
 
 import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
-import { openDataFolder } from '../server/open-data-folder.ts'
+import { historyOf, openDataFolder } from '../server/open-data-folder.ts'
 import { createProgress, type Progress } from '../server/progress.ts'
 import { assertRoomLeft, workSignal } from '../server/room.ts'
 
@@ -82,6 +86,10 @@ two days from the window of their market are refused. Other members are ignored.
 digits is stored as the venue's hash of the book, and the book is checked against it: if they contradict
 each other between books that match, a gap is recorded.
 
+--dry-run reads everything and changes nothing: it prints as what each file is read, how much would be imported,
+and what not and why. It knows the markets of the history, and does not compare what the history already contains.
+--map names columns of tables: --map token_id=tok --map price=px.
+
 You can stop an import at any time, or run it twice: it recognises and skips what the history already
 contains. A bad line or entry is reported with its file and number and skipped; all others are imported.
 Records of coins or kinds that are not stored are counted with the reason, and so are messages of their
@@ -96,11 +104,18 @@ Examples:
   bookfeed import raw/raw-2026-11-22T*.jsonl.gz  the messages of a day
   bookfeed import wire.jsonl.gz tokens.json      messages, and their tokens
   bookfeed import --strict books.jsonl           stop at the first bad line
+  bookfeed import --dry-run wire.jsonl.gz        say what would be read, and why not
+  bookfeed import --map token_id=tok books.csv   name a column of a table
 
 Exit code: 0 if all files were read and no line or entry was refused; 1 if one was refused (all others
 are imported), if a file cannot be read, if --strict found a bad line, or if the import was stopped.`
 
-type Options = { strict?: true; simulated?: true }
+type Options = {
+  strict?: true
+  simulated?: true
+  dryRun?: true
+  map?: ReadonlyMap<string, string>
+}
 
 export const importCommand = (context: CliContext): Command =>
   new Command('import')
@@ -108,12 +123,37 @@ export const importCommand = (context: CliContext): Command =>
     .argument('<file...>', 'files to read, plain or gzipped; - is standard input')
     .option('--strict', 'stop at the first bad line or entry, and discard its batch')
     .option('--simulated', 'mark markets as simulated if their file does not state a source')
+    .option('--dry-run', 'print what would be read, what not, and why; change nothing')
+    .option('--map <ours=theirs>', 'name a column of tables; may be repeated', addColumn)
     .addHelpText('after', help)
     .action((files: string[], options: Options) => runImport(context, files, options))
 
+/** By their name, ours. */
+function addColumn(
+  text: string,
+  before: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, string> {
+  const [, ours, theirs] = /^([^=]+)=(.+)$/.exec(text) ?? []
+  if (ours === undefined || theirs === undefined)
+    throw new InvalidArgumentError('It must be OURS=THEIRS, such as token_id=tok.')
+  return new Map([...before, [theirs, ours]])
+}
+
+/** What is imported into: with `--dry-run` a history that is gone afterwards. */
+function openTarget(context: CliContext, isDryRun: boolean): MarketHistory & Disposable {
+  if (!isDryRun) return openDataFolder(context)
+  const place = historyOf(context)
+  if (isAddress(place)) return openRehearsal(openDataFolder(context))
+  const isThere = existsSync(place)
+  return openRehearsal(
+    isThere ? openHistory(place, { isReadOnly: true, chunkCacheBytes: 0 }) : undefined,
+  )
+}
+
 async function runImport(context: CliContext, files: string[], options: Options): Promise<void> {
   const sizes = checkFiles(files)
-  using history = openDataFolder(context)
+  const isDryRun = options.dryRun === true
+  using history = openTarget(context, isDryRun)
   const progress = createProgress(context, 'importing', 'lines')
   using stop = workSignal(context)
   const report = await importFiles({
@@ -124,9 +164,11 @@ async function runImport(context: CliContext, files: string[], options: Options)
     isStrict: options.strict === true,
     signal: stop.signal,
     onFault: createFaultPrinter(progress.note),
+    ...(isDryRun && { onFile: (file, kind) => context.print(`${nameOf(file)}: read as ${kind}`) }),
+    ...(options.map && { columns: options.map }),
     onProgress: createImportProgress(progress, [...sizes.values()]),
   }).finally(progress.end)
-  for (const line of summarize(report)) context.print(line)
+  for (const line of summarize(report, isDryRun)) context.print(line)
   assertRoomLeft(stop.signal)
   assertComplete(report)
 }
@@ -174,6 +216,8 @@ function checkFiles(files: readonly string[]): Map<string, number | undefined> {
   return sizes
 }
 
+const nameOf = (file: string): string => (file === STDIN ? 'standard input' : file)
+
 function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) => void {
   let shown = 0
   return ({ file, line, entry, reason }) => {
@@ -182,7 +226,7 @@ function createFaultPrinter(note: (line: string) => void): (fault: ImportFault) 
       if (shown === FAULTS_SHOWN_MAX + 1) note('further bad lines are counted, not shown')
       return
     }
-    const name = file === STDIN ? 'standard input' : file
+    const name = nameOf(file)
     const place = entry === undefined ? '' : ` entry ${entry}:`
     note(line === undefined ? `${name}:${place} ${reason}` : `${name}:${line}: ${reason}`)
   }
@@ -208,7 +252,7 @@ function assertComplete({ ending, filesFailed, filesRefused, invalid }: ImportRe
     throw commandError(`A file contains nothing that can be imported.${expected}`)
 }
 
-function summarize(report: ImportReport): string[] {
+function summarize(report: ImportReport, isDryRun: boolean): string[] {
   const { trades, prices, facts, ending } = report
   const factsOf = (number: number): Count => [number, 'fact of a market', 'facts of markets']
   const kept = listCounts(
@@ -231,7 +275,7 @@ function summarize(report: ImportReport): string[] {
   const speed = `${report.seconds.toFixed(1)} s (${formatCount(report.linesPerSecond)} lines/s)`
   const known = before || held ? 'already imported' : 'nothing to keep'
   return [
-    `imported ${kept || '0 snapshots'} from ${read || '0 lines'} in ${speed}`,
+    `${isDryRun ? 'would import' : 'imported'} ${kept || '0 snapshots'} from ${read || '0 lines'} in ${speed}`,
     before && `imported before: ${before}`,
     held && `held already: ${held}`,
     report.withoutGaps > 0

@@ -39,6 +39,10 @@ export type ImportOptions = {
   /** Stops after the running batch. */
   signal: AbortSignal
   onFault: (fault: ImportFault) => void
+  /** A file is read, as a kind with its article. */
+  onFile?: (file: string, kind: string) => void
+  /** By the name of a column in tables, the name by which it is read. */
+  columns?: ReadonlyMap<string, string>
   onProgress: (progress: ImportProgress) => void
 }
 

@@ -160,6 +160,8 @@ async function importFile(importer: Importer, file: TextFile, kind: FileKind): P
   const { invalid } = report
   const countTaken = () => countKnown(report) + messages.messagesTaken()
   const taken = countTaken()
+  const name = kindNames[kind]
+  if (name !== undefined) importer.onFile?.(file.path, name)
   const rowsTaken = await importers[kind](importer, file)
   if (report.ending === 'complete') report.files++
   // The first line of a table is something, and a capture may be of other feeds alone.
@@ -167,6 +169,15 @@ async function importFile(importer: Importer, file: TextFile, kind: FileKind): P
     report.ending === 'complete' && ['lines', 'document', 'additions', 'messages'].includes(kind)
   const isBare = report.invalid > invalid || isBlank || rowsTaken === 0
   if (isBare && countTaken() === taken) report.filesRefused.push(file.path)
+}
+
+/** The form of a table names it. */
+const kindNames: Partial<Record<FileKind, string>> = {
+  lines: 'snapshots, trades or facts of markets, one a line',
+  document: 'a JSON document of markets, tokens or trades',
+  additions: 'facts of markets that are known',
+  outcomes: 'a table of outcomes of windows',
+  messages: 'messages or books of the venue',
 }
 
 /** Of a table, they return how many rows were taken. */
@@ -201,9 +212,9 @@ async function importMessages(importer: Importer, file: TextFile): Promise<void>
 
 async function importTable(importer: Importer, file: TextFile): Promise<number> {
   const [line = ''] = new TextDecoder().decode(file.head).trimStart().split('\n', 1)
-  const names = splitCells(line)
+  const names = renamed(importer, splitCells(line))
   const columns = new Map(names.map((name, at) => [name, at]))
-  const table = tableOf(importer, names)
+  const table = tableOf(importer, file.path, names)
   const decoder = new TextDecoder()
   await importLines(importer, file, (path, { bytes, firstLine }) => {
     for (const [index, text] of decoder.decode(bytes).split('\n').entries()) {
@@ -218,12 +229,18 @@ async function importTable(importer: Importer, file: TextFile): Promise<number> 
   return table.end()
 }
 
-function tableOf(importer: Importer, names: readonly string[]) {
+const renamed = ({ columns }: ImportOptions, names: readonly string[]): string[] =>
+  names.map((name) => columns?.get(name) ?? name)
+
+function tableOf(importer: Importer, file: string, names: readonly string[]) {
   const form = findForm(names)
-  if (form !== undefined) return createTableImport(importer, form, importer.messages.takeEntry)
+  if (form !== undefined) {
+    importer.onFile?.(file, `a table: ${form.name}`)
+    return createTableImport(importer, form, importer.messages.takeEntry)
+  }
   const shown = names.slice(0, COLUMNS_SHOWN_MAX).join(', ')
   throw new Fault(
-    `its columns (${shown}${names.length > COLUMNS_SHOWN_MAX ? ', …' : ''}) are those of none of: ${formTexts.join('; ')}. Name its columns as one of these does`,
+    `its columns (${shown}${names.length > COLUMNS_SHOWN_MAX ? ', …' : ''}) are those of none of: ${formTexts.join('; ')}. Name its columns as one of these does, with --map OURS=THEIRS`,
     { kind: 'source' },
   )
 }
@@ -236,10 +253,13 @@ async function importParquet(importer: Importer, file: TextFile): Promise<number
       kind: 'source',
     })
   const parquet = await openParquet(path)
-  const table = tableOf(importer, parquet.columns)
+  const names = renamed(importer, parquet.columns)
+  const theirs = new Map(names.map((name, at) => [name, parquet.columns[at] ?? name]))
+  const table = tableOf(importer, path, names)
   for await (const rows of parquet.rows()) {
     for (const row of rows) {
-      table.take({ file: path, entry: ++importer.report.entries }, row)
+      const place = { file: path, entry: ++importer.report.entries }
+      table.take(place, (column) => row(theirs.get(column) ?? column))
       if (importer.report.ending !== 'complete') return undefined
     }
     importer.signal.throwIfAborted()

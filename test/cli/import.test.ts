@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -318,5 +318,48 @@ describe('bookfeed import', () => {
     ]) {
       expect(shown).toContain(part)
     }
+  })
+})
+
+describe('bookfeed import --dry-run and --map', () => {
+  const token = aToken()
+  const table = (columns: string) =>
+    `${columns}\n${token.assetId},2026-04-14 08:00:10+00:00,bid,0.49,10\n${token.assetId},2026-04-14 08:00:10+00:00,ask,0.51,12\n`
+
+  test('default: says what would be read, and why not, and makes nothing', async () => {
+    const { run, printed, errors, dataPath } = aCommand()
+    const tokens = write('dry-tokens.json', JSON.stringify([token]))
+    const books = write('dry.csv', table('token_id,timestamp,side,price,size'))
+    const bad = write('dry-bad.jsonl', `${someLines(3, { assetId: token.assetId })}{"x":1}\n`)
+    expect(await run('--dry-run', tokens, books, bad)).toContain('were refused')
+    expect(printed.slice(0, 3)).toEqual([
+      `${tokens}: read as a JSON document of markets, tokens or trades`,
+      `${bad}: read as snapshots, trades or facts of markets, one a line`,
+      `${books}: read as a table: books with a row a level`,
+    ])
+    expect(printed[3]).toStartWith('would import 4 snapshots and')
+    expect(errors.join('\n')).toContain(`${bad}:4: is none of`)
+    expect(existsSync(dataPath)).toBe(false)
+  })
+
+  test('behavior: markets of the history are known, and stay as they are', async () => {
+    const { run, printed, dataPath } = aCommand()
+    expect(await run(write('held-tokens.json', JSON.stringify([token])))).toBeUndefined()
+    const books = write('held.csv', table('token_id,timestamp,side,price,size'))
+    expect(await run('--dry-run', books)).toBeUndefined()
+    expect(printed.join('\n')).toContain('would import 1 snapshot from')
+    expect(snapshotsIn(dataPath)).toBe(0)
+    expect(await run(books)).toBeUndefined()
+    expect(snapshotsIn(dataPath)).toBe(1)
+  })
+
+  test('behavior: --map names columns', async () => {
+    const { run, dataPath } = aCommand()
+    const tokens = write('map-tokens.json', JSON.stringify([token]))
+    const books = write('map.csv', table('tok,when,side,px,size'))
+    expect(await run(tokens, books)).toContain('Could not read 1 file')
+    const map = ['token_id=tok', 'timestamp=when', 'price=px'].flatMap((each) => ['--map', each])
+    expect(await run(...map, tokens, books)).toBeUndefined()
+    expect(snapshotsIn(dataPath)).toBe(1)
   })
 })
