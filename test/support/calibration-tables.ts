@@ -1,6 +1,7 @@
 /** Tables of the calibration as a server makes them, of which a test knows the counts. */
+
+import type { CalibrationTable } from '#src/domain/calibration.ts'
 import { type Coin, type Source, type Timeframe, timeframeMs } from '#src/domain/market.ts'
-import type { CalibrationTable } from '#src/extensions/calibration/schema.ts'
 import { edges } from '#src/extensions/calibration/table.ts'
 
 type Wish = {

@@ -18,7 +18,8 @@ function pathOf(points: readonly Point[], { fromMs, toMs, min, max }: Frame): st
   for (const [timeMs, value] of points) {
     if (value !== null) {
       const x = Math.round((FULL * (timeMs - fromMs)) / (toMs - fromMs))
-      const y = Math.round((FULL * (max - value)) / (max - min))
+      // Beyond an edge it runs along it.
+      const y = Math.min(FULL, Math.max(0, Math.round((FULL * (max - value)) / (max - min))))
       path += `${isDrawing ? 'L' : 'M'}${x} ${y}`
     }
     isDrawing = value !== null
@@ -42,17 +43,14 @@ type PriceLines = {
   spot: readonly Point[]
   average: readonly Point[]
   strike: number | null
+  /** How far from the strike its edges are, as a share of it; without it, it shows all prices. */
+  reach?: number | undefined
 }
 
 /** The price of a coin and its average from the start of a window, and the strike across it. */
 export function PriceChart({ lines, label }: { lines: PriceLines; label: string }) {
-  const { fromMs, toMs, spot, average, strike } = lines
-  const values = [...spot, ...average].flatMap(([, value]) => value ?? [])
-  if (strike !== null) values.push(strike)
-  const low = Math.min(...values)
-  const high = Math.max(...values)
-  const margin = Math.max(0, (high * MOVE_MIN - (high - low)) / 2)
-  const frame = { fromMs, toMs, min: low - margin, max: high + margin }
+  const { spot, average, strike } = lines
+  const frame = frameOf(lines)
   return (
     <svg
       class="small-chart"
@@ -67,6 +65,17 @@ export function PriceChart({ lines, label }: { lines: PriceLines; label: string 
       <path class="spot dot" d={dotOf(spot, frame)} />
     </svg>
   )
+}
+
+function frameOf({ fromMs, toMs, spot, average, strike, reach }: PriceLines): Frame {
+  if (strike !== null && reach !== undefined)
+    return { fromMs, toMs, min: strike * (1 - reach), max: strike * (1 + reach) }
+  const values = [...spot, ...average].flatMap(([, value]) => value ?? [])
+  if (strike !== null) values.push(strike)
+  const low = Math.min(...values)
+  const high = Math.max(...values)
+  const margin = Math.max(0, (high * MOVE_MIN - (high - low)) / 2)
+  return { fromMs, toMs, min: low - margin, max: high + margin }
 }
 
 type ProbabilityLine = { fromMs: number; toMs: number; mid: readonly Point[] }

@@ -1,5 +1,6 @@
 /** Bodies of the API by their schemas on the server, so that neither can drift from the other. */
 
+import type { CalibrationTable } from '#src/domain/calibration.ts'
 import type { Board } from '#src/features/board/schema.ts'
 import type { HeatmapBody } from '#src/features/heatmap/schema.ts'
 import type { QuoteRow } from '#src/features/quotes/schema.ts'
@@ -12,7 +13,7 @@ export type { SampleBody as Sample } from '#src/features/sample/schema.ts'
 export type { SpotRow as Spot } from '#src/features/spot/schema.ts'
 export type { TradeRow as Trade } from '#src/features/trades/schema.ts'
 
-export type { Board }
+export type { Board, CalibrationTable }
 export type BoardWindow = Board['data'][number]
 export type Heatmap = HeatmapBody
 export type HeatColumn = NonNullable<HeatmapBody['columns'][number]>

@@ -138,7 +138,11 @@ const binOf = (price: number, widthCents: number): number =>
 export const COUNT_MIN = 10
 
 /** Whether an outcome won more or less often than its price says, by the interval of its share. */
-export function verdictOf({ count, meanPrice, interval }: Bin): 'more' | 'less' | 'fits' {
+export function verdictOf({
+  count,
+  meanPrice,
+  interval,
+}: Pick<Bin, 'count' | 'meanPrice' | 'interval'>): 'more' | 'less' | 'fits' {
   if (count >= COUNT_MIN && interval.low > meanPrice) return 'more'
   return count >= COUNT_MIN && interval.high < meanPrice ? 'less' : 'fits'
 }

@@ -60,6 +60,16 @@ export const showCoinPrice = (price: number | null | undefined, like = price): s
 export const showCoinChange = (price: number, from: number): string =>
   `${price < from ? '−' : '+'}${showCoinPrice(Math.abs(price - from), price)}`
 
+const DECIMALS_MAX = 8
+
+/** The same of a distance that is small beside the price: its first digit is always there. */
+export function showCoinDistance(price: number, from: number): string {
+  const distance = Math.abs(price - from)
+  const first = distance === 0 ? 0 : Math.ceil(-Math.log10(distance))
+  const decimals = Math.min(DECIMALS_MAX, Math.max(priceDecimals(price), first))
+  return `${price < from ? '−' : '+'}$${group(distance.toFixed(decimals))}`
+}
+
 /** An amount of money: `$1,234.50`. */
 export const showDollars = (amount: number): string => `$${group(amount.toFixed(2))}`
 

@@ -10,7 +10,8 @@ export const calibrationRoutes = (api: Api, store: Pick<TableStore, 'read'>) =>
   new Elysia({ name: 'calibration' }).use(api).get(
     '/v1/:coin/calibration',
     ({ reply, request, coin, query: { timeframe } }) => {
-      const data = store
+      // The compiler compares what is stored with what is documented.
+      const data: CalibrationList['data'] = store
         .read(coin)
         .filter((each) => (timeframe ?? each.timeframe) === each.timeframe)
       return reply.data(request, { body: JSON.stringify({ data, nextCursor: null }) })

@@ -33,9 +33,8 @@ const Moment = object('CalibrationMoment', {
   windows: counts('Windows'),
   ups: counts('Those of them that Up won'),
 })
-export type CalibrationMoment = Static<typeof Moment>
 
-export const CalibrationTable = object('CalibrationTable', {
+const Table = object('CalibrationTable', {
   symbol: marketFields.symbol,
   timeframe: choice(timeframes, 'Length of the windows.'),
   source: sourceField,
@@ -50,10 +49,9 @@ export const CalibrationTable = object('CalibrationTable', {
   }),
   moments: Type.Array(Moment, { description: 'The earliest moment first.' }),
 })
-export type CalibrationTable = Static<typeof CalibrationTable>
 
 export const CalibrationList = listOf(
-  CalibrationTable,
+  Table,
   'A table of each length, the shortest first; empty until the first tables are made.',
   'Always null: the list is whole.',
 )

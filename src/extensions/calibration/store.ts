@@ -2,9 +2,8 @@
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import type { CalibrationTable } from '#src/domain/calibration.ts'
 import { type Coin, coins } from '#src/domain/market.ts'
-
-import type { CalibrationTable } from './schema.ts'
 
 type Stored = { changedMs: number; tables: CalibrationTable[] }
 

@@ -1,4 +1,6 @@
 /** Counts how often Up won, by the distance of the price of the coin from the strike. */
+
+import type { CalibrationMoment, CalibrationTable } from '#src/domain/calibration.ts'
 import { hasWindow } from '#src/domain/coverage.ts'
 import {
   type Coin,
@@ -13,8 +15,6 @@ import { DAY_MS, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
-
-import type { CalibrationMoment, CalibrationTable } from './schema.ts'
 
 /** The newest windows: an older market had other deviations. */
 export const WINDOWS_MAX = 5_000

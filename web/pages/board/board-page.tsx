@@ -18,15 +18,20 @@ import { ProblemCard } from '../../parts/problem.tsx'
 import { SampleNote } from '../../parts/sample-note.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { Away } from './away.tsx'
+import { tables, useFairPrices } from './fair-prices.ts'
 import { type BoardState, followBoard, type FollowedBoard, type Row } from './follow-board.ts'
 import { NothingOpen } from './nothing-open.tsx'
-import { type Arrangement, type SortName, sortNames, useOrder } from './order.ts'
+import { type Arrangement, rowLook, type SortName, sortNames, useOrder } from './order.ts'
 import { gapText, isUnrecorded, WindowRow } from './window-row.tsx'
 
 const coins = Object.keys(facts.coins ?? {})
 const coinChoices = [
   [undefined, 'All'],
   ...coins.map((coin) => [coin, coin.toUpperCase()] as const),
+] as const
+const looks = [
+  ['line', 'One line'],
+  ['full', 'Three lines'],
 ] as const
 const lengths = [
   [undefined, 'All'],
@@ -38,6 +43,8 @@ export function BoardPage() {
   const rights = useRights()
   const board = useBoard(key)
   const arrangement = useArrangement()
+  const look = useStore(rowLook.store)
+  useFairPrices(board, key)
   const [hasCalls, toggleCalls] = useCallPanel()
   const [isSettled, setSettled] = useState(false)
   const { coin, timeframe } = arrangement
@@ -73,6 +80,7 @@ export function BoardPage() {
           value={arrangement.timeframe}
           onChoose={(each) => setQuery({ timeframe: each })}
         />
+        <Choice label="Rows" options={looks} value={look} onChoose={rowLook.set} />
       </div>
       <SampleNote />
       {isOpen ? (
@@ -179,16 +187,19 @@ function stateText(state: BoardState): string {
 const silentText = (): string =>
   navigator.onLine ? 'Nothing comes from the server.' : 'You are offline.'
 
-const columns: readonly (readonly [sort: SortName | undefined, name: string, look?: string])[] = [
-  ['window', 'Window'],
-  ['left', 'Time left'],
-  ['move', 'Price and strike'],
-  [undefined, 'Price now'],
-  ['up', 'Up'],
-  ['spread', 'Spread', 'right'],
-  ['depth', 'Depth ±2¢', 'right'],
-  ['volume', 'Volume', 'right'],
-  [undefined, 'Recording'],
+type Column = { sort?: SortName; name: string; look: string }
+const columns: readonly Column[] = [
+  { sort: 'window', name: 'Window', look: '' },
+  { sort: 'left', name: 'Left', look: 'board-left' },
+  { sort: 'move', name: 'Price and strike', look: 'board-price' },
+  { name: 'Price now', look: 'board-spot' },
+  { sort: 'up', name: 'Up', look: 'board-up' },
+  { name: 'Fair', look: 'right board-fair' },
+  { sort: 'edge', name: 'Edge', look: 'right board-edge' },
+  { sort: 'spread', name: 'Spread', look: 'right board-spread' },
+  { sort: 'depth', name: 'Depth ±2¢', look: 'right board-depth' },
+  { sort: 'volume', name: 'Volume', look: 'right board-volume' },
+  { name: 'Recording', look: 'board-recording' },
 ]
 
 type TableProps = {
@@ -202,6 +213,7 @@ type TableProps = {
 function BoardTable({ board, arrangement, rights, onSettled }: TableProps) {
   const state = useStore(board.state)
   const { order, holding } = useOrder(board, arrangement)
+  const isLine = useStore(rowLook.store) === 'line'
   useEffect(() => {
     if (order.length > 0 || state.kind === 'refused') onSettled()
   }, [order.length, state.kind])
@@ -218,17 +230,20 @@ function BoardTable({ board, arrangement, rights, onSettled }: TableProps) {
             value={arrangement.sort}
             onChange={(event) => chooseSort(event.currentTarget.value)}
           >
-            {columns.map(([sort, name]) => sort && <option value={sort}>{name}</option>)}
+            {columns.map(({ sort, name }) => sort && <option value={sort}>{name}</option>)}
           </select>
         </label>
       </div>
       <div class="table-wrap">
-        <table class={isCurrent ? 'board' : 'board is-stale'} aria-busy={state.kind === 'loading'}>
+        <table
+          class={`board${isLine ? ' is-line' : ''}${isCurrent ? '' : ' is-stale'}`}
+          aria-busy={state.kind === 'loading'}
+        >
           <caption class="sr">Open windows with price, strike, probability and liquidity</caption>
           <thead>
             <tr>
-              {columns.map(([sort, name, look]) => (
-                <Heading key={name} {...{ sort, name, look, arrangement }} />
+              {columns.map((column) => (
+                <Heading key={column.name} {...{ column, arrangement }} />
               ))}
             </tr>
           </thead>
@@ -254,14 +269,9 @@ function BoardTable({ board, arrangement, rights, onSettled }: TableProps) {
 const chooseSort = (sort: string, isReversed = false) =>
   setQuery({ sort: sort === 'left' ? undefined : sort, reversed: isReversed ? '' : undefined })
 
-type HeadingProps = {
-  sort: SortName | undefined
-  name: string
-  look: string | undefined
-  arrangement: Arrangement
-}
+type HeadingProps = { column: Column; arrangement: Arrangement }
 
-function Heading({ sort, name, look = '', arrangement }: HeadingProps) {
+function Heading({ column: { sort, name, look }, arrangement }: HeadingProps) {
   if (sort === undefined) {
     return (
       <th scope="col" class={look}>
@@ -285,6 +295,7 @@ function Heading({ sort, name, look = '', arrangement }: HeadingProps) {
 function Legend({ board }: { board: FollowedBoard }) {
   // An average may begin while the row is shown.
   useNow()
+  const hasTables = useStore(tables).size > 0
   const hasAverage = [...board.windows.values()].some((each) => each.get().row.average !== null)
   return (
     <div class="legend board-legend">
@@ -299,6 +310,9 @@ function Legend({ board }: { board: FollowedBoard }) {
         <i class="key" /> strike
       </span>
       <span>Depth: shares of bids / asks within 2¢ of the mid. Volume: shares traded.</span>
+      <span class={hasTables ? '' : 'unseen'}>
+        Fair: how often Up won from here, of how many windows. Edge: fair − mid; grey may be chance.
+      </span>
     </div>
   )
 }

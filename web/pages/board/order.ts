@@ -4,9 +4,19 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { facts } from '../../lib/facts.ts'
 import { createKept } from '../../lib/kept.ts'
-import type { FollowedBoard, Row } from './follow-board.ts'
+import { edgeOfShown, tables } from './fair-prices.ts'
+import type { FollowedBoard, Row, Shown } from './follow-board.ts'
 
-export const sortNames = ['left', 'window', 'move', 'up', 'spread', 'depth', 'volume'] as const
+export const sortNames = [
+  'left',
+  'window',
+  'move',
+  'up',
+  'edge',
+  'spread',
+  'depth',
+  'volume',
+] as const
 export type SortName = (typeof sortNames)[number]
 export type Arrangement = {
   coin: string | undefined
@@ -14,6 +24,14 @@ export type Arrangement = {
   sort: SortName
   isReversed: boolean
 }
+
+/** How rows look. */
+export const rowLooks = ['line', 'full'] as const
+export type RowLook = (typeof rowLooks)[number]
+export const rowLook = createKept<RowLook>(
+  'bookfeed.rows',
+  (stored) => rowLooks.find((each) => each === stored) ?? 'line',
+)
 
 /** Series of windows that come first, such as `btc-5m`. */
 export const pinned = createKept<readonly string[]>('bookfeed.pinned', (stored) =>
@@ -33,26 +51,34 @@ const endOf = ({ windowEnd }: Row): number =>
   windowEnd === null ? Infinity : Date.parse(windowEnd)
 const depthOf = ({ bidDepth, askDepth }: Row): number => (bidDepth ?? 0) + (askDepth ?? 0)
 
-/** The lowest is first. */
-const ranks: Record<SortName, (row: Row) => number> = {
-  left: endOf,
-  window: ({ symbol, timeframe }) => 10 * coins.indexOf(symbol) + timeframes.indexOf(timeframe),
-  move: (row) => -Math.abs(moveOf(row) ?? 0),
-  up: ({ mid }) => -(mid ?? -1),
-  spread: ({ spread }) => spread ?? Infinity,
-  depth: (row) => -depthOf(row),
-  volume: ({ volume }) => -(volume ?? 0),
+/** The largest that is no chance comes first, then those that may be. */
+function edgeRank(shown: Shown): number {
+  const edge = edgeOfShown(shown)
+  return edge === undefined ? 1 : -edge.size - Number(edge.isMeant)
 }
 
-function compare(a: Row, b: Row, { sort, isReversed }: Arrangement): number {
+/** The lowest is first. */
+const ranks: Record<SortName, (shown: Shown) => number> = {
+  left: ({ row }) => endOf(row),
+  window: ({ row: { symbol, timeframe } }) =>
+    10 * coins.indexOf(symbol) + timeframes.indexOf(timeframe),
+  move: ({ row }) => -Math.abs(moveOf(row) ?? 0),
+  up: ({ row: { mid } }) => -(mid ?? -1),
+  edge: edgeRank,
+  spread: ({ row: { spread } }) => spread ?? Infinity,
+  depth: ({ row }) => -depthOf(row),
+  volume: ({ row: { volume } }) => -(volume ?? 0),
+}
+
+function compare(a: Shown, b: Shown, { sort, isReversed }: Arrangement): number {
   const first = pinned.store.get()
-  const isFirst = (row: Row) => Number(first.includes(seriesOf(row)))
+  const isFirst = ({ row }: Shown) => Number(first.includes(seriesOf(row)))
   const order = ranks[sort](a) - ranks[sort](b) || 0
   return (
     isFirst(b) - isFirst(a) ||
     (isReversed ? -order : order) ||
     ranks.window(a) - ranks.window(b) ||
-    endOf(a) - endOf(b)
+    endOf(a.row) - endOf(b.row)
   )
 }
 
@@ -70,11 +96,11 @@ export function useOrder(board: FollowedBoard, arrangement: Arrangement) {
     const { coin, timeframe } = arrangement
     if (mayMove) board.sweep()
     const rows = [...board.windows.keys()]
-      .flatMap((id) => board.latest(id)?.row ?? [])
-      .filter((row) => coin === undefined || row.symbol === coin)
-      .filter((row) => timeframe === undefined || row.timeframe === timeframe)
+      .flatMap((id) => board.latest(id) ?? [])
+      .filter(({ row }) => coin === undefined || row.symbol === coin)
+      .filter(({ row }) => timeframe === undefined || row.timeframe === timeframe)
       .toSorted((a, b) => compare(a, b, arrangement))
-    const ids = rows.map(({ conditionId }) => conditionId)
+    const ids = rows.map(({ row }) => row.conditionId)
     const kept = latest.current.filter((id) => ids.includes(id))
     const next = mayMove ? ids : [...kept, ...ids.filter((id) => !kept.includes(id))]
     if (next.join() === latest.current.join()) return
@@ -85,7 +111,7 @@ export function useOrder(board: FollowedBoard, arrangement: Arrangement) {
     arrange(true)
     const look = () => arrange(!isHeld.current)
     const timer = setInterval(look, AGAIN_MS)
-    const ends = [board.changes.subscribe(look), pinned.store.subscribe(look)]
+    const ends = [board.changes, pinned.store, tables].map((store) => store.subscribe(look))
     return () => {
       clearInterval(timer)
       for (const end of ends) end()

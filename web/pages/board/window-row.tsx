@@ -3,23 +3,31 @@
 import { useEffect, useRef } from 'preact/hooks'
 
 import { type Point, PriceChart, ProbabilityChart } from '../../charts/small-charts.tsx'
+import { facts } from '../../lib/facts.ts'
+import { deviationOf, type Edge, type Fair } from '../../lib/fair.ts'
 import {
+  outcomeNames,
   showChange,
   showCoinChange,
   showCoinPrice,
   showCompact,
+  showCount,
   showLength,
+  showMinute,
   showPrice,
   showProbability,
   showShare,
+  showSome,
   showTime,
   showWindow,
 } from '../../lib/format.ts'
 import { navigate } from '../../lib/location.ts'
 import { type Store, useStore } from '../../lib/store.ts'
 import { SimulatedTag } from '../../parts/simulated.tsx'
+import { edgeOfShown, fairOfRow, tableOf, tables } from './fair-prices.ts'
 import type { FollowedBoard, Row, Shown } from './follow-board.ts'
-import { moveOf, pinned, seriesOf } from './order.ts'
+import { type Needed, neededOf } from './needed.ts'
+import { moveOf, pinned, rowLook, seriesOf } from './order.ts'
 
 const reasons: Record<string, string> = {
   recorder_down: 'recorder down',
@@ -34,6 +42,8 @@ type RowProps = { board: FollowedBoard; store: Store<Shown> }
 
 export function WindowRow({ board, store }: RowProps) {
   const shown = useStore(store)
+  const isLine = useStore(rowLook.store) === 'line'
+  useStore(tables)
   const line = useRef<HTMLTableRowElement>(null)
   useEffect(() => (line.current === null ? undefined : board.observe(line.current)), [board])
   const { row, nowMs, isOver } = shown
@@ -41,6 +51,7 @@ export function WindowRow({ board, store }: RowProps) {
   const href = `/markets/${symbol}/${conditionId}`
   const name = `${symbol.toUpperCase()} ${timeframe}`
   const leftText = windowEnd === null ? 'open' : showLength(Date.parse(windowEnd) - nowMs)
+  const times = showWindow(windowStart, windowEnd)
   return (
     <tr ref={line} data-window={conditionId} class={classOf(shown)} onClick={() => navigate(href)}>
       <th scope="row">
@@ -48,8 +59,11 @@ export function WindowRow({ board, store }: RowProps) {
           <Pin row={row} name={name} />
           <div>
             <a href={href}>{name}</a>
-            <span class="note num">{showWindow(windowStart, windowEnd)}</span>
+            <span class="note num" title={times}>
+              {isLine ? showClock(windowStart, windowEnd) : times}
+            </span>
           </div>
+          <VenueLink row={row} name={name} />
         </div>
       </th>
       <td class="num board-left">{isOver ? 'over' : leftText}</td>
@@ -57,12 +71,13 @@ export function WindowRow({ board, store }: RowProps) {
         <WindowPrices shown={shown} />
       </td>
       <td class="num board-spot">
-        <Price row={row} nowMs={nowMs} />
+        <Price row={row} nowMs={nowMs} isLine={isLine} />
       </td>
       <td class="num board-up">
         <WindowProbability shown={shown} />
         <b class={toneOf(row.mid)}>{showProbability(row.mid)}</b>
       </td>
+      <FairCells shown={shown} />
       <td class="num right board-spread" data-name="Spread">
         {showPrice(row.spread)}
       </td>
@@ -72,10 +87,71 @@ export function WindowRow({ board, store }: RowProps) {
       <td class="num right board-volume" data-name="Volume">
         {showCompact(row.volume)}
       </td>
-      <td class="board-recording">
-        <Recording row={row} />
+      <td class="board-recording" title={isLine ? faultText(row) : undefined}>
+        {isLine ? <RecordingFault row={row} /> : <Recording row={row} />}
       </td>
     </tr>
+  )
+}
+
+/** How often Up won from here, and what that is worth beside the price. */
+function FairCells({ shown }: { shown: Shown }) {
+  const fair = shown.isOver ? undefined : fairOfRow(shown.row, shown.nowMs)
+  const edge = fair && edgeOfShown(shown)
+  return (
+    <>
+      <td class="num right board-fair" data-name="Fair">
+        {fair === undefined ? (
+          '–'
+        ) : (
+          <span title={distanceText(fair)}>
+            {showProbability(fair.share)} <span class="note">of {showCount(fair.count)}</span>
+          </span>
+        )}
+      </td>
+      <td class="num right board-edge" data-name="Edge">
+        {edge === undefined ? (
+          '–'
+        ) : (
+          <span
+            class={edge.isMeant ? edge.side : 'note'}
+            title={edge.isMeant ? undefined : 'So few windows may differ from the price by chance.'}
+          >
+            {outcomeNames[edge.side]} +{showEdge(edge)}
+          </span>
+        )}
+      </td>
+    </>
+  )
+}
+
+const showEdge = ({ size }: Edge): string => `${(100 * size).toFixed(1)}¢`
+
+const distanceText = ({ distance, count, wins }: Fair): string =>
+  `Up won ${showCount(wins)} of ${showSome(count, 'window')} that were, as this one, ${Math.abs(distance).toFixed(2)} standard deviations ${distance < 0 ? 'below' : 'above'} the strike.`
+
+/** `08:00 – 08:05`, of windows of a day, too: all of them are open now. */
+const showClock = (start: string | null, end: string | null): string =>
+  start === null || end === null
+    ? 'window unknown'
+    : `${showMinute(Date.parse(start))} – ${showMinute(Date.parse(end))}`
+
+/** To the page of the venue, where the window is traded. */
+function VenueLink({ row: { slug, source }, name }: { row: Row; name: string }) {
+  const { venue } = facts
+  if (venue === undefined || slug === null || source !== 'recorded') return null
+  return (
+    <a
+      class="board-venue"
+      href={`https://${venue.marketPage}${slug}`}
+      target="_blank"
+      rel="noopener noreferrer"
+      aria-label={`${name} at ${venue.name} (opens in a new tab)`}
+      title={venue.name}
+      onClick={(event) => event.stopPropagation()}
+    >
+      ↗
+    </a>
   )
 }
 
@@ -96,20 +172,26 @@ function Depth({ row: { bidDepth, askDepth, spread } }: { row: Row }) {
   return <span title={`The spread is ${showPrice(spread)}.`}>none</span>
 }
 
-/** Price of the coin, how far it is from the strike, and the average so far. */
-function Price({ row, nowMs }: { row: Row; nowMs: number }) {
+type PriceProps = { row: Row; nowMs: number; isLine: boolean }
+
+/** Price of the coin, how far it is from the strike, and the average so far; at last what is needed. */
+function Price({ row, nowMs, isLine }: PriceProps) {
   const { spot, strike, average } = row
   const move = moveOf(row)
+  const needed = neededOf(row, nowMs)
+  if (needed !== undefined && isLine) return <NeededText needed={needed} />
   return (
     <>
       <span>{spot === null ? 'no price' : showCoinPrice(spot.price)}</span>
-      {spot !== null && strike !== null && move !== undefined && (
+      {needed === undefined && spot !== null && strike !== null && move !== undefined && (
         <span class={move < 0 ? 'down' : 'up'}>
-          {showCoinChange(spot.price, strike)} ({showChange(move)})
+          {showCoinChange(spot.price, strike)}
+          {isLine ? '' : ` (${showChange(move)})`}
         </span>
       )}
       {strike === null && <span class="note">strike unknown</span>}
-      {average !== null && (
+      {needed !== undefined && <NeededText needed={needed} />}
+      {needed === undefined && average !== null && !isLine && (
         <span class="board-average">
           {average.isSettlement
             ? `avg ${showCoinPrice(average.price)}, ${Math.max(0, Math.round((nowMs - Date.parse(average.from)) / 1000))} s`
@@ -119,6 +201,12 @@ function Price({ row, nowMs }: { row: Row; nowMs: number }) {
     </>
   )
 }
+
+const NeededText = ({ needed: { price, side, seconds, change } }: { needed: Needed }) => (
+  <span class={`board-needed ${side}`} title={`From now on ${showCoinPrice(price)} on average.`}>
+    needs {change} for {outcomeNames[side]} in {seconds} s
+  </span>
+)
 
 /** Whether the book is of a time before now, if there is one. */
 export const isUnrecorded = ({ recording }: Row): boolean => recording.state !== 'recorded'
@@ -159,6 +247,32 @@ function Recording({ row: { recording, source } }: { row: Row }) {
   )
 }
 
+/** Below this, some of the window is missing that a reader would notice. */
+const COVERED_MIN = 0.99
+
+/** What is wrong with the recording; empty where nothing is. */
+function faultText({ recording }: Row): string {
+  const { state, covered } = recording
+  if (state === 'none') return 'not recorded'
+  if (state === 'damaged') return 'damaged'
+  if (state === 'gap') return gapText(recording)
+  return covered !== null && covered < COVERED_MIN ? `${showShare(covered)} covered` : ''
+}
+
+/** The same; of what is right nothing. */
+function RecordingFault({ row }: { row: Row }) {
+  const { state } = row.recording
+  const text = faultText(row)
+  if (state === 'none' || state === 'damaged') return <span class="tag warn">{text}</span>
+  return (
+    <>
+      <SimulatedTag source={row.source} />
+      {state === 'gap' && <span class="tag warn">gap</span>}
+      {text !== '' && <span class="note num"> {text}</span>}
+    </>
+  )
+}
+
 function Pin({ row, name }: { row: Row; name: string }) {
   const series = seriesOf(row)
   const all = useStore(pinned.store)
@@ -188,6 +302,7 @@ function WindowPrices({ shown }: { shown: Shown }) {
     spot: pointsOf(shown, 'spot', spot?.price ?? null),
     average: pointsOf(shown, 'average', average?.price ?? null),
     strike,
+    reach: reachOf(shown.row),
   }
   const parts = [
     `${symbol.toUpperCase()} ${showCoinPrice(spot?.price)}`,
@@ -195,6 +310,15 @@ function WindowPrices({ shown }: { shown: Shown }) {
     ...(average === null ? [] : [`average ${showCoinPrice(average.price)}`]),
   ]
   return <PriceChart lines={lines} label={parts.join(', ')} />
+}
+
+/** Standard deviations that fit between the strike and an edge of a chart: all have the same scale. */
+const DEVIATIONS_SHOWN = 3
+
+function reachOf(row: Row): number | undefined {
+  const table = tableOf(row)
+  const deviation = table && deviationOf(table)
+  return deviation && DEVIATIONS_SHOWN * deviation
 }
 
 function WindowProbability({ shown }: { shown: Shown }) {
