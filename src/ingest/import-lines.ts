@@ -36,6 +36,9 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
   const { history, report, source } = run
   const scan = createBatchScanner(run)
   const check = createBookCheck(run)
+  /** The venue has hashed no simulated book, whatever its id looks like. */
+  const toOwnHash = (row: ScannedSnapshot): ScannedSnapshot =>
+    (row.source ?? source) === 'simulated' ? { ...row, sourceHash: undefined } : row
   /** The batch before: its name, the time of its last line, and its lines if they were skipped. */
   let before: { id: string; endsAt: string | undefined; skipped?: LineBatch } | undefined
 
@@ -57,7 +60,8 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     }
     const isWhole = watchLosses(run)
     // The check of books has to see the lines that were skipped before these.
-    if (before?.skipped) check.check(scan(file, before.skipped, () => true).snapshots)
+    if (before?.skipped)
+      check.check(scan(file, before.skipped, () => true).snapshots.map(toOwnHash))
     const {
       lines,
       records,
@@ -69,7 +73,7 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
     before = { id, endsAt }
     // Blank lines are not kept as a batch: there is nothing to skip the next time.
     if (report.ending !== 'complete' || scanned.length + records.length === 0) return
-    const snapshots = check.check(scanned)
+    const snapshots = check.check(scanned.map(toOwnHash))
     countVerdicts(run, snapshots)
     const isPlain = records.length === 0
     // Only a batch that was kept whole is skipped the next time: a refused line is named each time,

@@ -62,10 +62,6 @@ const RETURN_SHARE = 0.8
 const REMAINING_MS_MIN = 50
 /** Odds of a market that is decided. */
 const DECIDED_SIGMAS = 20
-/** Where the sizes begin in what the hash is of: identity (8), time (2), outcome, bid, ask. */
-const HASH_HEADER = 13
-const UINT32_VALUES = 4_294_967_296
-
 /** States relative to a 5-minute window: 329 to 920 frames a second (venue notes, 2026-09-21). */
 const toRate = (timeframe: Timeframe): number => (timeframe === '5m' ? 1 : 0.36)
 
@@ -91,9 +87,6 @@ export function createMarket(
   const conditionDigest = sha256(name)
   const random = createRandom(name)
   const windowEndMs = windowStartMs + timeframeMs[timeframe]
-  const hashInput = new Int32Array(HASH_HEADER + SLOTS)
-  const hashBytes = new Uint8Array(hashInput.buffer)
-  hashBytes.set(Buffer.from(conditionDigest, 'hex'))
   const startMs = windowStartMs - LEAD_MS
   return {
     plan,
@@ -114,15 +107,13 @@ export function createMarket(
     },
     /** Set when the window opens where the coin has a price of its own: then that decides, and no walk. */
     coinPrice: undefined as CoinPrice | undefined,
-    book: createBook({ model, random, sizes: hashInput.subarray(HASH_HEADER) }),
+    book: createBook({ model, random, sizes: new Int32Array(SLOTS) }),
     /** No state is later than this. */
     endMs: windowEndMs + random.integer(TAIL_MS_MAX),
     hasFineTick: random.uniform() < FINE_TICK_SHARE,
     withdrawSigmas:
       WITHDRAW_SIGMAS_MIN + random.uniform() * (WITHDRAW_SIGMAS_MAX - WITHDRAW_SIGMAS_MIN),
     isOneSidedAtEnd: random.uniform() < RESOLVED_SHARE,
-    hashInput,
-    hashBytes,
     /** The state that last changed each slot. */
     changedAt: new Int32Array(SLOTS),
     /** Gaps are longer than the recorded ones by this. */
@@ -258,19 +249,8 @@ function toSnapshot(market: SimulatedMarket, outcome: Outcome): Snapshot {
   const { bids, asks } = book[outcome]
   const { timestampMs } = price
   const assetId = assetIds[outcome]
-  const sourceHash = hashState(market, outcome)
-  return { coin, conditionId, timeframe, assetId, outcome, timestampMs, bids, asks, sourceHash }
-}
-
-/** The SHA-1 of what a state consists of: not the venue's formula, but as unlikely to repeat. */
-function hashState(market: SimulatedMarket, outcome: Outcome): string {
-  const { hashInput, hashBytes, price, book } = market
-  hashInput[8] = price.timestampMs % UINT32_VALUES
-  hashInput[9] = Math.floor(price.timestampMs / UINT32_VALUES)
-  hashInput[10] = outcome === 'up' ? 1 : 0
-  hashInput[11] = book.bid
-  hashInput[12] = book.ask
-  return Bun.SHA1.hash(hashBytes, 'hex')
+  // No venue has hashed it.
+  return { coin, conditionId, timeframe, assetId, outcome, timestampMs, bids, asks }
 }
 
 const nameAsset = (name: string, outcome: Outcome): string =>

@@ -2,11 +2,15 @@ import { formatMillionths } from '#src/domain/decimal.ts'
 import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
 import { toIso } from '#src/domain/time.ts'
 
-/** Prints a snapshot as recordings hold it: decimals quoted, the best level of a side last. */
+/**
+ * Prints a snapshot as recordings hold it: decimals quoted, the best level of a side last. A book
+ * that the venue has not hashed has an id that is no hash.
+ */
 export function toRecordedLine(snapshot: Snapshot): string {
   const { sourceHash, assetId, conditionId, coin, outcome, timeframe, timestampMs } = snapshot
   const timestamp = toIso(timestampMs)
-  const head = { id: sourceHash, assetId, conditionId, symbol: coin, outcome, timeframe, timestamp }
+  const id = sourceHash ?? `${assetId}-${timestampMs}`
+  const head = { id, assetId, conditionId, symbol: coin, outcome, timeframe, timestamp }
   const sides = `"bids":[${toLevels(snapshot.bids)}],"asks":[${toLevels(snapshot.asks)}]`
   return `${JSON.stringify(head).slice(0, -1)},${sides}}`
 }
