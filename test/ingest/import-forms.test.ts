@@ -160,4 +160,20 @@ describe('importFiles of forms that people keep', () => {
       }
     },
   )
+
+  test.skipIf(isAbsent).each([
+    ['in/f26-v2-frames.jsonl', ['in/m2.gamma-v2.json'], 12],
+    ['in/f35-v1-and-v2.jsonl', ['in/m1.gamma.json', 'in/m2.gamma-v2.json'], 24],
+  ])(`default: every book of %s is verified${reason}`, async (name, first, books) => {
+    const { report, faults, history } = await importCase(name, first)
+    expect(faults).toEqual([])
+    expect(report.hashes).toEqual({
+      held: books,
+      verified: books,
+      gaps: 0,
+      mismatched: 0,
+      unknown: 0,
+    })
+    expect([...history.verify()]).toEqual([])
+  })
 })

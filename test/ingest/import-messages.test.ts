@@ -70,6 +70,20 @@ describe('importFiles of messages', () => {
     ])
   })
 
+  test('behavior: books whose hash nothing known reproduces are kept, as in lines, and no gap', async () => {
+    const hash = 'f'.repeat(40)
+    const times = [0, 1000, 2000, 2500, 60_000]
+    const books = times.map((ms) =>
+      JSON.stringify(aBook(ms, { hash, bids: levels(40, 41 + (ms % 7)) })),
+    )
+    const { report, states, history } = await importWith('unknown', books.join('\n'))
+    expect(states.map(({ ms }) => ms)).toEqual(times)
+    expect(report.hashes).toEqual({ held: 5, verified: 0, gaps: 0, mismatched: 0, unknown: 5 })
+    const found = history.findMarket(market)
+    const gaps = found ? history.gaps(found) : []
+    expect(gaps.filter((gap) => gap.reason === 'hash_mismatch')).toEqual([])
+  })
+
   test.each([
     ['seconds', (START_MS + 7) / 1000],
     ['milliseconds', START_MS + 7],

@@ -194,7 +194,7 @@ function isTrue(row: Row, { state, book }: TrueBook): boolean {
   if (textOf(row) !== textOf(printed(book))) return false
   const { assetId } = book
   const sides = { bids: levelsOf(row.bids), asks: levelsOf(row.asks) }
-  const recipes = ['documented', 'other'] as const
+  const recipes = ['documented', 'other', 'unheard'] as const
   return recipes.some((recipe) => hashOf({ ...state, assetId, sides }, recipe) === book.hash)
 }
 

@@ -6,6 +6,7 @@ import { createCatalogue } from '#src/venue/polymarket/catalogue.ts'
 
 import type { GeneratedOptions } from '../support/venue/generated.ts'
 import { START_MS } from '../support/venue/ground.ts'
+import type { VenueOptions } from '../support/venue/venue.ts'
 import { faultsOf } from './judge.ts'
 import { startRig } from './rig.ts'
 
@@ -15,7 +16,14 @@ const GRACE_MS = 30_000
 const startWith = (
   generated: Partial<GeneratedOptions>,
   coins: readonly ('btc' | 'eth')[] = ['btc'],
-) => startRig({ stepMs: 50, generated: { stepsPerSecond: 2, ...generated }, recorder: { coins } })
+  venue: Partial<VenueOptions> = {},
+) =>
+  startRig({
+    stepMs: 50,
+    generated: { stepsPerSecond: 2, ...generated },
+    recorder: { coins },
+    venue,
+  })
 
 describe('startRecorder', () => {
   test.concurrent.each([{ socketIds: undefined }, { socketIds: 'padded' as const }])(
@@ -42,6 +50,56 @@ describe('startRecorder', () => {
       const judgements = await rig.judgeAll()
       expect(judgements.length).toBeGreaterThan(0)
       expect(faultsOf(judgements)).toEqual([])
+    },
+    LIMIT_MS,
+  )
+
+  test.concurrent(
+    'default: markets of both protocols are recorded side by side, and all books are verified',
+    async () => {
+      const generated = { versions: ['v1', 'v2'] as const, coins: ['btc', 'eth'] }
+      await using rig = await startWith(generated, ['btc', 'eth'])
+      await rig.advance(GRACE_MS + 5000)
+      const recorded = rig.venue.markets().flatMap(({ conditionId, version }) => {
+        const market = rig.history.findMarket(parseConditionId(conditionId) ?? '')
+        return market?.lastSnapshotMs === undefined ? [] : [{ market, version }]
+      })
+      expect(new Set(recorded.map(({ version }) => version))).toEqual(new Set(['v1', 'v2']))
+      for (const { market } of recorded) {
+        expect(market.verifiedCounts.up).toBeGreaterThan(2)
+        expect(market.verifiedCounts).toEqual(market.snapshotCounts)
+      }
+      const { books } = rig.recorder().status()
+      expect(books).toMatchObject({ mismatched: 0, unknown: 0, unchecked: 0 })
+      await rig.quiet()
+      expect(faultsOf(await rig.judgeAll())).toEqual([])
+    },
+    LIMIT_MS,
+  )
+
+  test.concurrent(
+    'behavior: hashes that nothing known reproduces are one line, and neither a gap nor a loss',
+    async () => {
+      await using rig = await startWith({ untilMs: START_MS + GRACE_MS - 5000 }, ['btc'], {
+        recipe: 'unheard',
+      })
+      await rig.advance(GRACE_MS)
+      const markets = rig.venue
+        .markets()
+        .flatMap(({ conditionId }) => rig.history.findMarket(conditionId) ?? [])
+      expect(markets).toHaveLength(3)
+      for (const market of markets) {
+        expect(market.snapshotCounts.up).toBeGreaterThan(10)
+        expect(market.verifiedCounts).toEqual({ up: 0, down: 0 })
+        const gaps = rig.history.gaps(market).filter(({ reason }) => reason === 'hash_mismatch')
+        expect(gaps).toEqual([])
+      }
+      const { books } = rig.recorder().status()
+      expect(books.unknown).toBeGreaterThan(60)
+      expect(books.mismatched).toBe(0)
+      expect(rig.lines.filter((line) => line.includes('Nothing known reproduces'))).toHaveLength(1)
+      await rig.quiet()
+      expect(faultsOf(await rig.judgeAll())).toEqual([])
     },
     LIMIT_MS,
   )

@@ -27,11 +27,16 @@ export type MarketState = {
   tick: string
   /** Three decimals or more; empty before the first trade. */
   lastTradePrice: string
+  /** Of the market's protocol; undefined for the first, which says none in its books. */
+  version: 'v2' | undefined
   books: readonly [up: TokenBook, down: TokenBook]
 }
 
-/** `other` leaves the last trade price out, as a venue might that changed its recipe. */
-export type Recipe = 'documented' | 'other'
+/**
+ * `other` leaves the last trade price out, as a venue might that changed its recipe; `unheard` has a
+ * member that nobody knows.
+ */
+export type Recipe = 'documented' | 'other' | 'unheard'
 
 export const emptySides: Sides = { bids: [], asks: [] }
 
@@ -78,6 +83,9 @@ export const touchOf = ({ bids, asks }: Sides): { bestBid: string; bestAsk: stri
 
 type Hashed = Pick<MarketState, 'conditionId' | 'timestampMs'> & { assetId: string; sides: Sides }
 
+/** The second protocol hashes ids of 31 bytes with a zero byte after them. */
+const hashedId = (conditionId: string): string => conditionId.padEnd(66, '0')
+
 export function levelsOf(levels: readonly Level[]): string {
   let texts = ''
   for (const { text } of levels) texts += texts === '' ? text : `,${text}`
@@ -86,14 +94,22 @@ export function levelsOf(levels: readonly Level[]): string {
 
 /** The book as the venue hashes it, up to its tick. */
 export const hashedHead = ({ conditionId, timestampMs, assetId, sides }: Hashed): string =>
-  `{"market":"${conditionId}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",` +
+  `{"market":"${hashedId(conditionId)}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",` +
   `"bids":${levelsOf(sides.bids)},"asks":${levelsOf(sides.asks)},"min_order_size":"5",`
 
-type Terms = Pick<MarketState, 'tick' | 'lastTradePrice'>
+type Terms = Pick<MarketState, 'tick' | 'lastTradePrice'> & Partial<Pick<MarketState, 'version'>>
 
-export const hashedTail = ({ tick, lastTradePrice }: Terms, recipe: Recipe): string =>
-  `"tick_size":"${tick}","neg_risk":false` +
-  (recipe === 'other' ? '}' : `,"last_trade_price":"${lastTradePrice}"}`)
+/** The member of the books of the second protocol, in messages and in what is hashed. */
+export const versionMember = ({ version }: Partial<Pick<MarketState, 'version'>>): string =>
+  version === undefined ? '' : `,"version":"${version}"`
+
+export const hashedTail = (terms: Terms, recipe: Recipe): string => {
+  const { tick, lastTradePrice } = terms
+  const head = `"tick_size":"${tick}","neg_risk":false`
+  if (recipe === 'other') return `${head}}`
+  const unheard = recipe === 'unheard' ? ',"status":"open"' : ''
+  return `${head},"last_trade_price":"${lastTradePrice}"${versionMember(terms)}${unheard}}`
+}
 
 export const hashOf = (book: Hashed & Terms, recipe: Recipe): string =>
   createHash('sha1')

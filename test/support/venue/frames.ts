@@ -15,6 +15,7 @@ import {
   type TokenBook,
   type TokenIndex,
   touchOf,
+  versionMember,
 } from './book.ts'
 import type { Step, Trade, VenueMarket } from './playbook.ts'
 
@@ -55,6 +56,7 @@ export function render(rendering: Rendering): { state: MarketState; frames: Fram
     timestampMs: rendering.timestampMs,
     tick: step.tick ?? before?.tick ?? market.tick,
     lastTradePrice: step.trade ? printTradePrice(step.trade.price) : (before?.lastTradePrice ?? ''),
+    version: market.version === 'v2' ? ('v2' as const) : undefined,
   }
   // The recorded hash is of the recorded time.
   const isAsRecorded =
@@ -92,7 +94,7 @@ const bookHead = (state: MarketState, { assetId, hash, bids, asks }: TokenBook):
 
 export const bookText = (state: MarketState, book: TokenBook): string =>
   `${bookHead(state, book)}"tick_size":"${state.tick}","event_type":"book",` +
-  `"last_trade_price":"${state.lastTradePrice}"}`
+  `"last_trade_price":"${state.lastTradePrice}"${versionMember(state)}}`
 
 /** As REST answers: the text that is hashed, with its hash. */
 export const restText = (state: MarketState, book: TokenBook): string =>

@@ -34,8 +34,11 @@ const resolutionSourceOf = ({ coin, timeframe }: VenueMarket): string =>
 
 function resolution(stage: Stage, market: VenueMarket): object {
   const isResolved = stage.isResolved(market)
+  const isV2 = market.version === 'v2'
   if (!isResolved) {
-    return { outcomePrices: '["0.5", "0.5"]', closed: false, umaResolutionStatuses: '[]' }
+    const open = { outcomePrices: '["0.5", "0.5"]', closed: false }
+    if (isV2) return { ...open, resolutionStatus: 'active' }
+    return { ...open, umaResolutionStatuses: '[]' }
   }
   const paid = market.winner === 0 ? '["1", "0"]' : '["0", "1"]'
   const status = market.resolution === 'settled' ? 'settled' : 'resolved'
@@ -43,8 +46,9 @@ function resolution(stage: Stage, market: VenueMarket): object {
     outcomePrices: market.resolution === 'void' ? '["0.5", "0.5"]' : paid,
     closed: true,
     closedTime: seconds(market.endMs + stage.settings.resolutionDelayMs).replace('T', ' '),
-    umaResolutionStatus: status,
-    umaResolutionStatuses: `["proposed", "${status}"]`,
+    ...(isV2
+      ? { resolutionStatus: 'resolved' }
+      : { umaResolutionStatus: status, umaResolutionStatuses: `["proposed", "${status}"]` }),
   }
 }
 

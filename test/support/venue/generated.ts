@@ -25,6 +25,8 @@ export type GeneratedOptions = {
   conditionIdBytes?: 31 | 32
   /** What the catalogue says of the protocol; `v2` where ids have 31 bytes, else nothing. */
   version?: string | undefined
+  /** Versions of markets in turn, each with the ids and the books of its protocol. */
+  versions?: readonly ('v1' | 'v2')[]
   /** Whether messages pad ids of 31 bytes to 32, or name a market that the catalogue has not. */
   socketIds?: 'padded' | 'others' | undefined
   /** Whether the catalogue leaves the list of the outcomes' ids out. */
@@ -118,7 +120,9 @@ const listedFrom = ({ startMs, endMs }: Window, ahead: number): number =>
 type MarketOptions = GeneratedOptions & { number: number; spot: Spot }
 
 function marketOf(window: Window, options: MarketOptions): VenueMarket {
-  const { seed, ahead = AHEAD, ticks = ['0.01'], number, conditionIdBytes = 32 } = options
+  const { seed, ahead = AHEAD, ticks = ['0.01'], number } = options
+  const ofTurn = options.versions?.[number % options.versions.length]
+  const { conditionIdBytes = ofTurn === 'v2' ? 31 : 32 } = options
   const { coin, timeframe, startMs, endMs } = window
   const reference = timeframe === '1h' || timeframe === '1d' ? options.spot : twapOf(options.spot)
   const strike = reference(coin, startMs)
@@ -135,7 +139,7 @@ function marketOf(window: Window, options: MarketOptions): VenueMarket {
     finalPrice,
     conditionId,
     socketId: socketIdOf(conditionId, options),
-    version: options.version ?? (conditionIdBytes === 31 ? 'v2' : undefined),
+    version: options.version ?? ofTurn ?? (conditionIdBytes === 31 ? 'v2' : undefined),
     hidesIds: options.hidesIds,
     resolution: options.resolution,
     assetIds: [tokenOf(`${seed}/${slug}/up`), tokenOf(`${seed}/${slug}/down`)],

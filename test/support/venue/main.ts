@@ -29,7 +29,7 @@ const { values } = parseArgs({
     /** Steps a second of each open market. */
     rate: { type: 'string', default: '20' },
     ticks: { type: 'string', default: '0.01' },
-    /** What the catalogue says of the protocol; v2 has condition ids of 31 bytes. */
+    /** The protocol's version, as the catalogue says it; v2 has ids of 31 bytes. `mixed` for both. */
     version: { type: 'string' },
     /** `padded` for ids of 31 bytes with a zero byte in messages. */
     'socket-ids': { type: 'string' },
@@ -47,6 +47,9 @@ const { values } = parseArgs({
 
 const startMs = systemClock()
 
+const ofVersion = (version: string | undefined) =>
+  ({ version, conditionIdBytes: version === 'v2' ? 31 : 32 }) as const
+
 const playbook: Playbook =
   values.markets === 'recorded'
     ? await recordedPlaybook({
@@ -62,8 +65,7 @@ const playbook: Playbook =
         timeframes: values.timeframes.split(','),
         ticks: values.ticks.split(','),
         stepsPerSecond: Number(values.rate),
-        version: values.version,
-        conditionIdBytes: values.version === 'v2' ? 31 : 32,
+        ...(values.version === 'mixed' ? { versions: ['v1', 'v2'] } : ofVersion(values.version)),
         socketIds: values['socket-ids'] === 'padded' ? 'padded' : undefined,
         hidesIds: values['without-ids'],
       })

@@ -27,6 +27,7 @@ export type Message = {
   new_tick_size: string
   slug: string
   winning_asset_id: string
+  version?: string
 }
 
 export type PlainClient = Awaited<ReturnType<typeof connect>>
@@ -62,15 +63,15 @@ function readMessages(text: string): Message[] {
   return Array.isArray(value) ? value : [value]
 }
 
-type Terms = Pick<Message, 'tick_size' | 'last_trade_price'>
+type Terms = Pick<Message, 'tick_size' | 'last_trade_price' | 'version'>
 type Book = Pick<Message, 'market' | 'asset_id' | 'timestamp' | 'bids' | 'asks'>
 
 /** The hash of a book by the recipe of the venue's REST answers. */
-export const bookHash = (book: Book, { tick_size, last_trade_price }: Terms): string =>
+export const bookHash = (book: Book, { tick_size, last_trade_price, version }: Terms): string =>
   createHash('sha1')
     .update(
       JSON.stringify({
-        market: book.market,
+        market: book.market.padEnd(66, '0'),
         asset_id: book.asset_id,
         timestamp: book.timestamp,
         hash: '',
@@ -80,6 +81,7 @@ export const bookHash = (book: Book, { tick_size, last_trade_price }: Terms): st
         tick_size,
         neg_risk: false,
         last_trade_price,
+        version,
       }),
     )
     .digest('hex')

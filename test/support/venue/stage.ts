@@ -23,6 +23,7 @@ export type StageOptions = {
   pace: Pace
   resolutionDelayMs: number
   schema: ChangeSchema
+  recipe: Recipe
   doesKeep: boolean
 }
 
@@ -55,7 +56,7 @@ export type Stage = {
 export function createStage(options: StageOptions): Stage {
   const { playbook, pace } = options
   const settings: StageSettings = {
-    recipe: 'documented',
+    recipe: options.recipe,
     feeRate: 0.07,
     offsetMs: 0,
     resolutionDelayMs: options.resolutionDelayMs,

@@ -2,7 +2,7 @@
  * Polymarket's public protocols on loopback: what the playbook holds, with the faults of a script.
  * What is true and what was sent can be asked for, so that a recorder can be judged.
  */
-import type { MarketState } from './book.ts'
+import type { MarketState, Recipe } from './book.ts'
 import { type Fault, isOfVenue, type ScriptEntry, type VenueFault } from './faults.ts'
 import type { ChangeSchema } from './frames.ts'
 import { answerGamma } from './gamma.ts'
@@ -22,6 +22,8 @@ export type VenueOptions = {
   resolutionDelayMs?: number
   /** Of `price_change`; the current one unless said. */
   schema?: ChangeSchema
+  /** Of hashes; the documented one unless said. */
+  recipe?: Recipe
   spotFaults?: SpotFaults
   /** Of the sockets; a free one unless said. The others are always free ones. */
   port?: number
@@ -70,6 +72,7 @@ export async function startVenue(options: VenueOptions): Promise<Venue> {
     doesKeep,
     resolutionDelayMs: options.resolutionDelayMs ?? 20_000,
     schema: options.schema ?? 'current',
+    recipe: options.recipe ?? 'documented',
   })
   const faults = createVenueFaults(stage)
   const { connections } = stage
