@@ -1,7 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
 
-import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
-import { isAddress } from '#src/database/stores.ts'
 import { formatTime } from '#src/domain/time.ts'
 import type { AuditRow, Ledger } from '#src/ledger/ledger.ts'
 import { createActors, type DescribedActor, showActor } from '#src/operator/actors.ts'
@@ -9,7 +7,7 @@ import { count, formatCount } from '#src/platform/count.ts'
 
 import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
-import { ledgerOf, openExistingLedger } from '../server/open-data-folder.ts'
+import { openExistingLedger } from '../server/open-data-folder.ts'
 import { integerIn, printFaults, printTable, renderJson } from './command-line.ts'
 
 const ROWS_DEFAULT = 100
@@ -18,8 +16,7 @@ const SEQ_MAX = 999_999_999_999
 
 const verifyHelp = `
 Every row of the chain contains the hash of all rows before it, and every account, key, tier and subscription must
-match its last row. The command also reads the log of the file (ledger.db-wal) for commits that SQLite drops
-because an earlier frame is damaged. It changes nothing, and a server may keep serving.
+match its last row. It changes nothing, and a server may keep serving.
 
 A chain that was truncated, or rewritten as a whole, is consistent in itself. Store the printed head somewhere else,
 and pass it at the next check: the chain must still contain exactly that row.
@@ -54,14 +51,10 @@ export function auditCommand(context: CliContext): Command {
 }
 
 function verify(context: CliContext, noted: Head | undefined): void {
-  const path = ledgerOf(context)
-  // Before it is opened: SQLite then writes over what it drops.
-  const logFaults = isAddress(path) ? [] : listLogFaults(path)
-  for (const fault of logFaults) context.print(fault)
   using ledger = openExistingLedger(context, 'verify')
   // Read before the walk, which therefore covers it, also if another process writes meanwhile.
   const head = ledger.auditHead()
-  const faults = logFaults.length + printFaults(context, listFaults(ledger, noted))
+  const faults = printFaults(context, listFaults(ledger, noted))
   if (faults > 0)
     throw commandError(`The audit chain is not sound. Faults: ${formatCount(faults)}.`)
   if (head) context.print(`sound: ${count(head.seq, 'row')}, head ${head.seq}:${head.hash}`)

@@ -22,7 +22,6 @@ import {
   openDatabase,
   versionOf,
 } from '#src/database/sqlite/database.ts'
-import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
 import { engineAt, isAddress } from '#src/database/stores.ts'
 import { openHistory } from '#src/history/open.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
@@ -191,12 +190,6 @@ function checkStore(
   }
   if (!existsSync(path)) return found('skipped', `${path} is made at the first start.`)
   try {
-    const [dropped] = listLogFaults(path)
-    if (dropped !== undefined) {
-      const todo =
-        'Stop all writers, and restore a backup, or accept the loss: docs/operations.md#durability.'
-      return found('wrong', dropped, todo)
-    }
     const db = openDatabase(path, { format, isReadOnly: true })
     const version = versionOf(db)
     db.close()

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 
 import { Command } from 'commander'
 
-import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
 import { isAddress } from '#src/database/stores.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { throttleLines } from '#src/platform/throttle.ts'
@@ -17,8 +16,7 @@ const PROGRESS_EVERY_MS = 1000
 const help = `
 Decodes every chunk and parses every snapshot. Order, counts, CRCs and the columns of best bid and ask are
 compared with the books, totals with their rows, and all other data (trades, facts, gaps, hashes) with its
-checksum. SQLite checks its own pages and indexes. Each Parquet file of a day is compared with its SHA-256. The log of
-the file (history.db-wal) is read for commits that SQLite drops because an earlier frame is damaged. Nothing is
+checksum. SQLite checks its own pages and indexes. Each Parquet file of a day is compared with its SHA-256. Nothing is
 changed, and a server may keep serving.
 
 Exit code: 0 if everything is sound, 1 if it is not.`
@@ -37,9 +35,6 @@ export async function verify(context: CliContext): Promise<void> {
   if (!isAddress(place) && !existsSync(place)) {
     throw commandError(`There is no history in ${dataPath}. Set BOOKFEED_DATA to its folder.`)
   }
-  // Before it is opened: SQLite then writes over what it drops.
-  const logFaults = isAddress(place) ? [] : listLogFaults(place)
-  for (const fault of logFaults) print(fault)
   using history = openDataFolder(context)
   const startMs = clock()
   const report = throttleLines(PROGRESS_EVERY_MS, clock, printError)
@@ -50,7 +45,7 @@ export async function verify(context: CliContext): Promise<void> {
     yield* history.verify(onProgress)
     for (const faults of ofExtensions) yield* faults
   }
-  const faults = logFaults.length + printFaults(context, listFaults())
+  const faults = printFaults(context, listFaults())
   const { markets, snapshots } = history.totals()
   const held = `${count(snapshots, 'snapshot')} of ${count(markets, 'market')}`
   const seconds = ((clock() - startMs) / 1000).toFixed(1)

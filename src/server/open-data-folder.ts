@@ -11,7 +11,6 @@ import { join } from 'node:path'
 
 import { RESTORING } from '#src/backup/restore.ts'
 import { holdLock } from '#src/database/sqlite/database.ts'
-import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
 import { engineAt, isAddress, prepareStore, type StoreName } from '#src/database/stores.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
@@ -94,8 +93,6 @@ export function openDataFolder(
   const place = historyOf(context)
   const ledger = ledgerOf(context)
   makeFolder(dataPath, (line) => printError(line, 'warn'))
-  if (purpose !== undefined && !isAddress(place))
-    sayDropped(place, (line) => printError(line, 'error'))
   const history = openHistory(place, {
     chunkCacheBytes,
     lagMs: LAG_MS,
@@ -110,19 +107,12 @@ export function openDataFolder(
 }
 
 export function openLedgerFile(context: CliContext, purpose?: 'serve' | 'verify'): Ledger {
-  const { config, clock, printError } = context
+  const { config, clock } = context
   const place = ledgerOf(context)
   makeFolder(config().dataPath)
-  if (purpose === 'serve' && !isAddress(place))
-    sayDropped(place, (line) => printError(line, 'error'))
   const isServing = purpose === 'serve'
   const isAsItIs = purpose === 'verify'
   return openLedger(place, { nowMs: clock(), lagMs: LAG_MS, isServing, isAsItIs })
-}
-
-/** A server goes on with what is left, as after a power cut: to stay away would bring nothing back. */
-function sayDropped(path: string, say: (line: string) => void): void {
-  for (const fault of listLogFaults(path)) say(`bookfeed: ${fault}`)
 }
 
 /**

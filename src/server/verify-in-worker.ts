@@ -1,7 +1,6 @@
 /** Verifies a file on a thread of its own, which gives way to the one that serves. */
 
-import { listLogFaults } from '#src/database/sqlite/log-scan.ts'
-import { isAddress, prepareStore } from '#src/database/stores.ts'
+import { prepareStore } from '#src/database/stores.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { count } from '#src/platform/count.ts'
@@ -41,7 +40,6 @@ function* listFaults(
   ofExtensions: readonly Iterable<string>[],
   onProgress: (done: number, total: number) => void,
 ): Generator<string, string> {
-  if (!isAddress(path)) yield* listLogFaults(path)
   if (verifies === 'ledger') {
     using ledger = openLedger(path, { nowMs })
     const head = ledger.auditHead()

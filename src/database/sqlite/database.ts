@@ -25,8 +25,6 @@ import type { AppError } from '#src/domain/errors.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 
-import { keepDamagedLog } from './log-scan.ts'
-
 /** The first release without the WAL-reset bug (https://sqlite.org/wal.html#the_wal_reset_bug). */
 const SQLITE_VERSION_MIN = '3.51.3'
 /** How long a write waits for another process. */
@@ -111,8 +109,6 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Sqlit
   const { isReadOnly = false, isAsItIs = false, format = historyFormat } = options
   let db: Sqlite | undefined
   try {
-    // Also for a handle that only reads: the last to close the file empties the log.
-    if (path !== ':memory:') keepDamagedLog(path)
     if (!isReadOnly) makePrivate(path)
     db = new Sqlite(path, {
       ...(isReadOnly ? { readonly: true } : { create: true, readwrite: true }),
