@@ -17,6 +17,7 @@ import { Choice } from '../../parts/choice.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { SampleNote } from '../../parts/sample-note.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
+import { Alerts } from './alert-panel.tsx'
 import { Away } from './away.tsx'
 import { tables, useFairPrices } from './fair-prices.ts'
 import { type BoardState, followBoard, type FollowedBoard, type Row } from './follow-board.ts'
@@ -55,7 +56,10 @@ export function BoardPage() {
       <div class="row">
         <h1>Open windows</h1>
         {board && <StateText board={board} />}
-        <Button text="API" look="tiny board-api" aria-expanded={hasCalls} onClick={toggleCalls} />
+        <div class="row board-tools">
+          {board && <Alerts board={board} />}
+          <Button text="API" look="tiny board-api" aria-expanded={hasCalls} onClick={toggleCalls} />
+        </div>
       </div>
       {hasCalls && (
         <section class="card stack" aria-label="API">

@@ -230,6 +230,8 @@ export function followBoard() {
     state,
     changes,
     windows,
+    /** The time of the windows, by the clock of the server. */
+    nowMs: (): number => serverNowMs() + (aheadMs ?? 0),
     /** A row with what is still to be drawn of it. */
     latest: (id: string): Shown | undefined => {
       const shown = windows.get(id)?.get()
