@@ -44,9 +44,9 @@ function makeTemplate(): void {
   const states = ['screened', 'unknown', 'settled', 'review', 'void', 'rejected'] as const
   for (const [at, state] of states.entries()) claimUpTo(ledger, at + 1, { state })
   for (let number = 2; number < 600; number++) ledger.createKey(aKey(number), by())
-  buyPack(ledger, 20)
+  buyPack(ledger, 800)
   const answered = { address: '/v1/btc/markets', nowMs: NOW_MS }
-  expect(ledger.payments.beginPaidAnswer(paymentIdOf(20), answered)).toBe(true)
+  expect(ledger.payments.beginPaidAnswer(paymentIdOf(800), answered)).toBe(true)
   ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
   void ledger.addUsage([someUsage(1), someUsage(2)])
   ledger.signUp(aSignup(700), NOW_MS)
