@@ -6,14 +6,12 @@ import { dayFiles } from './extensions/day-files/extension.ts'
 import { keyless } from './extensions/keyless/extension.ts'
 import { mcp } from './extensions/mcp/extension.ts'
 import { postgres } from './extensions/postgres/extension.ts'
-import { redisLimits } from './extensions/redis-limits/extension.ts'
 import { threads } from './extensions/threads/extension.ts'
 import { trust } from './extensions/trust/extension.ts'
 import type { Extension } from './server/extension.ts'
 
 export const extensions: readonly Extension[] = [
   dayFiles, // Parquet files of days that are final.
-  redisLimits, // Limits that several servers count together.
   archive, // Books of old markets in a bucket.
   trust, // What changed after it was served, signed manifests, citations.
   calibration, // How often Up won, by distance from the strike.

@@ -56,7 +56,7 @@ const skips: readonly (readonly [document: string, start: string, needs: string]
   ['docs/scale.md', 'export S3_ENDPOINT', 'a bucket; as above'],
   ['docs/scale.md', 'bookfeed copy', 'PostgreSQL'],
   ['docs/scale.md', 'bookfeed migrate', 'PostgreSQL'],
-  ['docs/scale.md', 'export BOOKFEED_', 'PostgreSQL and Redis'],
+  ['docs/scale.md', 'export BOOKFEED_', 'PostgreSQL'],
   ['docs/testing.md', 'npx s3rver', 'the network'],
   ['docs/testing.md', 'bookfeed backup --to s3:', 'a bucket'],
   ['docs/testing.md', 'BOOKFEED_DATA=/tmp/restored', 'a bucket'],

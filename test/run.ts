@@ -31,7 +31,7 @@ const needsQuiet = /-drill\.test\.ts$|^test\/contract\/fuzz-socket\.test\.ts$/
  * else its text.
  */
 const reasons: [why: string, path: RegExp | undefined, text: RegExp | undefined][] = [
-  ['PostgreSQL, Redis or a bucket', /^test\/extensions\/(archive|postgres)\//, /\/engines\//],
+  ['PostgreSQL or a bucket', /^test\/extensions\/(archive|postgres)\//, /\/engines\//],
   ['pages in a browser', undefined, /support\/browser\.ts/],
   ['purchases, kills and faults of whole servers', /^test\/e2e\//, undefined],
   ['drills and long runs', needsQuiet, undefined],

@@ -18,7 +18,7 @@ import {
 import type { Identify } from '#src/http/gate.ts'
 import type { Arrival, PeerSource, Visit } from '#src/http/visit.ts'
 import { count } from '#src/platform/count.ts'
-import { after, type MaybePromise } from '#src/platform/maybe-promise.ts'
+import type { MaybePromise } from '#src/platform/maybe-promise.ts'
 import type { RateWindow, RateWindows, TakenWindow } from '#src/platform/rate-windows.ts'
 
 import type { Authenticator } from './authenticator.ts'
@@ -114,7 +114,7 @@ export function createGate({
     return { windows: limits.addresses[kind], key: address, limit: freeLimit(), nowMs, address }
   }
 
-  function admit(arrival: Arrival, caller: Caller | undefined): MaybePromise<Visit> {
+  function admit(arrival: Arrival, caller: Caller | undefined): Visit {
     const { request, peers, allowance } = arrival
     const window = findWindow(arrival, caller)
     const { address, nowMs: enteredMs } = window
@@ -122,32 +122,26 @@ export function createGate({
     const common = { caller, guest, address, enteredMs, route: NO_ROUTE, peers }
     const refusal = refuse?.(arrival)
     if (refusal !== undefined) {
-      const refused = { ...common, isCounted: false, refusal }
-      return after(find(window), (rate) => ({ ...refused, rate: rateOfRefusal(refusal, rate) }))
+      return { ...common, isCounted: false, refusal, rate: rateOfRefusal(refusal, find(window)) }
     }
     if (allowance === 'none' || isPreflight(request)) {
-      const free = { ...common, isCounted: false, refusal: undefined }
-      return after(find(window), (rate) => ({ ...free, rate }))
+      return { ...common, isCounted: false, refusal: undefined, rate: find(window) }
     }
-    const taken = window.windows.take(window.key, window.limit, window.nowMs)
-    // No closure if the result is there: every request comes through here.
-    return taken instanceof Promise
-      ? taken.then((later) => toVisit(common, window, later))
-      : toVisit(common, window, taken)
+    return toVisit(common, window, window.windows.take(window.key, window.limit, window.nowMs))
   }
 
   /** A key may have been made a moment ago by another server. */
   async function admitLater(arrival: Arrival, newest: () => Promise<void>): Promise<Visit> {
     try {
       await newest()
-      return await admit(arrival, identify(arrival))
+      return admit(arrival, identify(arrival))
     } catch (cause) {
       return toClosed(arrival, timer(), cause)
     }
   }
 
-  async function charge(visit: Visit, window: CallerWindow): Promise<void> {
-    const { rate, isTaken } = await take(window)
+  function charge(visit: Visit, window: CallerWindow): void {
+    const { rate, isTaken } = take(window)
     visit.rate = rate
     visit.enteredMs = window.nowMs
     if (!isTaken) throw allowanceError(rate)
@@ -190,33 +184,32 @@ export function createGate({
     },
 
     /** The windows of a caller, without taking anything. */
-    async windowsOf(caller: Caller): Promise<{ data: RateState; billing: RateState }> {
+    windowsOf(caller: Caller): { data: RateState; billing: RateState } {
       const limit = caller.standing.terms.requestsPerMinute
       const window = { key: caller.familyId, limit, nowMs: timer() }
-      const [data, billing] = await Promise.all([
-        find({ ...window, windows: limits.keys.data }),
-        find({ ...window, windows: limits.keys.billing }),
-      ])
-      return { data, billing }
+      return {
+        data: find({ ...window, windows: limits.keys.data }),
+        billing: find({ ...window, windows: limits.keys.billing }),
+      }
     },
 
     /** Counts a request that was not counted yet in the data window of a caller. Throws `rate_limited`. */
-    async charge(request: Request, visit: Visit): Promise<void> {
+    charge(request: Request, visit: Visit): void {
       const { caller, peers } = visit
-      await charge(visit, findWindow({ request, peers, allowance: 'data' }, caller))
+      charge(visit, findWindow({ request, peers, allowance: 'data' }, caller))
       if (caller !== undefined) meter.add(caller, NO_ROUTE, 0)
     },
 
     /** See `ChargeSignup`. A day alone would let a burst through, a minute alone a stream. */
-    async chargeSignup(request: Request, visit: Visit): Promise<void> {
+    chargeSignup(request: Request, visit: Visit): void {
       const { minutes, days } = limits.signups
       const nowMs = timer()
       const key = addressOf(request, visit.peers, SIGNUP_BITS)
       const perMinute = Math.ceil(signupsPerDay / MINUTE_PART) * REQUESTS_PER_SIGNUP
       const perDay = signupsPerDay * REQUESTS_PER_SIGNUP
-      const ofMinute = await take({ windows: minutes, key, limit: perMinute, nowMs })
+      const ofMinute = take({ windows: minutes, key, limit: perMinute, nowMs })
       const day = { windows: days, key, limit: perDay, nowMs }
-      const ofDay = ofMinute.isTaken ? await take(day) : { rate: await find(day), isTaken: false }
+      const ofDay = ofMinute.isTaken ? take(day) : { rate: find(day), isTaken: false }
       if (ofDay.isTaken) return
       visit.rate = ofDay.rate.remaining === 0 ? { ...ofDay.rate, window: 'day' } : ofMinute.rate
       visit.enteredMs = nowMs
@@ -224,7 +217,7 @@ export function createGate({
     },
 
     /** See `ChargeWindow`. */
-    chargeWindow: (visit: Visit, { key, limit }: { key: string; limit: number }): Promise<void> =>
+    chargeWindow: (visit: Visit, { key, limit }: { key: string; limit: number }): void =>
       charge(visit, { windows: limits.keys.data, key, limit, nowMs: timer() }),
   }
 }
@@ -267,11 +260,11 @@ function toVisit(
 }
 
 /** Reads the state of a window without counting a request. */
-const find = (window: CallerWindow): MaybePromise<RateState> =>
-  after(window.windows.find(window.key, window.nowMs), (found) => toRateState(window, found))
+const find = (window: CallerWindow): RateState =>
+  toRateState(window, window.windows.find(window.key, window.nowMs))
 
-async function take(window: CallerWindow): Promise<{ rate: RateState; isTaken: boolean }> {
-  const taken = await window.windows.take(window.key, window.limit, window.nowMs)
+function take(window: CallerWindow): { rate: RateState; isTaken: boolean } {
+  const taken = window.windows.take(window.key, window.limit, window.nowMs)
   return { rate: toRateState(window, taken), isTaken: taken.isTaken }
 }
 

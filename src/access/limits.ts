@@ -1,6 +1,6 @@
 /**
  * What bounds callers: rate windows, and what takes long at the same time. It is counted in this
- * thread, or where an extension counts it for several threads or servers.
+ * thread, or in memory that several threads share.
  */
 import { DAY_MS } from '#src/domain/time.ts'
 import { RATE_WINDOW_MS } from '#src/http/common-headers.ts'
@@ -11,11 +11,7 @@ import {
   createCounts,
   type Room,
 } from '#src/platform/concurrency-limit.ts'
-import {
-  createRateWindows,
-  type OwnRateWindows,
-  type RateWindows,
-} from '#src/platform/rate-windows.ts'
+import { createRateWindows, type RateWindows } from '#src/platform/rate-windows.ts'
 
 /** Keys, addresses and addresses that sign up: beyond this many of each, others share one window. */
 const WINDOWS_MAX = 80_000
@@ -53,12 +49,9 @@ export type Limits = ReturnType<typeof createLimits>
 
 /** Where limits are counted, by the name of what is counted. */
 export type LimitStore = {
-  windows(name: string, windowMs: number, capacity: number): OwnRateWindows
+  windows(name: string, windowMs: number, capacity: number): RateWindows
   concurrency(name: string, bounds: Bounds): ConcurrencyLimit
 }
-
-/** Makes windows of this server those of all that give them the same name. */
-export type ShareWindows = (name: string, windowMs: number, own: OwnRateWindows) => RateWindows
 
 const inThisThread: LimitStore = {
   windows: (_name, windowMs, capacity) => createRateWindows(windowMs, capacity),
@@ -72,20 +65,12 @@ export const createSignupWindows = (store: LimitStore = inThisThread) => ({
 })
 
 /** `streamsMax` is for all accounts together. */
-export function createLimits(
-  streamsMax: number,
-  {
-    store = inThisThread,
-    share = (_name, _windowMs, own) => own,
-  }: { store?: LimitStore | undefined; share?: ShareWindows | undefined } = {},
-) {
-  const windowsOf = (name: string): RateWindows =>
-    share(name, RATE_WINDOW_MS, store.windows(name, RATE_WINDOW_MS, WINDOWS_MAX))
+export function createLimits(streamsMax: number, store: LimitStore = inThisThread) {
+  const windowsOf = (name: string): RateWindows => store.windows(name, RATE_WINDOW_MS, WINDOWS_MAX)
   const pair = (name: string) => ({
     data: windowsOf(`${name}:data`),
     billing: windowsOf(`${name}:billing`),
   })
-  const signups = createSignupWindows(store)
   const concurrency = {
     jobs: store.concurrency('jobs', { rooms: JOB_ROOMS }),
     streams: store.concurrency('streams', { rooms: streamRooms(streamsMax) }),
@@ -96,10 +81,7 @@ export function createLimits(
     keys: pair('key'),
     addresses: pair('address'),
     guests: windowsOf('guest'),
-    signups: {
-      minutes: share('signup', RATE_WINDOW_MS, signups.minutes),
-      days: share('signup-day', DAY_MS, signups.days),
-    },
+    signups: createSignupWindows(store),
     ...concurrency,
     /** Gives back what a thread held that has ended. */
     clear(ended: number): void {

@@ -8,7 +8,7 @@ import { ifSound, isPassing, SOON_SECONDS } from '#src/domain/errors.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import { FREE_TIER_ID, type Pack, packsOf } from '#src/domain/selling/tier.ts'
 import { createSteadyClock } from '#src/domain/steady-clock.ts'
-import { type Clock, toIso } from '#src/domain/time.ts'
+import { toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import { makeMeterMemory, openMeters } from '#src/http/meters.ts'
@@ -32,7 +32,6 @@ import {
   loadExtensions,
   type ServerExtension,
   type ServingThreads,
-  shareWindows,
 } from '../server/extension.ts'
 import { checkAddress, checkAddressAt, listen } from '../server/listen.ts'
 import { startMetrics } from '../server/metrics.ts'
@@ -139,10 +138,10 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   let origin = config.publicUrl
   const ports = { screen: screening.screen, origin: () => origin }
   const shop = createShop(timed, ledger, ports, nodes)
-  const shared = await shareMemory(context, timer, extensions, threads)
+  const shared = shareMemory(config, threads)
   const activity = createActivityLog({
     clock: steady.now,
-    server: shared.server,
+    server: context.createId(),
     meterMemory: shared.meterMemory,
     readRecorder: () => readRecorder(config.dataPath, clock()).status,
   })
@@ -179,7 +178,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   const app = createApp(real)
   const test = config.hasTestMode ? startTestServer(timed, real) : undefined
   const front = { ...dispatchByKey(app, test?.server), frequentPaths: app.frequentPaths }
-  const { meterMemory, limits, server: name } = shared
+  const { meterMemory, limits } = shared
   const server = await (threads?.start({
     context: timed,
     app: front,
@@ -187,7 +186,6 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     limits,
     exports,
     replicas,
-    server: name,
     timer,
   }) ?? listenHere(front, config))
   compileAsUsual()
@@ -227,7 +225,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   using stack = new DisposableStack()
   stack.use(startRetention(timed, history, report?.retention))
   recorder = stack.use(await record(timed, history, server.wake ?? stream.wake))
-  for (const job of [...jobs, shared.joint]) ends.defer(() => job?.dispose())
+  for (const job of jobs) ends.defer(() => job?.dispose())
   isStarted = true
   // What a sandbox prints is to be bought at once.
   if (selling !== undefined)
@@ -362,19 +360,11 @@ async function openThreads(context: CliContext, extensions: readonly ServerExten
   return undefined
 }
 
-/** What bounds callers and what is measured, over all threads that answer, and over servers. */
-async function shareMemory(
-  context: CliContext,
-  timer: Clock,
-  extensions: readonly ServerExtension[],
-  threads: ServingThreads | undefined,
-) {
-  const config = context.config()
+/** What bounds callers and what is measured, over all threads that answer. */
+function shareMemory({ streamsMax }: Config, threads: ServingThreads | undefined) {
   const meterMemory = makeMeterMemory((threads?.count ?? 0) + 1)
-  const server = context.createId()
-  const joint = await shareWindows(extensions, config, { server, timer, say: context.printError })
-  const limits = createLimits(config.streamsMax, { store: threads?.store, share: joint?.share })
-  return { server, joint, limits, meterMemory, meters: openMeters(meterMemory) }
+  const limits = createLimits(streamsMax, threads?.store)
+  return { limits, meterMemory, meters: openMeters(meterMemory) }
 }
 
 /** Answers in this thread. */

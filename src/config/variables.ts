@@ -302,7 +302,7 @@ export const variables = {
     default: '',
     accepts: 'the path of a file with certificates (PEM)',
     description:
-      'Certificates of private authorities, which are trusted besides the public ones for every connection: to PostgreSQL, Redis, a bucket, nodes and the facilitator. Empty: public ones alone.',
+      'Certificates of private authorities, which are trusted besides the public ones for every connection: to PostgreSQL, a bucket, nodes and the facilitator. Empty: public ones alone.',
     parse: parseCertificates,
   },
   rpcUrls: {

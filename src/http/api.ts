@@ -192,8 +192,8 @@ export function createApi(ports: ApiPorts) {
     if (keepOpenSeconds !== undefined) visit.keepOpen?.(keepOpenSeconds)
     const schemas = hook.schemas ?? {}
     visit.isLong = isLong
-    if (access !== 'signup') return readRequest(matched, visit, schemas)
-    return chargeSignup(request, visit).then(() => readRequest(matched, visit, schemas))
+    if (access === 'signup') chargeSignup(request, visit)
+    return readRequest(matched, visit, schemas)
   }
 
   function readRequest(

@@ -29,15 +29,15 @@ export type Gate = {
 
 /**
  * Takes one from the signups of the address that a request came from, with a key or without.
- * Rejects with `rate_limited`, and then the headers report that window.
+ * Throws `rate_limited`, and then the headers report that window.
  */
-export type ChargeSignup = (request: Request, visit: Visit) => Promise<void>
+export type ChargeSignup = (request: Request, visit: Visit) => void
 
 /**
- * Takes one from the window of a caller that is found after the visit began. Rejects with
+ * Takes one from the window of a caller that is found after the visit began. Throws
  * `rate_limited`; the headers report that window either way.
  */
-export type ChargeWindow = (visit: Visit, window: { key: string; limit: number }) => Promise<void>
+export type ChargeWindow = (visit: Visit, window: { key: string; limit: number }) => void
 
 /** Codes with which a route may refuse before it is reached, or fail. */
 export function accessCodes(access: Access): ErrorCode[] {

@@ -1,8 +1,7 @@
 /**
  * Fixed windows that count up to a limit; each begins with its key's first request in it. Those of
- * one thread are in a `Map`; windows that threads or servers share are of the same type.
+ * one thread are in a `Map`; windows that threads share are of the same type.
  */
-import type { MaybePromise } from './maybe-promise.ts'
 
 export type RateWindow = {
   readonly used: number
@@ -15,20 +14,13 @@ export type TakenWindow = RateWindow & { readonly isTaken: boolean }
 /** `nowMs` of calls must come from a monotonic clock, of several threads the same to some ms. */
 export type RateWindows = {
   /** The window that a key is in; undefined if its next request begins one. */
-  find(key: string, nowMs: number): MaybePromise<RateWindow | undefined>
-  /** Takes one from a key's window, if any is left; the window then. */
-  take(key: string, limit: number, nowMs: number): MaybePromise<TakenWindow>
-}
-
-/** Those that are counted in this process. */
-export type OwnRateWindows = {
   find(key: string, nowMs: number): RateWindow | undefined
-  /** `endMs`: of a window that is counted elsewhere too, and ends then. */
-  take(key: string, limit: number, nowMs: number, endMs?: number): TakenWindow
+  /** Takes one from a key's window, if any is left; the window then. */
+  take(key: string, limit: number, nowMs: number): TakenWindow
 }
 
 /** `capacity` windows are held at a time, and further keys share one. */
-export function createRateWindows(windowMs: number, capacity: number): OwnRateWindows {
+export function createRateWindows(windowMs: number, capacity: number): RateWindows {
   /** In the order in which they began, in which they end too. */
   const windows = new Map<string, { used: number; endMs: number }>()
   let shared = { used: 0, endMs: Number.NEGATIVE_INFINITY }
@@ -56,12 +48,11 @@ export function createRateWindows(windowMs: number, capacity: number): OwnRateWi
       const window = windows.get(key) ?? (windows.size < capacity ? undefined : shared)
       return window !== undefined && isOpen(window, nowMs) ? { ...window } : undefined
     },
-    take(key, limit, nowMs, endMs) {
+    take(key, limit, nowMs) {
       const known = windows.get(key)
       const window = known !== undefined && isOpen(known, nowMs) ? known : begin(key, nowMs)
       const isTaken = window.used < limit
       if (isTaken) window.used++
-      if (endMs !== undefined) window.endMs = endMs
       return { used: window.used, endMs: window.endMs, isTaken }
     },
   }

@@ -7,7 +7,7 @@
 import type { Command } from 'commander'
 import type { AnyElysia } from 'elysia'
 
-import type { Limits, LimitStore, ShareWindows } from '#src/access/limits.ts'
+import type { Limits, LimitStore } from '#src/access/limits.ts'
 import type { SampleChoice } from '#src/access/sample.ts'
 import type { UsageMeter } from '#src/access/usage-meter.ts'
 import type { Billing } from '#src/billing/billing.ts'
@@ -148,8 +148,6 @@ export type ServerExtension = {
   pathsWithoutData?: readonly string[]
   /** Answers on threads beside the first; undefined where the configuration asks for none. */
   openThreads?: (context: CliContext) => Promise<ServingThreads | undefined>
-  /** Counts requests with other servers; undefined where each server counts its own. */
-  shareWindows?: (config: Config, options: SharingOptions) => Promise<SharedWindows | undefined>
   jobs?: readonly ExtensionJob[]
   /** Makes, once, what it keeps of days that are over, for the sample of a first start. */
   makeDays?: (history: MarketHistory, day: SampleDay) => Promise<void>
@@ -193,8 +191,6 @@ export type ThreadsOptions = {
   exports: Record<'real' | 'test', ExportRecords>
   /** Of stores at addresses. */
   replicas: Replicas | undefined
-  /** Names this process where several have the same limits. */
-  server: string
   timer: Clock
 }
 
@@ -204,23 +200,6 @@ export type ListeningServer = {
   wake: (() => void) | undefined
   /** Resolves when nothing of it uses the stores any more. */
   stop(): Promise<void>
-}
-
-export type SharingOptions = {
-  /** Names this server among the others; the same for all its threads. */
-  server: string
-  /** Names this thread among those of the server. */
-  thread?: number
-  /** Monotonic milliseconds. */
-  timer: Clock
-  say?: ((line: string, level: 'error' | 'info') => void) | undefined
-}
-
-export type SharedWindows = {
-  share: ShareWindows
-  /** Whether it is counted with others now. */
-  isUp(): boolean
-  dispose(): Promise<void>
 }
 
 /** Which files of a day there are, and when the newest was made. */
@@ -258,7 +237,7 @@ export type AppServices = DataServices & {
   /** Takes one from the window of a caller that is found after the visit began. */
   chargeWindow: ChargeWindow
   /** Takes one from the window of the caller. Rejects with `rate_limited`. */
-  charge: (request: Request, visit: Visit) => Promise<void>
+  charge: (request: Request, visit: Visit) => void
   /** Where callers reach the server. Asked at requests, not before. */
   origin: () => string
   version: string
@@ -308,19 +287,6 @@ export async function listFaultsIn(
 
 export const variablesOf = (extensions: readonly Extension[]): readonly Variables[] =>
   extensions.flatMap(({ variables }) => (variables === undefined ? [] : [variables]))
-
-/** Windows that this server shares with others, if an extension does. */
-export async function shareWindows(
-  extensions: readonly ServerExtension[],
-  config: Config,
-  options: SharingOptions,
-): Promise<SharedWindows | undefined> {
-  for (const extension of extensions) {
-    const shared = await extension.shareWindows?.(config, options)
-    if (shared !== undefined) return shared
-  }
-  return undefined
-}
 
 export const loadExtensions = (
   extensions: readonly Extension[],

@@ -12,7 +12,7 @@ import { missingReasons } from '#src/recorder/window-watch.ts'
 import type { App, Reader } from '#src/server/app.ts'
 
 import type { Job } from '../platform/job.ts'
-import type { CliContext, MetricsSource, Purpose, SharedWindows } from './extension.ts'
+import type { CliContext, MetricsSource, Purpose } from './extension.ts'
 import { serveAt } from './listen.ts'
 import { filesOf } from './operator.ts'
 import { readRecorderStatus } from './recorder-status.ts'
@@ -46,8 +46,6 @@ type Sources = {
   app: App
   ledger: Ledger
   limits: Limits
-  /** Of several servers, where they have the same limits. */
-  joint: Pick<SharedWindows, 'isUp'> | undefined
   meterMemory: SharedArrayBuffer
   /** Of stores that are replicated. */
   ageOf: AgeOf | undefined
@@ -140,7 +138,7 @@ async function exposed(
 const MS = 1000
 const boundsSeconds = boundsMs.map((ms) => ms / MS)
 
-function printServer({ app, limits, joint, meterMemory }: Sources): string[] {
+function printServer({ app, limits, meterMemory }: Sources): string[] {
   const { answered, problems, loops, gauges } = readMeters(meterMemory)
   const byThread = (name: keyof Gauges) =>
     gauges.map((own, thread) => [{ thread }, own[name]] as const)
@@ -194,12 +192,6 @@ function printServer({ app, limits, joint, meterMemory }: Sources): string[] {
         [{ kind: 'stream' }, limits.streams.total()],
         [{ kind: 'websocket' }, limits.connections.total()],
       ],
-    }),
-    ...printFamily({
-      name: 'bookfeed_limits_shared',
-      type: 'gauge',
-      help: '1 while requests are counted over all servers; 0 while BOOKFEED_LIMITS does not answer.',
-      samples: joint === undefined ? [] : [[{}, Number(joint.isUp())]],
     }),
     ...printFamily({
       name: 'bookfeed_cache_bytes',

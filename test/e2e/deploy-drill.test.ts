@@ -203,7 +203,7 @@ describe.skipIf(missing.length > 0)(
         await follow([
           'printf "POSTGRES_PASSWORD=password\\nS3_SECRET_ACCESS_KEY=secret\\n" > deploy/.env',
         ])
-        await compose.up('database', 'redis', 'make-bucket')
+        await compose.up('database', 'make-bucket')
         const { bookfeed: image = raise() } = await readImages()
         const pods: { container: Container; address: string; env: string[] }[] = []
         for (const { args, env, probe, graceSeconds, replicas } of await readWorkloads()) {

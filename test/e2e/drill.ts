@@ -4,7 +4,7 @@
  * bodies of both servers and of a server of a file, plain SQL, and the chain.
  *
  * Options: `--seed drill`, `--rounds 1` (each with a world of its own), `--seconds 4` that a fault
- * lasts, `--faults server-1:kill,redis,delay` (a part, a fault, or both; all by default).
+ * lasts, `--faults server-1:kill,bucket,delay` (a part, a fault, or both; all by default).
  */
 import { parseArgs } from 'node:util'
 
@@ -34,11 +34,11 @@ export type Line = {
   findings: string[]
 }
 
-const engines = ['primary', 'standby', 'redis', 'bucket']
+const engines = ['primary', 'standby', 'bucket']
 const parts = [...engines, 'server-1', 'server-2', 'recorder-1', 'recorder-2']
 
 function createParts(world: ScaleWorld, { writerLink }: load.Load): Record<string, Part> {
-  const { postgres, replication, redis, s3, facilitator, recorders } = world
+  const { postgres, replication, s3, facilitator, recorders } = world
   const servers = world.servers.map((server) => ({
     ...server,
     /** While it settles: the money has moved, and the server does not hear of it any more. */
@@ -66,13 +66,6 @@ function createParts(world: ScaleWorld, { writerLink }: load.Load): Record<strin
       suspend: postgres.standby.hang,
       wake: postgres.standby.wake,
       links: replication,
-    },
-    redis: {
-      kill: redis.kill,
-      restart: redis.restart,
-      suspend: async () => redis.hang(),
-      wake: async () => redis.wake(),
-      links: world.servers.map(({ limits }) => limits),
     },
     bucket: {
       kill: s3.kill,

@@ -6,7 +6,6 @@ import { expect, test } from 'bun:test'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { postgresPrograms } from '../support/engines/postgres.ts'
-import { redisProgram } from '../support/engines/redis.ts'
 import { hasS3 } from '../support/engines/s3.ts'
 import { type Line, runRound } from './drill.ts'
 
@@ -14,13 +13,13 @@ const DRILL_MS_MAX = 400_000
 const FAULT_MS = 1_000
 /** The fault, the promotion, and another process that appends. */
 const PAUSE_MS_MAX = 15_000
-const hasAll = postgresPrograms !== undefined && redisProgram !== null && hasS3 && hasAnvil
+const hasAll = postgresPrograms !== undefined && hasS3 && hasAnvil
 
 test.skipIf(!hasAll)(
   'behavior: whatever is killed, nothing that was acknowledged is lost or doubled, and the rest goes on',
   async () => {
     const lines: Line[] = []
-    const parts = ['recorder-1', 'server-2', 'redis', 'bucket', 'primary']
+    const parts = ['recorder-1', 'server-2', 'bucket', 'primary']
     const cases = parts.map((part) => ({ part, fault: 'kill' as const }))
     await runRound(cases, FAULT_MS, (line) => lines.push(line))
     expect(lines.flatMap((line) => line.findings)).toEqual([])

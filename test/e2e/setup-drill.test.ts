@@ -8,13 +8,13 @@ import { join } from 'node:path'
 import type { Image } from '../support/compose.ts'
 import { idsOf } from '../support/compose.ts'
 import { type Container, type ContainerHost, startContainerHost } from '../support/containers.ts'
-import { missing, PATH, readImages, untilTrue } from '../support/images.ts'
+import { missing, readImages, untilTrue } from '../support/images.ts'
 import { someLines } from '../support/snapshot-lines.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const DRILL_MS_MAX = 300_000
 const ROWS = 50
-const names = ['db', 'cache', 'bucket', 'admin', 'recorder-1', 'recorder-2', 'server-1', 'server-2']
+const names = ['db', 'bucket', 'admin', 'recorder-1', 'recorder-2', 'server-1', 'server-2']
 const hosts = Object.fromEntries(names.map((name, at) => [name, `172.28.0.${at + 10}`]))
 
 /** A PostgreSQL whose superuser needs no password, as on its own machine. */
@@ -70,8 +70,6 @@ describe.skipIf(missing.length > 0)(
           return container.log()
         }
 
-        const server = ['redis-server', '--requirepass', 'secret', '--save', '']
-        await startMachine(host, 'cache', { ...machine, env: { PATH } }, server)
         const database = { ...postgres, user: 'postgres' }
         const db = await startMachine(host, 'db', database, ['bash', '-c', POSTGRES])
         const files = { ...weed.files, '/etc/bucket.json': BUCKET }

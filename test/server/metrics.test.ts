@@ -109,8 +109,7 @@ describe('GET /metrics', () => {
 })
 
 /** Not of a server that records nothing and has files alone: see `alerts-drill.test.ts`. */
-const elsewhere =
-  /^bookfeed_(recorder_|postgres_|redis_|bucket_up|replica_age_seconds|limits_shared)/
+const elsewhere = /^bookfeed_(recorder_|postgres_|bucket_up|replica_age_seconds)/
 
 describe.each(['grafana-dashboard.json', 'prometheus-alerts.yml'])('deploy/%s', (file) => {
   test('default: it uses metrics that exist', async () => {

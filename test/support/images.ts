@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { Image } from './compose.ts'
 import { hasContainers } from './containers.ts'
 import { postgresPrograms } from './engines/postgres.ts'
-import { redisProgram } from './engines/redis.ts'
 import { hasS3 } from './engines/s3.ts'
 import { bookfeed } from './program.ts'
 
@@ -28,7 +27,6 @@ function installStreamModule(): boolean {
 export const missing: readonly string[] = [
   hasContainers ? '' : 'namespaces',
   postgresPrograms === undefined ? 'PostgreSQL' : '',
-  redisProgram === null ? 'Redis' : '',
   hasS3 ? '' : 'radosgw',
   installStreamModule() ? '' : 'nginx with its stream module',
 ].filter(Boolean)
@@ -59,14 +57,6 @@ http { access_log off; include /etc/nginx/mime.types; include /etc/nginx/conf.d/
       entrypoint: [],
       command: [],
       files: {},
-    },
-    'redis:7': {
-      user: 'root',
-      env: { PATH },
-      // The image is built with another default.
-      entrypoint: ['/entrypoint.sh'],
-      command: [],
-      files: { '/entrypoint.sh': '#!/bin/sh\nexec "$@" --protected-mode no\n' },
     },
     'nginx:1.28': {
       user: 'root',

@@ -1,7 +1,7 @@
 /**
  * Bookfeed on several machines, in small: two recorders of a venue and two servers that sell, on
- * one PostgreSQL with a synchronous standby, one Redis, one bucket and one chain. Each program is a
- * process that can be killed and suspended, and its connections can be cut and delayed.
+ * one PostgreSQL with a synchronous standby, one bucket and one chain. Each program is a process
+ * that can be killed and suspended, and its connections can be cut and delayed.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,6 @@ import type { RecorderStatus } from '#src/server/recorder-status.ts'
 import { fillAnswers } from './answers.ts'
 import { startCuttingProxy } from './cutting-proxy.ts'
 import { startPostgres } from './engines/postgres.ts'
-import { startRedis } from './engines/redis.ts'
 import { startS3 } from './engines/s3.ts'
 import { startGate } from './gate.ts'
 import { addKey } from './harness.ts'
@@ -131,7 +130,7 @@ async function startEngines(stack: AsyncDisposableStack) {
     stack.defer(link.stop)
     return link
   }
-  const [postgres, redis, s3, chain] = await Promise.all([
+  const [postgres, s3, chain] = await Promise.all([
     startPostgres({
       async linkTo(port) {
         // In a thread: where the ledger is opened from outside, commits block this one.
@@ -141,18 +140,17 @@ async function startEngines(stack: AsyncDisposableStack) {
         return link.port
       },
     }),
-    startRedis(),
     startS3(),
     startLittlePolygon({ slotsInAnEpoch: 0 }),
   ])
-  for (const engine of [postgres, redis, s3]) stack.use(engine)
+  for (const engine of [postgres, s3]) stack.use(engine)
   stack.defer(() => chain.stop())
   const facilitator = await startScriptedFacilitator({
     rpcUrl: chain.url,
     key: chain.facilitator.key,
   })
   stack.defer(() => facilitator.stop())
-  return { postgres, replication, redis, s3, chain, facilitator, linkTo }
+  return { postgres, replication, s3, chain, facilitator, linkTo }
 }
 
 /** The same address behind a link. */
@@ -227,10 +225,9 @@ async function startRecorder(venue: Venue, home: string, { postgres, s3, linkTo 
 
 /** A server that can be killed and started again, with a gate before its facilitator. */
 async function startServer(home: string, engines: Engines) {
-  const { postgres, redis, s3, chain, facilitator, linkTo } = engines
+  const { postgres, s3, chain, facilitator, linkTo } = engines
   const gate = await startGate(facilitator.url)
   const database = await linkTo(() => portOf(postgres.url))
-  const limits = await linkTo(portOf(redis.url))
   const bucket = await linkTo(portOf(s3.client.endpoint))
   const start = () =>
     startKillableServer({
@@ -241,7 +238,6 @@ async function startServer(home: string, engines: Engines) {
       BOOKFEED_DRAIN_SECONDS: '0',
       BOOKFEED_HISTORY: behind(database, postgres.url),
       BOOKFEED_LEDGER: behind(database, postgres.url),
-      BOOKFEED_LIMITS: behind(limits, redis.url),
       BOOKFEED_ARCHIVE: `s3://${s3.bucket}/drill`,
       ...s3.env,
       S3_ENDPOINT: bucket.origin,
@@ -264,8 +260,7 @@ async function startServer(home: string, engines: Engines) {
   return {
     gate,
     kill,
-    links: [database, limits, bucket],
-    limits,
+    links: [database, bucket],
     bucket,
     /** Undefined while it is dead; another after each start. */
     life: () => life,

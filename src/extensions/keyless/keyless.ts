@@ -466,7 +466,7 @@ export function createKeyless(deps: KeylessDeps, { sell, sellProduct, demand, fi
       const { credit, payment } = await sell(product, request, async (payer, isKnown) => {
         visit.keepsPayment = true
         const limit = product.requestsPerMinute
-        await chargeWindow(visit, { key: walletWindow(payer), limit })
+        chargeWindow(visit, { key: walletWindow(payer), limit })
         leave = await queue.enter(`${payer} ${at}`)
         const before = isKnown ? undefined : findUndelivered(payer, arrived)
         if (before === undefined) visit.keepsPayment = false

@@ -28,7 +28,7 @@ type Deps = {
   /** Answers what is no JSON, with the status that says so. */
   answerText: (request: Request) => Promise<Response>
   /** Takes one from the window of the caller. Throws `rate_limited`. */
-  charge: (request: Request) => Promise<void>
+  charge: (request: Request) => void
   /** How often the API was asked for a request so far. */
   countAsked: (request: Request) => number
 }
@@ -65,10 +65,10 @@ export function createMessages({ answerOne, answerText, charge, countAsked }: De
   async function answerCharged(request: Request, message: unknown): Promise<Answered> {
     const asked = countAsked(request)
     const isCall = isRecord(message) && message.method === 'tools/call'
-    if (!isCall) await charge(request)
+    if (!isCall) charge(request)
     const response = await answer(request, message)
     const text = await response.text()
-    if (isCall && countAsked(request) === asked) await charge(request)
+    if (isCall && countAsked(request) === asked) charge(request)
     const type = response.headers.get('content-type') ?? ''
     return { status: response.status, type, text }
   }

@@ -20,7 +20,7 @@ import { defineWorker, type Parent } from '#src/platform/worker.ts'
 import { createReader, type Reader } from '#src/server/app.ts'
 import type { ReaderDeps } from '#src/server/core.ts'
 import { dispatchByKey } from '#src/server/dispatch.ts'
-import { type CliContext, loadExtensions, shareWindows, type Usage } from '#src/server/extension.ts'
+import { type CliContext, loadExtensions, type Usage } from '#src/server/extension.ts'
 import { listen } from '#src/server/listen.ts'
 import { startMeasuring } from '#src/server/metrics.ts'
 import { prepareStores } from '#src/server/open-data-folder.ts'
@@ -47,8 +47,6 @@ export type ThreadStart = {
   limits: LimitMemory
   /** The market of the sample. */
   choice: SharedArrayBuffer
-  /** Names this process where several have the same limits. */
-  server: string
   /** Measurements of all threads. */
   meters: SharedArrayBuffer
   /** The first thread's monotonic clock at the start of this one. */
@@ -119,11 +117,6 @@ async function serveThread(
   const log = createLogBuffer((lines) => parent.send({ log: lines }))
   const meters = openMeters(start.meters, thread)
   const extensions = await loadExtensions(context.extensions)
-  const joint = await shareWindows(extensions, config, {
-    server: start.server,
-    thread,
-    timer,
-  })
   // All memory is there.
   const store = createSharedStore(start.limits, { seed: 0, threads: 0, thread })
   const sellsWithoutKey = extensions.some((own) => own.sellsWithoutKey?.(config) === true)
@@ -138,7 +131,7 @@ async function serveThread(
     clock,
     staleSince: staleSinceOf(context, clock, ageOf),
     catchUp: freshness && (() => parent.ask<void>({ catchUp: true })),
-    limits: createLimits(config.streamsMax, { store, share: joint?.share }),
+    limits: createLimits(config.streamsMax, store),
     sampleChoice: openSharedChoice(start.choice),
     meters,
     exports: { put: (exported: ExportReport) => parent.send({ exported, of: 'real' }) },
@@ -207,7 +200,6 @@ async function serveThread(
   await atMost(server.stop(), DRAIN_MS_MAX)
   await server.stop(true)
   for (const job of jobs) job.dispose()
-  await joint?.dispose()
   log.flush()
   for (const file of [history, ledger, testData]) file.dispose()
 }

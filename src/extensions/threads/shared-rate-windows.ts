@@ -1,5 +1,5 @@
 /** Rate windows in memory that threads share, so that a limit is exact over all of them. */
-import type { OwnRateWindows, RateWindow } from '#src/platform/rate-windows.ts'
+import type { RateWindow, RateWindows } from '#src/platform/rate-windows.ts'
 
 import { makeSharedTable, openSharedTable } from './shared-table.ts'
 
@@ -14,10 +14,7 @@ const COLUMNS = 2
 export const makeRateMemory = (capacity: number, seed: number): SharedArrayBuffer =>
   makeSharedTable({ capacity, columns: COLUMNS, seed })
 
-export function createSharedRateWindows(
-  windowMs: number,
-  memory: SharedArrayBuffer,
-): OwnRateWindows {
+export function createSharedRateWindows(windowMs: number, memory: SharedArrayBuffer): RateWindows {
   const table = openSharedTable(memory)
   const { cells } = table
   const read = (at: number): number => cells[at] ?? 0
@@ -36,7 +33,7 @@ export function createSharedRateWindows(
         return at === undefined || read(at + END) <= nowMs ? undefined : show(at, nowMs)
       }),
 
-    take: (key, limit, nowMs, endMs) =>
+    take: (key, limit, nowMs) =>
       table.use(() => {
         const at = table.claim(key, hasEnded(nowMs))
         if (read(at + END) <= nowMs) {
@@ -45,7 +42,6 @@ export function createSharedRateWindows(
         }
         const isTaken = read(at + USED) < limit
         if (isTaken) cells[at + USED] = read(at + USED) + 1
-        if (endMs !== undefined) cells[at + END] = endMs
         const window = show(at, nowMs)
         return { used: window.used, endMs: window.endMs, isTaken }
       }),

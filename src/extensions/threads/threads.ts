@@ -56,7 +56,7 @@ export function openThreads(context: CliContext): ServingThreads {
 }
 
 async function startThreads(
-  { context, app, meterMemory: meters, limits, exports, replicas, server, timer }: ThreadsOptions,
+  { context, app, meterMemory: meters, limits, exports, replicas, timer }: ThreadsOptions,
   threads: number,
   memory: { limits: LimitMemory; choice: SharedArrayBuffer },
 ): Promise<ListeningServer> {
@@ -79,7 +79,7 @@ async function startThreads(
   function start(thread: number, first: PromiseWithResolvers<void>): void {
     const { freshness } = replicas ?? {}
     const { isTty } = context
-    const own = { thread, threads, port, ...memory, server, meters, beats, freshness, isTty }
+    const own = { thread, threads, port, ...memory, meters, beats, freshness, isTty }
     /** By request: what to call once this thread has handed the answer over, whole or not. */
     const deliveries = new Map<number, (isWhole: boolean) => void>()
     function endDelivery({ id, isWhole }: { id: number; isWhole: boolean }): void {

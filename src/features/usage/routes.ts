@@ -12,7 +12,7 @@ type Windows = { data: RateState; billing: RateState }
 type UsageOptions = {
   clock: Clock
   /** Port: the current allowances of a caller, without taking from them. */
-  windowsOf: (caller: Caller) => Promise<Windows>
+  windowsOf: (caller: Caller) => Windows
   /** Port: the counters of a caller's account, those that are not written yet included. */
   usageOf: (caller: Caller) => readonly UsageRow[]
   /** Port: requests that the caller's account has bought and not used up. */
@@ -24,23 +24,19 @@ const DAYS_MAX = 90
 export const usageRoutes = (api: Api, options: UsageOptions) =>
   new Elysia({ name: 'usage' })
     .use(api)
-    .get(
-      '/v1/usage',
-      async ({ caller }) => describeUsage(options, caller, await options.windowsOf(caller)),
-      {
-        access: 'key',
-        caching: 'no-store',
-        response: { 200: UsageBody },
-        answers: { description: 'What you may use and have used.' },
-        detail: {
-          operationId: 'getUsage',
-          summary: 'Your tier, allowances and usage',
-          description:
-            'The allowances are those of the key that asks; requests and bytes are those of all keys of the account.',
-          tags: ['account'],
-        },
+    .get('/v1/usage', ({ caller }) => describeUsage(options, caller, options.windowsOf(caller)), {
+      access: 'key',
+      caching: 'no-store',
+      response: { 200: UsageBody },
+      answers: { description: 'What you may use and have used.' },
+      detail: {
+        operationId: 'getUsage',
+        summary: 'Your tier, allowances and usage',
+        description:
+          'The allowances are those of the key that asks; requests and bytes are those of all keys of the account.',
+        tags: ['account'],
       },
-    )
+    })
 
 export function describeUsage(
   { clock, usageOf, creditsOf }: Omit<UsageOptions, 'windowsOf'>,

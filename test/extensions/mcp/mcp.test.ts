@@ -7,22 +7,13 @@ import {
 import { Client as Legacy } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 
-import { createLimits } from '#src/access/limits.ts'
-
 import { createHarness } from '../../support/harness.ts'
 import { createMarketHistory } from '../../support/market-history.ts'
 import { createTestGround, openMarket } from '../../support/test-mode.ts'
 
 const known = createMarketHistory()
 const { both } = known
-/** Windows that answer later, as those of several servers do. */
-const limits = createLimits(8, {
-  share: (_name, _windowMs, own) => ({
-    ...own,
-    take: (...asked) => Bun.sleep(1).then(() => own.take(...asked)),
-  }),
-})
-const server = createHarness({ history: known.history, limits })
+const server = createHarness({ history: known.history })
 const { conditionId, rows } = both
 const { assetIds } = known.history.findMarket(conditionId) ?? {}
 /** Another name of the market. */

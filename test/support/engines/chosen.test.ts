@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { readEngines } from './chosen.ts'
 
 test('default: all engines', () => {
-  const all = ['sqlite', 'postgres', 'redis', 'bucket'] as const
+  const all = ['sqlite', 'postgres', 'bucket'] as const
   expect([...readEngines()]).toEqual([...all])
   expect([...readEngines('all')]).toEqual([...all])
 })
@@ -15,7 +15,7 @@ test('behavior: those that are named', () => {
 
 test('error: a name that is none, rather than no tests', () => {
   expect(() => readEngines('postgresql')).toThrow(
-    'ENGINES=postgresql: "postgresql" is none of sqlite, postgres, redis, bucket, all.',
+    'ENGINES=postgresql: "postgresql" is none of sqlite, postgres, bucket, all.',
   )
   expect(() => readEngines('')).toThrow('is none of')
 })

@@ -1,10 +1,10 @@
 /**
  * `ENGINES` names the engines on which tests run, with commas between: `sqlite`, `postgres`,
- * `redis`, `bucket`, or `all`, the default. Tests on the others are shown as skipped, and what they
- * would start is neither installed nor started.
+ * `bucket`, or `all`, the default. Tests on the others are shown as skipped, and what they would
+ * start is neither installed nor started.
  */
 
-const engines = ['sqlite', 'postgres', 'redis', 'bucket'] as const
+const engines = ['sqlite', 'postgres', 'bucket'] as const
 export type Engine = (typeof engines)[number]
 
 export function readEngines(text = 'all'): ReadonlySet<Engine> {
