@@ -57,14 +57,17 @@ const FIND_OPEN_CHUNKS = `SELECT chunk.id, ${chunkKinds.map((kind) => `chunk.${k
 const BEAT = `INSERT INTO heartbeat (server, number, at_ms) VALUES ($1, $2, ${NOW_MS})
   ON CONFLICT (server) DO UPDATE SET number = excluded.number, at_ms = excluded.at_ms`
 /**
- * Writes a temporary file of 16 MiB, the size of the next WAL segment, so the statement fails while
- * the disk has less room. A user with a `temp_file_limit` writes none.
+ * Writes a temporary file of 16 MiB, the size of the next WAL segment, so it fails while the disk has
+ * less room. One process at a time, or servers would take that much each. It is a transaction of its
+ * own that writes no rows, so no process waits for the standby of another one. A user with a
+ * `temp_file_limit` writes no file.
  */
-export const TAKE_ROOM = `SET LOCAL work_mem = '64kB';
+export const TAKE_ROOM = `BEGIN; SET LOCAL work_mem = '64kB';
+  SELECT pg_advisory_xact_lock(hashtextextended('bookfeed room', 0));
   WITH room AS MATERIALIZED (
     SELECT repeat('x', 8000) AS piece FROM generate_series(1,
       CASE current_setting('temp_file_limit') WHEN '-1' THEN 2097 ELSE 0 END)
-  ) SELECT count(piece) FROM room`
+  ) SELECT count(piece) FROM room; COMMIT`
 /** How long the result of `TAKE_ROOM` holds. */
 const ROOM_MS = 10_000
 const REMOVE_HEARTBEATS = `DELETE FROM heartbeat WHERE at_ms < ${NOW_MS} - $1`
@@ -236,10 +239,10 @@ export function openReplica({
       const begunMs = timer()
       const isRoomDue = takesRoom && begunMs - roomMs > ROOM_MS
       const questions: Question[] = [
+        ...(isRoomDue ? [{ text: TAKE_ROOM }] : []),
         { text: 'BEGIN', values: [] },
         { text: assertVersion(version), values: [] },
       ]
-      if (isRoomDue) questions.push({ text: TAKE_ROOM })
       if (number === 1) questions.push({ text: REMOVE_HEARTBEATS, values: [HEARTBEAT_KEPT_MS] })
       questions.push({ text: BEAT, values: [server, number] }, COMMIT)
       try {

@@ -116,7 +116,7 @@ export function openState(
     roomMs = performance.now()
     try {
       sql ??= connect(address, { statementMsMax: ANSWER_MS_MAX })
-      await within(ANSWER_MS_MAX, sql.unsafe(`BEGIN; ${TAKE_ROOM}; COMMIT`))
+      await within(ANSWER_MS_MAX, sql.unsafe(TAKE_ROOM))
       hadRoom = true
     } catch (error) {
       close()

@@ -262,6 +262,36 @@ for (const store of ['history', 'ledger'] as const)
     )
 
     test(
+      'behavior: servers look for room on the disk of the database one after the other',
+      async () => {
+        const place = placeOf('room')
+        const made = store === 'history' ? openHistory(place) : openLedger(place, { nowMs: NOW_MS })
+        made.dispose()
+        const servers = ['one', 'two'].map((name) =>
+          openReplica({
+            store,
+            place,
+            path: join(folder, `room-${store}-${name}.db`),
+            server: name,
+            timer: () => performance.now(),
+          }),
+        )
+        await using sql = new SQL(server().url, { max: 2 })
+        let beats: Promise<void>[] = []
+        await sql.begin(async (held) => {
+          await held.unsafe("SELECT pg_advisory_xact_lock(hashtextextended('bookfeed room', 0))")
+          beats = servers.map((each) => each.beat({ takesRoom: true }))
+          const waiting = () =>
+            sql.unsafe("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+          while ((await waiting()).length < servers.length) await Bun.sleep(5)
+        })
+        await Promise.all(beats)
+        for (const each of servers) each.close()
+      },
+      TEST_MS_MAX,
+    )
+
+    test(
       'default: is as fresh as the heartbeat that it has read',
       () =>
         whileWriting('fresh', async ({ open }) => {
