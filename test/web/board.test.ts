@@ -375,6 +375,36 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
     expect(page.faults).toEqual([])
   })
 
+  test('error: a board that is refused says why and when it is asked for again, and then is there', async () => {
+    let isBusy = true
+    const page = await browser.open('/', {
+      prepare: async (tab) => {
+        await keepKey(key)(tab)
+        const problem = {
+          status: 503,
+          code: 'unavailable',
+          title: 'Busy',
+          detail: 'Too much to do.',
+        }
+        await tab.route('**/v1/board*', (route) =>
+          isBusy ? route.fulfill({ status: 503, json: problem }) : route.continue(),
+        )
+        await tab.route('**/v1/board/live*', (route) =>
+          route.fulfill({ status: 503, json: problem }),
+        )
+      },
+    })
+    await page.waitForSelector('[role=alert] >> text=Too much to do.')
+    await page.waitForSelector('[role=status] >> text=/The page tries again (in \\d+ s|now)/')
+    expect(await page.locator('text=is open now').count()).toBe(0)
+    expect(await page.locator('.board').count()).toBe(0)
+    isBusy = false
+    await page.waitForSelector(rowOf(five))
+    expect(await page.locator('text=Too much to do.').count()).toBe(1)
+    page.forgive(/503/)
+    expect(page.faults).toEqual([])
+  })
+
   test('default: the API button shows how a bot reads the board', async () => {
     const page = await open('/?timeframe=5m')
     await page.click('.board-api')

@@ -167,7 +167,7 @@ async function readResolved(
 const renewalMs = (resolved: Resolved | undefined): number =>
   Math.max(RENEW_MS, pollMs(resolved?.requests))
 
-const moveOf = ({ strike, finalPrice }: Market): number =>
+export const moveOf = ({ strike, finalPrice }: Market): number =>
   strike === null || finalPrice === null ? 0 : finalPrice / strike - 1
 
 const gapsOf = ({ outcomes }: Market): number =>

@@ -4,7 +4,8 @@ import './board.css'
 
 import { useEffect, useState } from 'preact/hooks'
 
-import { useNow } from '../../lib/clock.ts'
+import type { Problem } from '../../lib/api.ts'
+import { useNow, useSecondsUntil } from '../../lib/clock.ts'
 import { facts } from '../../lib/facts.ts'
 import { showTime } from '../../lib/format.ts'
 import { apiKey } from '../../lib/key.ts'
@@ -146,11 +147,12 @@ function StateText({ board }: { board: FollowedBoard }) {
         <span class="note">{unrecordedText(rows)}</span>
       </p>
     )
+  const isEmpty = board.loaded.get().isLoaded && board.windows.size === 0
   return (
     <p role="status" class="row">
-      {state.kind === 'live' ? (
-        <span class="tag live">Live</span>
-      ) : (
+      {state.kind === 'live' && isEmpty && <span class="tag">Nothing open</span>}
+      {state.kind === 'live' && !isEmpty && <span class="tag live">Live</span>}
+      {state.kind !== 'live' && (
         <span class="tag">{isUnknownKey(state) ? 'Key unknown' : stateNames[state.kind]}</span>
       )}
       <span class="note">{stateText(state)}</span>
@@ -221,9 +223,21 @@ function BoardTable({ board, arrangement, rights, onSettled }: TableProps) {
   useEffect(() => {
     if (order.length > 0 || state.kind === 'refused') onSettled()
   }, [order.length, state.kind])
+  const load = useStore(board.loaded)
   if (state.kind === 'refused') return <ProblemCard problem={state.problem} />
+  if (load.problem !== undefined) return <NotLoaded problem={load.problem} nextMs={load.nextMs} />
   const isCurrent = state.kind === 'live' || state.kind === 'polled'
-  const isEmpty = order.length === 0 && state.kind !== 'loading'
+  const isEmpty = order.length === 0 && load.isLoaded
+  if (isEmpty && rights)
+    return (
+      <section class="card flush" aria-label="Open windows">
+        <NothingOpen
+          {...{ rights, onSettled }}
+          coin={arrangement.coin}
+          timeframe={arrangement.timeframe}
+        />
+      </section>
+    )
   return (
     <section class="card flush" aria-label="Open windows">
       <Legend board={board} />
@@ -259,14 +273,20 @@ function BoardTable({ board, arrangement, rights, onSettled }: TableProps) {
           </tbody>
         </table>
       </div>
-      {isEmpty && rights && (
-        <NothingOpen
-          {...{ rights, onSettled }}
-          coin={arrangement.coin}
-          timeframe={arrangement.timeframe}
-        />
-      )}
     </section>
+  )
+}
+
+/** Why there is no board, and when the page tries again, which it does by itself. */
+function NotLoaded({ problem, nextMs = 0 }: { problem: Problem; nextMs?: number | undefined }) {
+  const seconds = useSecondsUntil(nextMs)
+  return (
+    <>
+      <ProblemCard problem={problem} />
+      <p class="note" role="status">
+        {seconds > 0 ? `The page tries again in ${seconds} s.` : 'The page tries again now.'}
+      </p>
+    </>
   )
 }
 

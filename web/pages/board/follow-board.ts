@@ -34,6 +34,9 @@ export type BoardState =
   | { kind: 'waiting'; problem?: Problem | undefined; sinceMs: number }
   | { kind: 'refused'; problem: Problem }
 
+/** Whether all rows were read once; until then, why not, and when the page tries again. */
+export type BoardLoad = { isLoaded: boolean; problem?: Problem | undefined; nextMs?: number }
+
 type BoardEvent = { time: string; data: Row[]; closed: string[] }
 
 /** Rows that are drawn in a frame: more would take longer than one on a slow processor. */
@@ -49,6 +52,7 @@ const SILENT_MS = 15_000
 /** Follows the board until `stop`. */
 export function followBoard() {
   const state = createStore<BoardState>({ kind: 'loading' })
+  const loaded = createStore<BoardLoad>({ isLoaded: false })
   /** Rises when windows come or go. */
   const changes = createStore(0)
   const windows = new Map<string, Store<Shown>>()
@@ -135,6 +139,13 @@ export function followBoard() {
     const { data } = await request<Board>('/v1/board', { signal })
     for (const { history, ...row } of data) take(row, toSeries(history))
     endOthers(data)
+    if (!loaded.get().isLoaded) loaded.set({ isLoaded: true })
+  }
+
+  /** Says why nothing is there, and when it is asked for again. */
+  function noteFailure(problem: Problem, waitMs: number): void {
+    if (!loaded.get().isLoaded)
+      loaded.set({ isLoaded: false, problem, nextMs: serverNowMs() + waitMs })
   }
 
   function endOthers(rows: readonly Row[]): void {
@@ -152,6 +163,7 @@ export function followBoard() {
       const isRefused = problem.status === 401 || problem.status === 403
       if (isRefused) return state.set({ kind: 'refused', problem })
       state.set({ kind: 'waiting', problem, sinceMs: serverNowMs() })
+      noteFailure(problem, pollMs())
     }
     await followEvents(
       '/v1/board/live',
@@ -168,6 +180,8 @@ export function followBoard() {
           aheadMs = Date.parse(time) - serverNowMs()
           for (const row of rows) take(row)
           if (isFirst) endOthers(rows)
+          // The first event has every row, as the list that could not be read.
+          if (!loaded.get().isLoaded) loaded.set({ isLoaded: true })
           for (const id of closed) end(id)
           isFirst = false
         },
@@ -197,8 +211,10 @@ export function followBoard() {
     clearTimeout(polling)
     const next = () => {
       if (state.get().kind !== 'polled') return
-      polling = window.setTimeout(next, pollMs())
-      if (document.visibilityState === 'visible') void load().catch(() => undefined)
+      const waitMs = pollMs()
+      polling = window.setTimeout(next, waitMs)
+      if (document.visibilityState === 'visible')
+        void load().catch((error: unknown) => noteFailure(toProblem(error), waitMs))
     }
     polling = window.setTimeout(next, pollMs())
   }
@@ -228,6 +244,7 @@ export function followBoard() {
 
   return {
     state,
+    loaded,
     changes,
     windows,
     /** The time of the windows, by the clock of the server. */

@@ -1,20 +1,26 @@
-/** What the board shows while no window is open: the sample market, and the newest windows before. */
+/** In place of the board while no window is open: what was recorded, and where to see it. */
 
 import { useEffect } from 'preact/hooks'
 
-import { request, useAsked } from '../../lib/api.ts'
-import type { Listed, Market } from '../../lib/bodies.ts'
+import { ProbabilityChart } from '../../charts/small-charts.tsx'
+import { request, useApi, useAsked } from '../../lib/api.ts'
+import type { CoverageDay, Listed, Market } from '../../lib/bodies.ts'
 import { serverNowMs } from '../../lib/clock.ts'
+import { bestCovered } from '../../lib/covered.ts'
+import { DAY_MS, startOfDay, toDay } from '../../lib/days.ts'
 import { facts } from '../../lib/facts.ts'
+import { showChange, showDate, showShare } from '../../lib/format.ts'
 import { apiKey } from '../../lib/key.ts'
 import { mayRead, type Rights } from '../../lib/rights.ts'
 import { useStore } from '../../lib/store.ts'
 import { MarketState } from '../../parts/market-state.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
-import { WindowList } from './away.tsx'
+import { moveOf, WindowList } from './away.tsx'
 
 /** Of a coin: some of these may be to come. */
 const MARKETS_MAX = 20
+const MARKETS_A_DAY_MAX = 1_000
+const STRIP_DAYS = 60
 
 type Props = {
   rights: Rights
@@ -32,7 +38,7 @@ export function NothingOpen({ rights, coin, timeframe, onSettled }: Props) {
   const { data, problem, reload } = useAsked({
     // Names what is read: several lists.
     url: coins.length > 0 ? `${coins.join()} ${timeframe}` : undefined,
-    ask: (_, { signal }) => readFinished(coins, timeframe, signal),
+    ask: (_, { signal }) => readRecorded(coins, timeframe, signal),
     whose: useStore(apiKey.store),
   })
   const isSettled = data !== undefined || problem !== undefined || coins.length === 0
@@ -43,6 +49,7 @@ export function NothingOpen({ rights, coin, timeframe, onSettled }: Props) {
   const what = [coin?.toUpperCase(), timeframe, 'window'].filter((each) => each !== undefined)
   return (
     <div class="card-body stack">
+      <h2>History</h2>
       <p class="note">
         No {what.join(' ')} is open now.{' '}
         {market && (
@@ -53,9 +60,16 @@ export function NothingOpen({ rights, coin, timeframe, onSettled }: Props) {
         )}
       </p>
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
-      {data?.length === 0 && <p class="note">No finished one is recorded either.</p>}
+      {data?.finished.length === 0 && <p class="note">No finished one is recorded either.</p>}
+      {data && <Strips data={data} />}
       <div class="away finished">
-        <WindowList title="Newest finished windows" markets={data ?? []}>
+        <WindowList
+          title={`Largest moves of ${showDate(data?.lastDayMs ?? 0)}`}
+          markets={data?.moved ?? []}
+        >
+          {(each) => <MoveChart market={each} rights={rights} />}
+        </WindowList>
+        <WindowList title="Newest finished windows" markets={data?.finished ?? []}>
           {(each) => <MarketState market={each} />}
         </WindowList>
       </div>
@@ -63,20 +77,54 @@ export function NothingOpen({ rights, coin, timeframe, onSettled }: Props) {
   )
 }
 
-/** Windows with books that are over, the newest first. Throws if one of the lists cannot be read. */
-async function readFinished(
+type Recorded = {
+  /** Windows with books that are over, the newest first. */
+  finished: Market[]
+  lastDayMs: number
+  /** Those of the last day, by how far the coin moved. */
+  moved: Market[]
+  /** By coin. */
+  coverage: [coin: string, days: CoverageDay[]][]
+}
+
+/** Throws if one of the lists of windows cannot be read; what else fails is left out. */
+async function readRecorded(
   coins: readonly string[],
   timeframe: string | undefined,
   signal: AbortSignal,
-): Promise<Market[]> {
+): Promise<Recorded> {
   const query = { withBooks: true, limit: MARKETS_MAX, timeframe }
-  const pages = await Promise.all(
-    coins.map((coin) => request<Listed<Market>>(`/v1/${coin}/markets`, { query, signal })),
-  )
-  return pages
-    .flatMap(({ data }) => data)
+  const listOf = async (coin: string, range: object) => {
+    const path = `/v1/${coin}/markets`
+    return (await request<Listed<Market>>(path, { query: { ...query, ...range }, signal })).data
+  }
+  const newest = await Promise.all(coins.map((coin) => listOf(coin, {})))
+  const finished = newest
+    .flat()
     .filter(isFinished)
     .toSorted((a, b) => (b.windowEnd ?? '').localeCompare(a.windowEnd ?? ''))
+  const lastDayMs = startOfDay(Date.parse(finished[0]?.windowStart ?? '') || serverNowMs())
+  const day = { from: lastDayMs, to: lastDayMs + DAY_MS, limit: MARKETS_A_DAY_MAX }
+  const held = coins.filter((_, index) => (newest[index]?.length ?? 0) > 0)
+  const [ofDay, coverage] = await Promise.all([
+    Promise.all(held.map((coin) => listOf(coin, day).catch(() => []))),
+    Promise.all(held.map((coin) => readDays(coin, lastDayMs, signal).catch(() => undefined))),
+  ])
+  const moved = ofDay
+    .flat()
+    .filter((market) => isFinished(market) && moveOf(market) !== 0)
+    .toSorted((a, b) => Math.abs(moveOf(b)) - Math.abs(moveOf(a)))
+  return { finished, lastDayMs, moved, coverage: coverage.filter((each) => each !== undefined) }
+}
+
+async function readDays(
+  coin: string,
+  lastDayMs: number,
+  signal: AbortSignal,
+): Promise<[string, CoverageDay[]]> {
+  const query = { from: lastDayMs - (STRIP_DAYS - 1) * DAY_MS, to: lastDayMs + DAY_MS }
+  const { data } = await request<Listed<CoverageDay>>(`/v1/${coin}/coverage`, { query, signal })
+  return [coin, data]
 }
 
 /** The history of a window may be final before its end. */
@@ -84,3 +132,85 @@ const isFinished = ({ status, windowEnd }: Market): boolean =>
   (status === 'closed' || status === 'resolved') &&
   windowEnd !== null &&
   Date.parse(windowEnd) <= serverNowMs()
+
+const SQUARE = 10
+const PITCH = 12
+
+/** A square for each day, higher where more of it is recorded. */
+function Strips({ data: { coverage, lastDayMs } }: { data: Recorded }) {
+  if (coverage.length === 0) return null
+  return (
+    <section class="strips">
+      <h3>
+        Recorded in the {STRIP_DAYS} days up to {showDate(lastDayMs)}
+      </h3>
+      {coverage.map(([coin, days]) => (
+        <a key={coin} class="strip" href={`/coverage/${coin}?until=${toDay(lastDayMs)}`}>
+          <b>{coin.toUpperCase()}</b>
+          <svg
+            viewBox={`0 0 ${STRIP_DAYS * PITCH} ${2 * SQUARE}`}
+            preserveAspectRatio="none"
+            role="img"
+            aria-label={stripText(days)}
+          >
+            {days.map(({ day, covered }, index) => {
+              const height = covered === null ? 1 : Math.max(1, 2 * SQUARE * covered)
+              return (
+                <rect
+                  key={day}
+                  class={(covered ?? 0) > 0 ? 'held' : 'missing'}
+                  {...{ x: index * PITCH, y: 2 * SQUARE - height, width: SQUARE, height }}
+                />
+              )
+            })}
+          </svg>
+        </a>
+      ))}
+    </section>
+  )
+}
+
+function stripText(days: readonly CoverageDay[]): string {
+  const held = days.filter(({ covered }) => (covered ?? 0) > 0)
+  const last = held.at(-1)
+  return `${held.length} of ${days.length} days recorded${last ? `, the last one ${showShare(last.covered)}` : ''}`
+}
+
+type Bar = { outcome: string; start: string; close: number | null }
+/** Bars that a chart of a few pixels can show. */
+const steps: Readonly<Record<string, string>> = {
+  '5m': '10s',
+  '15m': '15s',
+  '1h': '1m',
+  '4h': '5m',
+  '1d': '30m',
+}
+
+/** How far the coin moved, and what that did to the probability of Up. */
+function MoveChart({ market, rights }: { market: Market; rights: Rights }) {
+  const { symbol, conditionId, timeframe, windowStart, windowEnd } = market
+  const isOpen = mayRead(rights, { route: 'prices', coin: symbol, market: conditionId })
+  const outcome = bestCovered(market)
+  const path = `/v1/${symbol}/markets/${conditionId}/prices`
+  const { data } = useApi<Listed<Bar>>(isOpen ? path : undefined, {
+    interval: steps[timeframe],
+    outcome,
+    from: windowStart ?? undefined,
+    to: windowEnd ?? undefined,
+  })
+  const change = moveOf(market)
+  const line = {
+    fromMs: Date.parse(windowStart ?? ''),
+    toMs: Date.parse(windowEnd ?? ''),
+    mid: (data?.data ?? []).map(({ start, close }): [number, number | null] => [
+      Date.parse(start),
+      close === null || outcome === 'up' ? close : 1 - close,
+    ]),
+  }
+  return (
+    <span class="num move-chart">
+      <ProbabilityChart line={line} label="Probability of Up" />
+      <span class={change < 0 ? 'down' : 'up'}>{showChange(change)}</span>
+    </span>
+  )
+}
