@@ -253,11 +253,12 @@ function assertComplete({ ending, filesFailed, filesRefused, invalid }: ImportRe
 }
 
 function summarize(report: ImportReport, isDryRun: boolean): string[] {
-  const { trades, prices, facts, ending } = report
+  const { trades, lastPrices, prices, facts, ending } = report
   const factsOf = (number: number): Count => [number, 'fact of a market', 'facts of markets']
   const kept = listCounts(
     [report.accepted, 'snapshot'],
     [trades.accepted, 'trade'],
+    [lastPrices.accepted, 'last trade price'],
     [prices.accepted, 'price of a coin', 'prices of coins'],
     factsOf(facts.accepted),
   )
@@ -269,6 +270,7 @@ function summarize(report: ImportReport, isDryRun: boolean): string[] {
   const held = listCounts(
     [report.duplicates, 'snapshot'],
     [trades.duplicates, 'trade'],
+    [lastPrices.duplicates, 'last trade price'],
     [prices.duplicates, 'price of a coin', 'prices of coins'],
     factsOf(facts.duplicates),
   )

@@ -3,7 +3,10 @@ import type { Market, Outcome } from './market.ts'
 import type { Position } from './snapshot.ts'
 import { type TimeRange, toIso } from './time.ts'
 
-/** A "last trade price" of the venue names no size and no side. */
+/**
+ * A trade, or a last trade price that was imported: it names no outcome, size or side, and is no
+ * trade of its own.
+ */
 export type Trade = {
   /** The venue's time, Unix milliseconds. */
   readonly timestampMs: number
@@ -29,11 +32,16 @@ export type TradeQuery = TimeRange & {
   first?: number | undefined
   /** Exactly so many of the last ones, if there are as many. */
   last?: number | undefined
+  /** Leaves out last trade prices. */
+  isTrade?: true | undefined
   /** Answers as if only the trades with smaller ids were known. */
   belowId?: number | undefined
   /** Only those that were accepted after it, and that no trade was held in place of before. */
   aboveId?: number | undefined
 }
+
+export const isLastPrice = ({ outcome, size, side }: Trade): boolean =>
+  outcome === undefined && size === undefined && side === undefined
 
 const transactionHashPattern = /^0x[0-9a-f]{64}$/
 

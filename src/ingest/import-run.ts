@@ -13,7 +13,7 @@ import {
 } from '#src/domain/market.ts'
 import { isRecordFault, notKept, recordFault } from '#src/domain/record-fault.ts'
 import type { Clock } from '#src/domain/time.ts'
-import type { Trade } from '#src/domain/trade.ts'
+import { isLastPrice, type Trade } from '#src/domain/trade.ts'
 import type { AppendResult, MarketHistory } from '#src/history/history.ts'
 import { isFault } from '#src/platform/fault.ts'
 import type { KnownFacts } from '#src/venue/catalogue.ts'
@@ -85,6 +85,8 @@ export const emptyReport = () => ({
   linesSkipped: 0,
   documentsSkipped: 0,
   trades: { accepted: 0, duplicates: 0 },
+  /** Last trade prices, which are no trades. */
+  lastPrices: { accepted: 0, duplicates: 0 },
   /** Of coins. */
   prices: { accepted: 0, duplicates: 0 },
   /** What was said of markets: it changed one, or was known already. */
@@ -209,7 +211,10 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
     } else trades.push({ place, ...record })
     if (run.report.ending !== 'complete') return
   }
-  const byMarket = Map.groupBy(trades, ({ facts }) => facts.conditionId)
+  const byMarket = Map.groupBy(
+    trades,
+    ({ facts, trade }) => `${facts.conditionId} ${isLastPrice(trade)}`,
+  )
   for (const [index, group] of [...byMarket.values()].entries()) {
     keepTrades(run, `${id}:${trades.length}t${index}`, group)
     if (run.report.ending !== 'complete') return
@@ -282,5 +287,6 @@ function putTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): v
   })
   if (report.ending !== 'complete') return
   const trades = sound.map(({ trade }) => trade)
-  countRows(report.trades, history.putTrades({ id, conditionId, trades }), trades.length)
+  const counts = isLastPrice(first.trade) ? report.lastPrices : report.trades
+  countRows(counts, history.putTrades({ id, conditionId, trades }), trades.length)
 }

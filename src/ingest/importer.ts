@@ -268,8 +268,15 @@ async function importParquet(importer: Importer, file: TextFile): Promise<number
 }
 
 /** How much was read that was understood: kept now or before, or passed over. */
-const countKnown = ({ trades, prices, facts, waiting, ...report }: ImportReport): number =>
-  [report, trades, prices, facts, waiting].reduce(
+const countKnown = ({
+  trades,
+  lastPrices,
+  prices,
+  facts,
+  waiting,
+  ...report
+}: ImportReport): number =>
+  [report, trades, lastPrices, prices, facts, waiting].reduce(
     (sum, each) => sum + each.accepted + each.duplicates,
     0,
   ) +

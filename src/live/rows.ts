@@ -197,7 +197,7 @@ function readTrades(history: MarketHistory, query: RowFilter & FeedQuery): RowPa
   const uptoId = seen === undefined ? undefined : history.lastTradeId()
   // What is accepted between the reads is left to the next ones.
   const belowId = uptoId === undefined ? undefined : uptoId + 1
-  const read = (asked: TradeQuery) => history.trades({ belowId, ...asked })
+  const read = (asked: TradeQuery) => history.trades({ belowId, isTrade: true, ...asked })
   const times = { fromMs: Math.max(0, after.timestampMs - LATE_MS), toMs: after.timestampMs }
   const late = uptoId === seen ? [] : read({ market, ...times, aboveId: seen, outcome })
   const placed = readTradesAfter(read, { market, after, toMs, first: limit + 1 })
@@ -220,9 +220,9 @@ function readTrades(history: MarketHistory, query: RowFilter & FeedQuery): RowPa
 }
 
 function lastTradePosition(history: MarketHistory, market: Market): Position {
-  const [last] = history.trades({ market, last: 1 })
+  const [last] = history.trades({ market, last: 1, isTrade: true })
   if (last === undefined) return START
-  const same = history.trades({ market, fromMs: last.timestampMs })
+  const same = history.trades({ market, fromMs: last.timestampMs, isTrade: true })
   return placeTrades(same).at(-1)?.at ?? { timestampMs: last.timestampMs, id: 0 }
 }
 
@@ -230,11 +230,16 @@ function lastTrade(
   history: MarketHistory,
   { market, outcome, toMs }: { market: Market; outcome: Outcome; toMs?: number | undefined },
 ): LiveRow | undefined {
-  const [last] = history.trades({ market, outcome, toMs, last: 1 })
+  const [last] = history.trades({ market, outcome, toMs, last: 1, isTrade: true })
   if (last === undefined) return undefined
   const { timestampMs } = last
   // Its position follows from all trades of its millisecond.
-  const same = history.trades({ market, fromMs: timestampMs, toMs: timestampMs + 1 })
+  const same = history.trades({
+    market,
+    fromMs: timestampMs,
+    toMs: timestampMs + 1,
+    isTrade: true,
+  })
   const found = placeTrades(same).find(({ trade }) => trade.id === last.id)
   return found && toTradeRow(found)
 }

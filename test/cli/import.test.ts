@@ -154,7 +154,7 @@ describe('bookfeed import', () => {
     ]
     expect(await run(...files)).toStartWith('Some lines or entries were refused')
     expect(printed).toEqual([
-      'imported 6 snapshots, 1 trade and 1 fact of a market from 10 lines and 4 entries in 0.0 s (0 lines/s)',
+      'imported 6 snapshots, 1 last trade price and 1 fact of a market from 10 lines and 4 entries in 0.0 s (0 lines/s)',
       'held already: 1 fact of a market',
       withoutGaps,
       "verified by the venue's hash: 4 of 6 books held of these markets",

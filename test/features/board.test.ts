@@ -197,7 +197,9 @@ describe('GET /v1/board', () => {
 
   test('behavior: without a size there is no volume', async () => {
     const { history, row } = createServer()
-    const trades = [{ timestampMs: START_MS + 1, price: 500_000 }]
+    const trade = { timestampMs: START_MS + 1, price: 500_000, outcome: 'up' } as const
+    // A last trade price is no trade.
+    const trades = [trade, { timestampMs: START_MS + 2, price: 500_000 }]
     history.putTrades({ id: 'a', conditionId: conditionIdOf(1), trades })
     expect(await row()).toMatchObject({ trades: 1, volume: null })
   })

@@ -25,7 +25,8 @@ function start(told: readonly Told[]) {
       gaps: [],
       trades: more.map(([offset, outcome]) => {
         price += 10_000
-        return { conditionId, trade: { timestampMs: START_MS + offset, price, outcome } }
+        const trade = { timestampMs: START_MS + offset, price, outcome, size: 1_000_000 }
+        return { conditionId, trade }
       }),
     })
   record(told)
@@ -70,7 +71,10 @@ describe('trades of GET /v1/stream', () => {
   test('behavior: no two have the same `seq`, and `prevSeq` is that of the one before', async () => {
     const { url, key, history, record } = start(held)
     putMarket(history, 2)
-    const other = { conditionId: conditionIdOf(2), trade: { timestampMs: START_MS, price: 9 } }
+    const other = {
+      conditionId: conditionIdOf(2),
+      trade: { timestampMs: START_MS, price: 9, size: 1 },
+    }
     history.record({ snapshots: [], gaps: [], trades: [other] })
     const client = connect(url, key)
     await client.send({ op: 'subscribe', id: 'a', ...shared, conditionId })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Trade } from '#src/domain/trade.ts'
 import { openHistory } from '#src/history/open.ts'
 
-import { conditionIdOf, START_MS } from '../history/books.ts'
+import { aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
 import { createHarness } from '../support/harness.ts'
 
 type Row = Record<string, unknown>
@@ -25,8 +25,13 @@ const trades = [
   trade(7, 520_000, { outcome: 'down', side: 'sell', transactionHash: HASH }),
   trade(7, 530_000),
   trade(7, 540_000),
-  trade(9, 550_000, { outcome: undefined, size: undefined, side: undefined }),
+  trade(9, 550_000, { outcome: undefined, side: undefined }),
 ]
+/** They are no trades. */
+const lastPrices = [0, 7, 8, 12].map((offset) => ({
+  timestampMs: START_MS + offset,
+  price: 560_000 + offset,
+}))
 
 function serve() {
   const history = openHistory(':memory:')
@@ -39,7 +44,7 @@ function serve() {
     windowStartMs: START_MS,
     windowEndMs: START_MS + 300_000,
   })
-  history.putTrades({ id: 'trades', conditionId, trades })
+  history.putTrades({ id: 'trades', conditionId, trades: [...trades, ...lastPrices] })
   const { send } = createHarness({ history })
   const path = `/v1/btc/markets/${conditionId}/trades`
   const get = async (query = '') => (await (await send(`${path}?${query}`)).json()) as Page
@@ -52,7 +57,7 @@ function serve() {
     }
     return rows
   }
-  return { send, path, get, walk }
+  return { history, send, path, get, walk }
 }
 
 describe('GET /v1/{coin}/markets/{conditionId}/trades', () => {
@@ -67,8 +72,28 @@ describe('GET /v1/{coin}/markets/{conditionId}/trades', () => {
       side: 'sell',
       transactionHash: HASH,
     })
-    expect(data[4]).toMatchObject({ outcome: null, size: null, side: null, transactionHash: null })
+    expect(data[4]).toMatchObject({ outcome: null, size: 25.5, side: null, transactionHash: null })
     expect(nextCursor).toBeNull()
+  })
+
+  test('behavior: imported last trade prices are the last trade of prices, and nowhere a trade', async () => {
+    const { history, send, path, get } = serve()
+    history.append({
+      id: 'books',
+      source: 'recorded',
+      snapshots: [20, 1020].map((ms) => aSnapshot({ timestampMs: START_MS + ms })),
+    })
+    const market = path.replace('/trades', '')
+    expect((await get()).data).toHaveLength(trades.length)
+    const prices = (await (await send(`${market}/prices`)).json()) as Page
+    expect(prices.data[0]).toMatchObject({ lastTrade: 0.560012, lastTradeOutcome: null })
+    const heat = await (await send(`${market}/heatmap?include=removed`)).json()
+    expect(heat).toMatchObject({
+      trades: {
+        from: new Date(START_MS + 1).toISOString(),
+        to: new Date(START_MS + 9).toISOString(),
+      },
+    })
   })
 
   test('behavior: pages of any size give each once, in both directions and for an outcome', async () => {

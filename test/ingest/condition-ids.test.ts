@@ -35,7 +35,7 @@ describe('condition ids', () => {
     const lines = someLines(3, { assetId: downId, ...changes })
     const { report, faults } = await run([await write('short.jsonl', lines + text)], { history })
     expect(faults).toEqual([])
-    expect(report).toMatchObject({ accepted: 3, trades: { accepted: 1 }, invalid: 0 })
+    expect(report).toMatchObject({ accepted: 3, lastPrices: { accepted: 1 }, invalid: 0 })
     const market = history.findMarket(keptId)
     expect(market).toMatchObject({ conditionId: keptId, snapshotCounts: { up: 0, down: 3 } })
     if (market === undefined) return

@@ -70,7 +70,7 @@ describe('importFiles of faulty facts', () => {
       '3: not a JSON object',
       '4: conditionId: missing',
     ])
-    expect(report.trades).toEqual({ accepted: 1, duplicates: 0 })
+    expect(report.lastPrices).toEqual({ accepted: 1, duplicates: 0 })
   })
 
   test('behavior: what contradicts its market is refused, with every trade of it', async () => {
@@ -82,7 +82,7 @@ describe('importFiles of faulty facts', () => {
     const { report, faults } = await run([await write('contra.jsonl', text)], { history })
     expect(faults.map(({ line }) => line)).toEqual([3, 1, 2])
     expect(faults[1]?.reason).toContain('is known with coin btc, not eth')
-    expect(report).toMatchObject({ invalid: 3, trades: { accepted: 1, duplicates: 0 } })
+    expect(report).toMatchObject({ invalid: 3, lastPrices: { accepted: 1, duplicates: 0 } })
     const market = history.findMarket(conditionId)
     expect(market && history.trades({ market })).toEqual([])
   })
@@ -191,9 +191,9 @@ describe('importFiles of faulty facts', () => {
       signal: stop.signal,
       onProgress: () => stop.abort(),
     })
-    expect(first.report).toMatchObject({ ending: 'stopped', trades: { accepted: 500 } })
+    expect(first.report).toMatchObject({ ending: 'stopped', lastPrices: { accepted: 500 } })
     const second = await run([file], { history })
     expect(second.report).toMatchObject({ ending: 'complete' })
-    expect(second.report.trades).toEqual({ accepted: 700, duplicates: 500 })
+    expect(second.report.lastPrices).toEqual({ accepted: 700, duplicates: 500 })
   })
 })

@@ -67,7 +67,7 @@ describe('importFiles of facts', () => {
     expect(faults).toEqual([])
     expect(report).toMatchObject({ ending: 'complete', files: 5, accepted: 3, entries: 3 })
     expect(report).toMatchObject({
-      trades: { accepted: 2, duplicates: 0 },
+      lastPrices: { accepted: 2, duplicates: 0 },
       waiting: { accepted: 0 },
     })
     expect(seen(histories[0])).toEqual({
@@ -112,7 +112,7 @@ describe('importFiles of facts', () => {
     const text = [lines(aTrade()), first, lines(aGammaMarket()), '', ...rest, lines(aToken())]
     const { report, faults } = await run([await write('mix.jsonl', text.join('\n'))], { history })
     expect(faults).toEqual([])
-    expect(report).toMatchObject({ accepted: 3, trades: { accepted: 1 } })
+    expect(report).toMatchObject({ accepted: 3, lastPrices: { accepted: 1 } })
     expect(seen(history)).toMatchObject({ tickSize: 10_000, snapshotCounts: { down: 3 } })
   })
 

@@ -34,7 +34,7 @@ describe('importFiles of recordings', () => {
         unknown: 0,
       })
       // The file says 2,698 prices twice.
-      expect(report.trades).toEqual({ accepted: 110_899, duplicates: 2698 })
+      expect(report.lastPrices).toEqual({ accepted: 110_899, duplicates: 2698 })
       // The outcomes end four weeks before the recordings begin.
       expect(report).toMatchObject({ waiting: { accepted: 20_928 }, leftOut: 0 })
       const markets = history.listMarkets({ coin: 'btc', limit: 500 })

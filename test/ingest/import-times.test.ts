@@ -71,7 +71,7 @@ describe('times of what is imported', () => {
       const file = await write(`future-${print.name}`, times.map(print).join(''))
       for (const [index, nowMs] of times.entries()) {
         const { report } = await run([file], { history, clock: () => nowMs })
-        expect(report.accepted + report.trades.accepted).toBe(1)
+        expect(report.accepted + report.lastPrices.accepted).toBe(1)
         expect(report.invalid).toBe(2 - index)
       }
     }
@@ -79,7 +79,7 @@ describe('times of what is imported', () => {
     const other = aHistory()
     for (const nowMs of times) {
       const { report } = await run([document], { history: other, clock: () => nowMs })
-      expect(report.trades.accepted).toBe(1)
+      expect(report.lastPrices.accepted).toBe(1)
     }
   })
 
@@ -99,7 +99,7 @@ describe('times of what is imported', () => {
       expect(faults.map(({ line }) => line)).toEqual([1, 2, 3])
       for (const { reason } of faults)
         expect(reason).toContain('more than two days from the window')
-      expect(report.accepted + report.trades.accepted).toBe(3)
+      expect(report.accepted + report.lastPrices.accepted).toBe(3)
       const market = history.findMarket(conditionId)
       const held =
         market && [...snapshotRuns(history, { market })].flat().map((row) => row.timestampMs)

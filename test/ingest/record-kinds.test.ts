@@ -128,7 +128,7 @@ describe('the kind of an object', () => {
       const { report, faults } = await run([await write(`books-${index}`, content)], { history })
       expect(faults).toEqual([])
       expect(report).toMatchObject({ accepted: 12, invalid: 0 })
-      expect(report.trades.accepted).toBe(index === 0 ? 0 : 1)
+      expect(report.lastPrices.accepted).toBe(index === 0 ? 0 : 1)
     }
     expect(seen(histories[1])?.rows).toEqual(seen(histories[0])?.rows as never)
     expect(seen(histories[2])?.rows).toEqual(seen(histories[0])?.rows as never)

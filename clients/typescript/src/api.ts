@@ -289,7 +289,7 @@ export interface paths {
         };
         /**
          * Trades of a market
-         * @description Every trade that the venue announced while the market was recorded. Trades of a gap of the books are missing, and the venue announces no trade twice.
+         * @description Every trade that the venue announced while the market was recorded. Last trade prices that were imported are none: `lastTrade` of prices has them. Trades of a gap of the books are missing, and the venue announces no trade twice.
          */
         get: operations["listTrades"];
         put?: never;

@@ -154,7 +154,7 @@ export const dayTables = {
   ),
   quotes: dayTable(quoteColumns, quotesOf),
   trades: dayTable(tradeColumns, (history, market) =>
-    history.trades({ market }).map((trade) => ({ market, trade })),
+    history.trades({ market, isTrade: true }).map((trade) => ({ market, trade })),
   ),
   panel: dayTable(panelColumns, panelOf),
 } as const satisfies Record<FileKind, unknown>

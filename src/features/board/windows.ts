@@ -334,6 +334,7 @@ function* addTrades(
       fromMs: traded.untilMs,
       toMs: nowMs + 1,
       first: TRADES_A_READ,
+      isTrade: true,
     })
     for (const trade of trades) {
       addTrade(traded, trade)

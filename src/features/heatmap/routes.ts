@@ -137,8 +137,8 @@ function* readCells(
 
 /** The time between the first and the last trade of a market that is held. */
 function tradeSpanOf(history: MarketHistory, market: Market): Span | undefined {
-  const [first] = history.trades({ market, first: 1 })
-  const [last] = history.trades({ market, last: 1 })
+  const [first] = history.trades({ market, first: 1, isTrade: true })
+  const [last] = history.trades({ market, last: 1, isTrade: true })
   return first && last && { fromMs: first.timestampMs, toMs: last.timestampMs + 1 }
 }
 
@@ -153,7 +153,13 @@ function* readRemoved(
   const removed = new RemovedSizes(grid, outcome, trades)
   const { toMs } = grid
   for (let { fromMs } = grid; ;) {
-    const block = history.trades({ market, fromMs, toMs, first: TRADES_A_STEP })
+    const block = history.trades({
+      market,
+      fromMs,
+      toMs,
+      first: TRADES_A_STEP,
+      isTrade: true,
+    })
     for (const trade of block) removed.add(trade)
     const last = block.at(-1)
     if (last === undefined || block.length < TRADES_A_STEP) return removed

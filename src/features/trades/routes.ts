@@ -33,7 +33,7 @@ export function tradeRoutes(api: Api, deps: HistoryListDeps) {
       toFilters: (_: TradeQuery, shared): HistoryFilters => shared,
       *read(request) {
         const { rows, ...end } = yield* takeRows(
-          tradesOf(deps.history.trades, request),
+          tradesOf((query) => deps.history.trades({ ...query, isTrade: true }), request),
           request.range.limit,
           { textOf: ({ trade }) => tradeText(trade), positionOf: ({ at }) => at },
         )
@@ -64,7 +64,7 @@ export function tradeRoutes(api: Api, deps: HistoryListDeps) {
           operationId: 'listTrades',
           summary: 'Trades of a market',
           description:
-            'Every trade that the venue announced while the market was recorded. Trades of a gap of the books are missing, and the venue announces no trade twice.',
+            'Every trade that the venue announced while the market was recorded. Last trade prices that were imported are none: `lastTrade` of prices has them. Trades of a gap of the books are missing, and the venue announces no trade twice.',
           tags: ['prices'],
         },
       },

@@ -148,7 +148,7 @@ function coveredOf(history: Pick<Reads, 'gaps'>, market: Market, outcome?: Outco
 
 function seriesOf(history: Reads, market: Market): number {
   const { coin, windowStartMs: fromMs, windowEndMs: toMs } = market
-  const trades = history.trades({ market, first: 1 })
+  const trades = history.trades({ market, first: 1, isTrade: true })
   const spot = history.spot({ coin, fromMs, toMs, order: 'asc', limit: 1 })
   return Number(trades.length > 0) + Number(spot.length > 0)
 }

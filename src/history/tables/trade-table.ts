@@ -9,7 +9,9 @@ import { outcomeCodes } from '../codec/chunk.ts'
 import type { MetaTable } from './meta-table.ts'
 
 type TradeRow = typeof trade.$inferSelect
-type Range = Record<'marketId' | 'fromMs' | 'toMs' | 'belowId', number> & { outcome: number | null }
+type Range = Record<'marketId' | 'fromMs' | 'toMs' | 'belowId' | 'isAll', number> & {
+  outcome: number | null
+}
 
 const NO_LIMIT = Number.MAX_SAFE_INTEGER
 
@@ -20,6 +22,7 @@ export function createTradeTable(db: Database, meta: MetaTable) {
   const inRange = `SELECT ${sql.columns()} FROM trade
     WHERE market_id = $marketId AND time_ms >= $fromMs AND time_ms < $toMs
       AND (CAST($outcome AS BIGINT) IS NULL OR outcome = $outcome)
+      AND (CAST($isAll AS BIGINT) = 1 OR outcome IS NOT NULL OR size IS NOT NULL OR side IS NOT NULL)
       AND id < $belowId AND (replaced_by IS NULL OR replaced_by >= $belowId)`
   const isEqual = `market_id = $marketId AND time_ms = $timeMs AND price = $price
          AND outcome IS NOT DISTINCT FROM $outcome AND size IS NOT DISTINCT FROM $size
@@ -154,9 +157,11 @@ export function createTradeTable(db: Database, meta: MetaTable) {
         last,
         belowId = NO_LIMIT,
         aboveId,
+        isTrade = false,
       } = query
       const code = outcome === undefined ? null : outcomeCodes[outcome]
-      const range = { marketId: market.id, fromMs, toMs, outcome: code, belowId }
+      const isAll = isTrade ? 0 : 1
+      const range = { marketId: market.id, fromMs, toMs, outcome: code, belowId, isAll }
       if (aboveId !== undefined)
         return sortMoments(newer.all({ ...range, aboveId, limit: NO_LIMIT }).map(toTrade))
       if (last === undefined)
