@@ -22,6 +22,7 @@ import {
   showWindow,
 } from '../../lib/format.ts'
 import { navigate } from '../../lib/location.ts'
+import { settlesFrom } from '../../lib/settlement.ts'
 import { type Store, useStore } from '../../lib/store.ts'
 import { SimulatedTag } from '../../parts/simulated.tsx'
 import { edgeOfShown, fairOfRow, tableOf, tables } from './fair-prices.ts'
@@ -194,7 +195,7 @@ function Price({ row, nowMs, isLine }: PriceProps) {
       {needed === undefined && average !== null && !isLine && (
         <span class="board-average">
           {average.isSettlement
-            ? `avg ${showCoinPrice(average.price)}, ${Math.max(0, Math.round((nowMs - Date.parse(average.from)) / 1000))} s`
+            ? `avg ${showCoinPrice(average.price)}, ${Math.max(0, Math.round((nowMs - (settlesFrom(row) ?? nowMs)) / 1000))} s`
             : `avg ${showCoinPrice(average.price)}`}
         </span>
       )}
