@@ -36,11 +36,11 @@ const [over] = history.listMarkets({
 
 describe.skipIf(chromiumPath === undefined)('the settlement average of simulated windows', () => {
   test.each([1440, 390])(
-    'default: the board shows it in the last minute, at %i px',
+    'default: the board draws it, and in the last minute says what the rest must average, at %i px',
     async (width) => {
       const page = await browser.open('/', { width })
-      await page.waitForSelector('.board-average')
-      expect(await page.textContent('.board-average')).toMatch(/^avg \$\d\d,\d{3}\.\d\d, 40 s$/)
+      await page.waitForSelector('.board-needed')
+      expect(await page.textContent('.board-needed')).toMatch(/^needs .+ for (Up|Down) in 20 s$/)
       await page.waitForSelector('.legend:has-text("settlement average so far")')
       expect(page.faults).toEqual([])
     },
