@@ -9,6 +9,7 @@ import {
   keepKey,
   servePages,
   soon,
+  type TestPage,
   until,
 } from '../support/browser.ts'
 import { createHarness } from '../support/harness.ts'
@@ -74,6 +75,84 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     await tab.waitForSelector('.ladder .ladder-bid')
     append('up', lastMs() + 700, 57)
     await until(tab, has('.market-side .ladder', '57¢'))
+    expect(tab.faults).toEqual([])
+  })
+
+  /** The times of the cells that the heat map shows. */
+  const shownTimes = async (tab: TestPage): Promise<number[]> => {
+    const saved = tab.waitForEvent('download')
+    await tab.locator('.market-main .figure').first().locator('button:has-text("CSV")').click()
+    const rows = (await Bun.file((await (await saved).path()) ?? '').text()).trim().split('\n')
+    return rows.slice(1).map((row) => Date.parse(row.split(',')[0] ?? ''))
+  }
+  /** The price at a part of the height of the heat map, from above. */
+  const priceAt = async (tab: TestPage, part: number): Promise<number> => {
+    const box = await tab.locator('canvas.heat').boundingBox()
+    if (box === null) throw new Error('The heat map is seen.')
+    const height = box.height - AXIS_HEIGHT
+    // The window has just begun.
+    const x = box.x + 0.08 * (box.width - AXIS_WIDTH)
+    await tab.mouse.move(x, box.y + Math.round(part * height))
+    await tab.waitForTimeout(100)
+    const text = (await tab.textContent('.heat-readout')) ?? ''
+    return Number(/ · ([\d.]+)¢/.exec(text)?.[1] ?? text)
+  }
+
+  test('default: the last two minutes fill the picture, with room for what comes, and move along', async () => {
+    const tab = await watch()
+    append('up', lastMs() + 500, 55)
+    const newestMs = lastMs()
+    await until(tab, has('.market-side .ladder', '55¢'))
+    const isPressed = (name: string) =>
+      tab.getAttribute(`[aria-label="Time shown"] >> text=${name}`, 'aria-pressed')
+    expect([await isPressed('Follow'), await isPressed('Window')]).toEqual(['true', 'false'])
+    expect(new URL(tab.url()).search).toBe('')
+    const times = await shownTimes(tab)
+    const lengthMs = Math.max(...times) - Math.min(...times)
+    expect(lengthMs).toBeGreaterThan(140_000)
+    expect(lengthMs).toBeLessThanOrEqual(150_000)
+    // A fifth of it is to come, or what is left of the window.
+    const roomMs = Math.max(...times) - newestMs
+    expect(roomMs).toBeGreaterThan(Math.min(25_000, endMs - newestMs - 5_000))
+    await tab.click('[aria-label="Time shown"] >> text=Window')
+    await soon(async () => {
+      const all = await shownTimes(tab)
+      expect(Math.max(...all) - Math.min(...all)).toBeGreaterThan(WINDOW_MS - 5_000)
+    })
+    expect(tab.faults).toEqual([])
+  })
+
+  test('default: prices fit the mid, are zoomed with Shift and reset by a double click', async () => {
+    const tab = await watch()
+    append('up', lastMs() + 500, 55)
+    await until(tab, has('.market-side .ladder', '55¢'))
+    // Up to here it followed; pointing ends that, and the picture stays.
+    const [top, bottom] = [await priceAt(tab, 0.01), await priceAt(tab, 0.99)]
+    expect((top + bottom) / 2).toBeGreaterThan(40)
+    expect(top - bottom).toBeLessThan(90)
+    await tab.locator('canvas.heat').dblclick({ position: { x: 300, y: 100 } })
+    expect(await priceAt(tab, 0.01)).toBeGreaterThan(97)
+    expect(await priceAt(tab, 0.99)).toBeLessThan(3)
+    await tab.keyboard.down('Shift')
+    for (let turns = 0; turns < 5; turns++) await tab.mouse.wheel(0, -100)
+    await tab.keyboard.up('Shift')
+    expect(await priceAt(tab, 0.01)).toBeLessThan(60)
+    expect(await priceAt(tab, 0.99)).toBeLessThan(3)
+    await tab.focus('.heat-frame')
+    await tab.keyboard.press('f')
+    expect(await tab.getAttribute('button:has-text("Fit")', 'aria-pressed')).toBe('true')
+    expect(await priceAt(tab, 0.99)).toBeGreaterThan(3)
+    expect(tab.faults).toEqual([])
+  })
+
+  test('default: colours are by the root or the logarithm of sizes, which this browser keeps', async () => {
+    const tab = await watch()
+    const half = () => tab.textContent('.scale b:nth-of-type(2)')
+    const byRoot = await half()
+    await tab.click('[aria-label="Colour by"] >> text=Log')
+    await soon(async () => expect(await half()).not.toBe(byRoot))
+    await tab.reload()
+    await tab.waitForSelector('[aria-label="Colour by"] button[aria-pressed=true]:has-text("Log")')
     expect(tab.faults).toEqual([])
   })
 
@@ -146,6 +225,7 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
 
   test('behavior: trades that come are drawn by their side, and the legend names them', async () => {
     const tab = await watch()
+    await tab.click('[aria-label="Time shown"] >> text=Window')
     expect(await tab.locator('.legend .unseen:has-text("trades by side")').count()).toBe(1)
     const timestampMs = endMs - 60_000
     const trade = { timestampMs, outcome: 'up', side: 'sell', price: 970_000 } as const

@@ -7,7 +7,7 @@
 import type { Heatmap } from '../lib/bodies.ts'
 import { showMoment, showPrice, showTime } from '../lib/format.ts'
 import { colorOf } from '../lib/theme.ts'
-import { rampOf, stepOf, toRgb } from './heat-colors.ts'
+import { rampOf, type SizeScale, stepOf, toRgb } from './heat-colors.ts'
 import { binOf, columnsIn, priceOfBin, spanOfHeat } from './heat-columns.ts'
 import { dotScale, marksIn, tradeGroups } from './heat-marks.ts'
 import {
@@ -18,12 +18,15 @@ import {
   removedMerging,
   tradeMerging,
 } from './merge-marks.ts'
+import type { Prices } from './price-view.ts'
 import type { Range } from './time-axis.ts'
 
 /** Room for `$104,000.00`. */
 export const AXIS_WIDTH = 64
 export const AXIS_HEIGHT = 22
-const PRICE_LINES = [0, 0.25, 0.5, 0.75, 1]
+/** Lengths between prices that are named, in thousandths. */
+const PRICE_STEPS = [1, 2, 5, 10, 20, 50, 100, 250]
+const PRICE_LINES_MAX = 6
 const STRIPES = 8
 
 type Colors = ReturnType<typeof readColors>
@@ -40,8 +43,11 @@ export const readColors = () => ({
   traded: colorOf('--accent'),
 })
 
+/** What colours say of sizes. */
+export type Shading = { cutOff: number; scale: SizeScale }
+
 /** The cells as a picture; a column in which nothing is known stays clear. */
-export function paintCells(heat: Heatmap, cutOff: number, colors: Colors): HTMLCanvasElement {
+export function paintCells(heat: Heatmap, shading: Shading, colors: Colors): HTMLCanvasElement {
   const { columns, priceStep } = heat
   const height = Math.round(1 / priceStep)
   const picture = document.createElement('canvas')
@@ -62,7 +68,7 @@ export function paintCells(heat: Heatmap, cutOff: number, colors: Colors): HTMLC
     for (const side of ['bids', 'asks'] as const) {
       const { from, sizes } = column[side]
       const bottom = (height - 1 - from) * picture.width + x
-      paintSide(sizes, cutOff, (index, step) => {
+      paintSide(sizes, shading, (index, step) => {
         pixels[bottom - index * picture.width] = ramps[side][step] ?? 0
       })
     }
@@ -73,11 +79,11 @@ export function paintCells(heat: Heatmap, cutOff: number, colors: Colors): HTMLC
 
 function paintSide(
   sizes: readonly number[],
-  cutOff: number,
+  { cutOff, scale }: Shading,
   put: (index: number, step: number) => void,
 ): void {
   for (let index = 0; index < sizes.length; index++) {
-    const step = stepOf(sizes[index] ?? 0, cutOff)
+    const step = stepOf(sizes[index] ?? 0, cutOff, scale)
     if (step > 0) put(index, step)
   }
 }
@@ -89,6 +95,7 @@ export type Scene = {
   layers: readonly Layer[]
   trades: Marks
   view: Range
+  prices: Prices
   cursorMs: number
   /** The price under the pointer; undefined while there is none. */
   price: number | undefined
@@ -108,7 +115,8 @@ export function drawScene(canvas: HTMLCanvasElement, scene: Scene): void {
   const plot = { width: width - AXIS_WIDTH, height: height - AXIS_HEIGHT }
   const { fromMs, toMs } = scene.view
   const toX = (ms: number) => ((ms - fromMs) / (toMs - fromMs)) * plot.width
-  const toY = (price: number) => (1 - price) * plot.height
+  const { low, high } = scene.prices
+  const toY = (price: number) => ((high - price) / (high - low)) * plot.height
   const draw: Drawing = { context, scene, plot, toX, toY }
   context.setTransform(ratio, 0, 0, ratio, 0, 0)
   context.clearRect(0, 0, width, height)
@@ -190,12 +198,12 @@ function drawUnknown({ context, plot, scene, toX }: Drawing): void {
   context.restore()
 }
 
-function drawCells({ context, plot, toX }: Drawing, { heat, cells }: Layer): void {
+function drawCells({ context, toX, toY }: Drawing, { heat, cells }: Layer): void {
   const startMs = Date.parse(heat.from)
   const endMs = startMs + cells.width * heat.stepMs
   context.imageSmoothingEnabled = false
   const x = toX(startMs)
-  context.drawImage(cells, x, 0, toX(endMs) - x, plot.height)
+  context.drawImage(cells, x, toY(1), toX(endMs) - x, toY(0) - toY(1))
 }
 
 /** Best bid and ask as steps, broken where nothing is known. */
@@ -226,7 +234,7 @@ function drawBest({ context, scene, toX, toY }: Drawing, { heat }: Layer, range:
 
 const pixelOf = ({ plot, scene }: Drawing, scale = 1): PixelSize => ({
   ms: ((scene.view.toMs - scene.view.fromMs) / plot.width) * scale,
-  price: scale / plot.height,
+  price: (scale * (scene.prices.high - scene.prices.low)) / plot.height,
 })
 
 const HALO = 1.5
@@ -241,8 +249,10 @@ function drawRemoved(draw: Drawing, all: Marks, range: Range): void {
   for (let index = first; index < end; index++) {
     const x = toX(marks.times[index] ?? 0)
     const radius = marks.radii[index] ?? 0
+    const price = marks.prices[index] ?? 0
+    if (price < scene.prices.low || price > scene.prices.high) continue
     // Whole at the edges too.
-    const y = Math.min(plot.height - radius, Math.max(radius, toY(marks.prices[index] ?? 0)))
+    const y = Math.min(plot.height - radius, Math.max(radius, toY(price)))
     if (marks.groups[index] === 0) {
       crosses.moveTo(x - radius, y - radius)
       crosses.lineTo(x + radius, y + radius)
@@ -352,15 +362,23 @@ export const TICK_LENGTHS_MS = [
 const TICK_PX = 90
 const LABEL_HALF = 26
 
+function linesIn({ low, high }: Prices): number[] {
+  const length = 1000 * (high - low)
+  const step = PRICE_STEPS.find((each) => length / each < PRICE_LINES_MAX) ?? 250
+  const first = Math.ceil((1000 * low) / step - 1e-9)
+  const last = Math.floor((1000 * high) / step + 1e-9)
+  return Array.from({ length: last - first + 1 }, (_, index) => ((first + index) * step) / 1000)
+}
+
 function drawAxes({ context, scene, plot, toX, toY }: Drawing): void {
   const { view, colors, price, cursorMs } = scene
   context.fillStyle = colors.soft
   context.font = '11px system-ui, sans-serif'
   context.textBaseline = 'middle'
   context.textAlign = 'left'
-  for (const line of PRICE_LINES) {
+  for (const line of linesIn(scene.prices)) {
     const y = Math.min(plot.height - 6, Math.max(6, toY(line)))
-    context.fillText(`${line * 100}¢`, plot.width + 6, y)
+    context.fillText(`${Math.round(line * 1000) / 10}¢`, plot.width + 6, y)
   }
   context.textAlign = 'center'
   const wantedMs = ((view.toMs - view.fromMs) * TICK_PX) / plot.width

@@ -1,4 +1,7 @@
-/** Colours of sizes: from the ground to that of the side, by the square root of the size. */
+/** Colours of sizes: from the ground to that of the side, by the root or the logarithm of the size. */
+
+export const sizeScales = ['root', 'log'] as const
+export type SizeScale = (typeof sizeScales)[number]
 
 export type Rgb = [red: number, green: number, blue: number]
 
@@ -24,10 +27,17 @@ export function rampOf(ground: Rgb, full: Rgb): Uint32Array {
   })
 }
 
-/** The step of a size, where `cutOff` and more is the full colour. */
-export function stepOf(size: number, cutOff: number): number {
+/** The part of the colour that a size has, where `cutOff` and more is all of it. */
+const partOf = (size: number, cutOff: number, scale: SizeScale): number =>
+  scale === 'root' ? Math.sqrt(size / cutOff) : Math.log1p(size) / Math.log1p(cutOff)
+
+/** The size that has half of the colour. */
+export const halfOf = (cutOff: number, scale: SizeScale): number =>
+  scale === 'root' ? cutOff / 4 : Math.sqrt(1 + cutOff) - 1
+
+export function stepOf(size: number, cutOff: number, scale: SizeScale): number {
   if (size <= 0) return 0
-  return Math.max(1, Math.min(STEPS, Math.round(STEPS * Math.sqrt(size / cutOff))))
+  return Math.max(1, Math.min(STEPS, Math.round(STEPS * partOf(size, cutOff, scale))))
 }
 
 /** The size that a share of all cells is below. */

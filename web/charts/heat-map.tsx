@@ -11,12 +11,14 @@ import {
   type Layer,
   paintCells,
   readColors,
+  type Shading,
 } from './heat-canvas.ts'
 import { binOf, cellAt, finestOf, priceOfBin } from './heat-columns.ts'
 import type { Edge } from './heat-live.ts'
 import { markSizes, removedMarks, tradeMarks } from './heat-marks.ts'
 import { type BestPrices, readoutAt } from './heat-readout.ts'
 import type { Marks } from './merge-marks.ts'
+import { panPrices, type Prices, pricesOf, zoomPrices } from './price-view.ts'
 import { pan, pointAt, type TimeAxis, zoom } from './time-axis.ts'
 
 type Props = {
@@ -28,7 +30,7 @@ type Props = {
   best: BestPrices
   trades: readonly Trade[]
   edge: () => Edge
-  cutOff: number
+  shading: Shading
   /** Whether what left the cells is marked. */
   hasMarks: boolean
   canvasRef: { current: HTMLCanvasElement | null }
@@ -37,18 +39,19 @@ type Props = {
 const ZOOM = 1.2
 
 export function HeatMap(props: Props) {
-  const { axis, heat, finer, best, trades, edge, cutOff, hasMarks, canvasRef } = props
+  const { axis, heat, finer, best, trades, edge, shading, hasMarks, canvasRef } = props
+  const { cutOff, scale } = shading
   const theme = useStore(themeStore)
   // Colours are read when the theme changes, and at no other time: that asks for the layout.
   const colors = useMemo(() => (theme ? readColors() : readColors()), [theme])
   const toLayer = (each: Heatmap | undefined): Layer | undefined =>
     each && {
       heat: each,
-      cells: paintCells(each, cutOff, colors),
+      cells: paintCells(each, { cutOff, scale }, colors),
       removed: hasMarks ? removedMarks(each, markSizes(cutOff)) : nothing,
     }
-  const wholeLayer = useMemo(() => toLayer(heat), [heat, cutOff, hasMarks, colors])
-  const finerLayer = useMemo(() => toLayer(finer), [finer, cutOff, hasMarks, colors])
+  const wholeLayer = useMemo(() => toLayer(heat), [heat, cutOff, scale, hasMarks, colors])
+  const finerLayer = useMemo(() => toLayer(finer), [finer, cutOff, scale, hasMarks, colors])
   const dots = useMemo(() => tradeMarks(trades, heat), [trades, heat.outcome])
   const price = useMemo(() => createStore<number | undefined>(undefined), [axis])
   const readout = useRef<HTMLOutputElement>(null)
@@ -63,6 +66,11 @@ export function HeatMap(props: Props) {
     price,
     heats: () => scene.current.layers.map((layer) => layer.heat),
     best,
+    prices: () => {
+      const view = axis.view.get()
+      const heats = scene.current.layers.map((layer) => layer.heat)
+      return pricesOf(axis.prices.get(), finestOf(heats, view), view)
+    },
     edge: () => scene.current.edge(),
     say: (text) => {
       if (spoken.current) spoken.current.textContent = text
@@ -82,6 +90,7 @@ export function HeatMap(props: Props) {
         ...parts,
         missingToMs: now.missingToMs,
         view: axis.view.get(),
+        prices: crosshair.prices(),
         cursorMs,
         price: price.get(),
         marked: axis.marked.get(),
@@ -98,6 +107,7 @@ export function HeatMap(props: Props) {
     resize.observe(canvas)
     const ends = [
       axis.view.subscribe(ask),
+      axis.prices.subscribe(ask),
       axis.cursorMs.subscribe(ask),
       axis.marked.subscribe(ask),
       price.subscribe(ask),
@@ -119,7 +129,7 @@ export function HeatMap(props: Props) {
         class="heat-frame"
         tabIndex={0}
         role="application"
-        aria-label={`Sizes of bids and asks of ${outcomeNames[heat.outcome]} by price and time. Arrow keys move the crosshair, plus and minus zoom.`}
+        aria-label={`Sizes of bids and asks of ${outcomeNames[heat.outcome]} by price and time. Arrow keys move the crosshair, plus and minus zoom, F fits the prices to the mid.`}
         onKeyDown={(event) => press(event, crosshair)}
       >
         <canvas ref={canvasRef} class="heat" />
@@ -152,6 +162,8 @@ type Crosshair = {
   /** As they are drawn, the finest one last. */
   heats: () => Heatmap[]
   best: BestPrices
+  /** What is shown of them. */
+  prices: () => Prices
   edge: () => Edge
   /** Tells a screen reader where it is. */
   say: (text: string) => void
@@ -162,9 +174,10 @@ const PINCH_PX_MIN = 20
 
 /**
  * Points with the mouse or a finger, drags to pan, zooms with the wheel or two fingers. One finger
- * that moves up or down scrolls the page: the browser takes it away by `pointercancel`.
+ * that moves up or down scrolls the page: the browser takes it away by `pointercancel`. With Shift,
+ * and beside the prices, the wheel and two fingers zoom prices; a double click shows all of them.
  */
-function steer(canvas: HTMLCanvasElement, { axis, price }: Crosshair): () => void {
+function steer(canvas: HTMLCanvasElement, { axis, price, prices }: Crosshair): () => void {
   /** Where each pointer is that is down: at most two count. */
   const down = new Map<number, { x: number; y: number }>()
   const width = () => canvas.clientWidth - AXIS_WIDTH
@@ -173,9 +186,15 @@ function steer(canvas: HTMLCanvasElement, { axis, price }: Crosshair): () => voi
     const { fromMs, toMs } = axis.view.get()
     return fromMs + (Math.min(Math.max(x, 0), width()) / width()) * (toMs - fromMs)
   }
+  const priceAt = (y: number) => {
+    const { low, high } = prices()
+    return Math.min(high, Math.max(low, high - (y / height()) * (high - low)))
+  }
+  const zoomPrice = (y: number, factor: number) =>
+    axis.prices.set(zoomPrices(prices(), priceAt(y), factor))
   const point = ({ offsetX, offsetY }: MouseEvent) => {
     axis.cursorMs.set(timeAt(offsetX))
-    price.set(Math.min(1, Math.max(0, 1 - offsetY / height())))
+    price.set(priceAt(offsetY))
   }
   /** What is between the fingers stays there. */
   const drag = ({ pointerId, offsetX: x, offsetY: y }: PointerEvent) => {
@@ -186,10 +205,17 @@ function steer(canvas: HTMLCanvasElement, { axis, price }: Crosshair): () => voi
     if (still === undefined) {
       const { fromMs, toMs } = axis.view.get()
       pan(axis, ((before.x - x) / width()) * (toMs - fromMs))
+      const { low, high } = prices()
+      const by = ((y - before.y) / height()) * (high - low)
+      if (typeof axis.prices.get() === 'object') axis.prices.set(panPrices(prices(), by))
       return
     }
     const spreadTo = (at: typeof still) =>
       Math.max(PINCH_PX_MIN, Math.hypot(at.x - still.x, at.y - still.y))
+    if (Math.min(x, still.x) > width()) {
+      zoomPrice((y + still.y) / 2, spreadTo(before) / spreadTo({ x, y }))
+      return
+    }
     const middleMs = timeAt((before.x + still.x) / 2)
     const part = (x + still.x) / 2 / width()
     zoom(axis, middleMs, spreadTo(before) / spreadTo({ x, y }), part)
@@ -234,10 +260,14 @@ function steer(canvas: HTMLCanvasElement, { axis, price }: Crosshair): () => voi
     'wheel',
     (event) => {
       event.preventDefault()
-      zoom(axis, timeAt(event.offsetX), event.deltaY > 0 ? ZOOM : 1 / ZOOM)
+      // With Shift, some systems turn the wheel sideways.
+      const factor = event.deltaY + event.deltaX > 0 ? ZOOM : 1 / ZOOM
+      if (event.shiftKey || event.offsetX > width()) zoomPrice(event.offsetY, factor)
+      else zoom(axis, timeAt(event.offsetX), factor)
     },
     { signal, passive: false },
   )
+  canvas.addEventListener('dblclick', () => axis.prices.set('all'), { signal })
   return () => aborter.abort()
 }
 
@@ -272,6 +302,7 @@ function press(event: KeyboardEvent, crosshair: Crosshair): void {
     '=': () => zoom(axis, axis.cursorMs.get(), 1 / ZOOM),
     '-': () => zoom(axis, axis.cursorMs.get(), ZOOM),
     '0': () => axis.view.set(axis.whole),
+    f: () => axis.prices.set(axis.prices.get() === 'fit' ? 'all' : 'fit'),
     Escape: () => price.set(undefined),
   }
   const deed = deeds[event.key]

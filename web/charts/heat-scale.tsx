@@ -1,8 +1,11 @@
-/** The colours of sizes, with numbers. Half of a colour is a quarter of the size of all of it. */
+/** The colours of sizes, with numbers: none, that of half of the colour, and of all of it. */
 
 import { showCompact } from '../lib/format.ts'
+import { halfOf, type SizeScale } from './heat-colors.ts'
 
-export const HeatScale = ({ cutOff }: { cutOff: number }) => (
+type Props = { cutOff: number; scale: SizeScale }
+
+export const HeatScale = ({ cutOff, scale }: Props) => (
   <div
     class="scale num"
     role="img"
@@ -11,7 +14,7 @@ export const HeatScale = ({ cutOff }: { cutOff: number }) => (
     <i class="scale-bids" />
     <i class="scale-asks" />
     <b>0</b>
-    <b>{showCompact(cutOff / 4)}</b>
+    <b>{showCompact(halfOf(cutOff, scale))}</b>
     <b>{`${showCompact(cutOff)}+ shares`}</b>
   </div>
 )

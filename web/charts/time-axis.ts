@@ -3,6 +3,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
 import { createStore, type Store } from '../lib/store.ts'
+import type { PriceView } from './price-view.ts'
 
 export type Range = { fromMs: number; toMs: number }
 export type TimeAxis = {
@@ -11,17 +12,43 @@ export type TimeAxis = {
   cursorMs: Store<number>
   /** A part of the time that is marked in all of them. */
   marked: Store<Range | undefined>
+  /** Of the heat map. */
+  prices: Store<PriceView>
 }
 
 /** Less than this looks the same. */
 export const SHOWN_MS_MIN = 2_000
 
-export const createTimeAxis = (whole: Range, cursorMs: number, view = whole): TimeAxis => ({
+type Shown = { cursorMs: number; view?: Range; prices?: PriceView }
+
+export const createTimeAxis = (
+  whole: Range,
+  { cursorMs, view = whole, prices = 'all' }: Shown,
+): TimeAxis => ({
   whole,
   view: createStore(view),
   cursorMs: createStore(cursorMs),
   marked: createStore<Range | undefined>(undefined),
+  prices: createStore(prices),
 })
+
+export const isWhole = ({ whole, view }: Pick<TimeAxis, 'whole' | 'view'>): boolean =>
+  view.get().fromMs === whole.fromMs && view.get().toMs === whole.toMs
+
+/** What is seen of a market that is followed, unless it was zoomed: two minutes, and room for what comes. */
+const FOLLOWED_MS = 150_000
+const ROOM = 0.2
+/** Moved less often, because all pictures are drawn with each move. */
+const FOLLOW_STEP_MS = 1_000
+
+/** Moves what is seen along with the newest moment, which has room at its right. */
+export function follow(axis: TimeAxis, newestMs: number): void {
+  const { fromMs, toMs } = axis.view.get()
+  const whole = axis.whole.toMs - axis.whole.fromMs
+  const length = isWhole(axis) ? Math.min(FOLLOWED_MS, whole) : toMs - fromMs
+  const endMs = Math.ceil((newestMs + ROOM * length) / FOLLOW_STEP_MS) * FOLLOW_STEP_MS
+  setView(axis, endMs - length, length)
+}
 
 /**
  * Shows less (`factor` below 1) or more, around a moment that stays where it is, or is then at `part`

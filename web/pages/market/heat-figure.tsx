@@ -1,6 +1,6 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
 
-import { quantileOf } from '../../charts/heat-colors.ts'
+import { quantileOf, type SizeScale, sizeScales } from '../../charts/heat-colors.ts'
 import {
   cellRows,
   finestOf,
@@ -23,7 +23,9 @@ import type { Call } from '../../lib/calls.ts'
 import { serverNowMs } from '../../lib/clock.ts'
 import { lostStore } from '../../lib/connection.ts'
 import { outcomeNames, showCompact, showDay, showMoment, showShare } from '../../lib/format.ts'
+import { createKept } from '../../lib/kept.ts'
 import { setQuery } from '../../lib/location.ts'
+import { useStore } from '../../lib/store.ts'
 import { Button } from '../../parts/button.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { Figure } from '../../parts/figure.tsx'
@@ -56,6 +58,15 @@ const modes = [
   ['last', 'Last'],
   ['time-weighted', 'Average'],
 ] as const satisfies readonly [Aggregation, string][]
+const scales = [
+  ['root', 'Root'],
+  ['log', 'Log'],
+] as const satisfies readonly [SizeScale, string][]
+/** Which one, in this browser. */
+const keptScale = createKept<SizeScale>(
+  'bookfeed.size-scale',
+  (stored) => sizeScales.find((each) => each === stored) ?? 'root',
+)
 const CUT_OFF_SHARE = 96
 const SHARE_MIN = 50
 const ZOOM = 1.6
@@ -65,6 +76,7 @@ export function HeatFigure(props: Props) {
   const { call, tradesCall, again } = props
   const canvas = useRef<HTMLCanvasElement>(null)
   const [share, setShare] = useState(readNumber('full', SHARE_MIN, 100) ?? CUT_OFF_SHARE)
+  const scale = useStore(keptScale.store)
   const [hasMarks, setMarks] = useState(readNumber('marks', 0, 0) === undefined)
   const sizes = useMemo(() => {
     if (heat) performance.mark('heat-data')
@@ -109,7 +121,15 @@ export function HeatFigure(props: Props) {
           <span class="row zoom">
             <Button text="+" look="tiny" aria-label="Zoom in" onClick={() => around(1 / ZOOM)} />
             <Button text="−" look="tiny" aria-label="Zoom out" onClick={() => around(ZOOM)} />
-            <Button text="All" look="tiny" onClick={() => axis.view.set(axis.whole)} />
+            <Button
+              text="All"
+              look="tiny"
+              onClick={() => {
+                axis.view.set(axis.whole)
+                axis.prices.set('all')
+              }}
+            />
+            <FitButton axis={axis} />
           </span>
         </>
       }
@@ -125,7 +145,14 @@ export function HeatFigure(props: Props) {
             <i class="key stripes" /> not recorded
           </span>
           <div class="row cut-off">
-            <HeatScale key={cutOff} cutOff={cutOff} />
+            <Choice
+              label="Colour by"
+              look="small"
+              options={scales}
+              value={scale}
+              onChoose={keptScale.set}
+            />
+            <HeatScale key={cutOff} cutOff={cutOff} scale={scale} />
             <label class="row">
               Full colour from percentile
               <input
@@ -173,7 +200,8 @@ export function HeatFigure(props: Props) {
       {shown ? (
         <HeatMap
           {...{ axis, heat: shown, finer: shownFiner, best, trades, edge }}
-          {...{ cutOff, hasMarks, canvasRef: canvas }}
+          {...{ hasMarks, canvasRef: canvas }}
+          shading={{ cutOff, scale }}
         />
       ) : (
         <>
@@ -182,6 +210,21 @@ export function HeatFigure(props: Props) {
         </>
       )}
     </Figure>
+  )
+}
+
+/** Prices around the mid, which the picture then follows. */
+function FitButton({ axis }: { axis: TimeAxis }) {
+  const isFitted = useStore(axis.prices) === 'fit'
+  return (
+    <Button
+      text="Fit"
+      look="tiny"
+      aria-keyshortcuts="f"
+      aria-pressed={isFitted}
+      title="Prices around the mid (F)"
+      onClick={() => axis.prices.set(isFitted ? 'all' : 'fit')}
+    />
   )
 }
 

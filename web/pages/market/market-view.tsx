@@ -11,7 +11,14 @@ import {
   mirrorQuote,
   otherOutcome,
 } from '../../charts/mirror.ts'
-import { createTimeAxis, pointAt, SHOWN_MS_MIN, type TimeAxis } from '../../charts/time-axis.ts'
+import {
+  createTimeAxis,
+  follow,
+  isWhole,
+  pointAt,
+  SHOWN_MS_MIN,
+  type TimeAxis,
+} from '../../charts/time-axis.ts'
 import { guessOutcomes } from '../../charts/trade-outcomes.ts'
 import type { Loaded } from '../../lib/api.ts'
 import type { Book, Heatmap, Listed, Market, Outcome } from '../../lib/bodies.ts'
@@ -62,7 +69,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   const { outcome, mirrored } = chosen
   const agg = useAggregation()
   const isOpen = market.status === 'open'
-  const { axis, isLive, setLive } = useAxis(market)
+  const { axis, isLive, setLive, follows, setFollows } = useAxis(market)
   const wanted = { coin: market.symbol, market: market.conditionId }
   const mayBooks = mayRead(rights, { ...wanted, route: 'snapshots' })
   const mayTrades = mayRead(rights, { ...wanted, route: 'prices' })
@@ -130,7 +137,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   )
   const drawnGaps = useGapsOf(gaps, drawn)
   const ownGaps = useGapsOf(gaps, outcome)
-  useNewest(axis, isLive && isOpen, [all.at(-1), spot.ticks.at(-1)])
+  useNewest(axis, { isOn: isLive && isOpen, follows }, [all.at(-1), spot.ticks.at(-1)])
   const isSilent = useIsSilent(live) && isOpen
   /** Of very many quotes only the first are here: the books of each step are of all the window. */
   const isCut = quotes.data?.nextCursor != null && books.length > 0
@@ -198,7 +205,13 @@ export function LiveMarket({ market, rights, onChange }: Props) {
             />
           )}
           <Player
-            {...{ axis, isOpen, isLive, moveText }}
+            {...{ axis, isOpen, isLive, moveText, follows }}
+            onFollow={(next) => {
+              if (!next) axis.view.set(axis.whole)
+              axis.prices.set(next ? 'fit' : 'all')
+              setFollows(next)
+              setTimeout(() => setLive(true))
+            }}
             onLive={() => setTimeout(() => setLive(!isLive))}
             onMove={goToMove}
           />
@@ -238,11 +251,14 @@ function useAxis(market: Market) {
     const now = isOpen || market.status === 'upcoming' ? nowMs() : undefined
     const middle = now ?? (whole.fromMs + whole.toMs) / 2
     const cursorMs = readMoment(whole) ?? Math.min(whole.toMs, Math.max(whole.fromMs, middle))
-    return createTimeAxis(whole, cursorMs, readView(whole, SHOWN_MS_MIN))
+    const view = readView(whole, SHOWN_MS_MIN)
+    const prices = isOpen && readMoment(whole) === undefined ? 'fit' : 'all'
+    return createTimeAxis(whole, { cursorMs, view, prices })
   }, [market.conditionId])
   const [isLive, setLive] = useState(isOpen && readMoment(axis.whole) === undefined)
+  const [follows, setFollows] = useState(isLive && isWhole(axis))
   useSharedView(axis, isLive && isOpen)
-  return { axis, isLive, setLive }
+  return { axis, isLive, setLive, follows, setFollows }
 }
 
 const missingOf = ({ isLoading, problem, data }: Loaded<Listed<Book>>): string | undefined =>
@@ -287,12 +303,19 @@ function useStreamed(market: Market, { isOn, hasBooks, onChange }: Streaming) {
   })
 }
 
-/** Who follows looks at the newest state; to point at another moment ends that. */
-function useNewest(axis: TimeAxis, isOn: boolean, rows: ({ timestamp: string } | undefined)[]) {
+/** The newest state is looked at, and the view moves along, until another moment is pointed at. */
+function useNewest(
+  axis: TimeAxis,
+  { isOn, follows }: { isOn: boolean; follows: boolean },
+  rows: ({ timestamp: string } | undefined)[],
+) {
   const newestMs = Math.max(...rows.map((row) => Date.parse(row?.timestamp ?? '') || 0))
   useEffect(() => {
-    if (isOn && newestMs > 0) axis.cursorMs.set(Math.min(axis.whole.toMs, newestMs))
-  }, [newestMs, isOn])
+    if (!isOn || newestMs <= 0) return
+    const ms = Math.min(axis.whole.toMs, newestMs)
+    if (follows) follow(axis, ms)
+    axis.cursorMs.set(ms)
+  }, [newestMs, isOn, follows])
 }
 
 /**

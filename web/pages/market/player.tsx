@@ -6,8 +6,13 @@ import type { TimeAxis } from '../../charts/time-axis.ts'
 import { showMoment } from '../../lib/format.ts'
 import { useStore } from '../../lib/store.ts'
 import { Button } from '../../parts/button.tsx'
+import { Choice } from '../../parts/choice.tsx'
 
 const speeds = [1, 5, 20, 60]
+const spans = [
+  ['follow', 'Follow'],
+  ['window', 'Window'],
+] as const
 const STEP_MS = 1_000
 const LEAP_MS = 10_000
 const typing = 'input:not([type=range]), select, textarea, [contenteditable]'
@@ -17,13 +22,18 @@ type Props = {
   isOpen: boolean
   isLive: boolean
   onLive: () => void
+  /** Whether the last minutes are shown and move along, or the whole window. */
+  follows: boolean
+  onFollow: (follows: boolean) => void
   /** Goes to the largest move of the window. */
   onMove: () => void
   /** What was found there. */
   moveText: string
 }
 
-export function Player({ axis, isOpen, isLive, onLive, onMove, moveText }: Props) {
+export function Player(props: Props) {
+  const { axis, isOpen, isLive, onLive, follows, onFollow, onMove, moveText } = props
+  const shownSpan = follows ? 'follow' : 'window'
   const [isPlaying, setPlaying] = useState(false)
   const [speed, setSpeed] = useState(5)
   const cursorMs = useStore(axis.cursorMs)
@@ -80,6 +90,15 @@ export function Player({ axis, isOpen, isLive, onLive, onMove, moveText }: Props
         </select>
       </label>
       <Button text="Largest move" look="small" aria-keyshortcuts="m" onClick={onMove} />
+      {isOpen && (
+        <Choice
+          label="Time shown"
+          look="small"
+          options={spans}
+          value={isLive ? shownSpan : undefined}
+          onChoose={(each) => onFollow(each === 'follow')}
+        />
+      )}
       {isOpen && (
         <Button look="small" aria-pressed={isLive} onClick={onLive}>
           <span class={isLive ? 'dot dot-on' : 'dot'} aria-hidden="true" /> Live

@@ -26,7 +26,7 @@ export function readView(whole: Range, lengthMs: number): Range {
   return fromMs && toMs ? { fromMs, toMs } : whole
 }
 
-/** Keeps the address as the axis is, but while `isFollowing`, when the moment is the newest. */
+/** Keeps the address as the axis is, but while `isFollowing`, when both are of the newest moment. */
 export function useSharedView({ whole, view, cursorMs }: TimeAxis, isFollowing: boolean): void {
   useEffect(() => {
     let timer = 0
@@ -35,12 +35,12 @@ export function useSharedView({ whole, view, cursorMs }: TimeAxis, isFollowing: 
       // On the way to another page, this one is still there.
       if (location.pathname !== pathname) return
       const { fromMs, toMs } = view.get()
-      const isWhole = fromMs === whole.fromMs && toMs === whole.toMs
+      const hasNone = isFollowing || (fromMs === whole.fromMs && toMs === whole.toMs)
       const text = (ms: number) => String(Math.round(ms))
       setQuery({
         at: isFollowing ? undefined : text(cursorMs.get()),
-        from: isWhole ? undefined : text(fromMs),
-        to: isWhole ? undefined : text(toMs),
+        from: hasNone ? undefined : text(fromMs),
+        to: hasNone ? undefined : text(toMs),
       })
     }
     const settle = () => {
