@@ -18,8 +18,7 @@ import {
   removedMerging,
   tradeMerging,
 } from './merge-marks.ts'
-import type { Prices } from './price-view.ts'
-import type { Range } from './time-axis.ts'
+import type { Prices, Range } from './time-axis.ts'
 
 /** Room for `$104,000.00`. */
 export const AXIS_WIDTH = 64

@@ -18,8 +18,8 @@ import type { Edge } from './heat-live.ts'
 import { markSizes, removedMarks, tradeMarks } from './heat-marks.ts'
 import { type BestPrices, readoutAt } from './heat-readout.ts'
 import type { Marks } from './merge-marks.ts'
-import { panPrices, type Prices, pricesOf, zoomPrices } from './price-view.ts'
-import { pan, pointAt, type TimeAxis, zoom } from './time-axis.ts'
+import { panPrices, pricesOf, zoomPrices } from './price-view.ts'
+import { pan, pointAt, type Prices, type TimeAxis, zoom } from './time-axis.ts'
 
 type Props = {
   axis: TimeAxis

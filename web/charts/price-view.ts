@@ -2,11 +2,7 @@
 
 import type { Heatmap } from '../lib/bodies.ts'
 import { columnsIn } from './heat-columns.ts'
-import type { Range } from './time-axis.ts'
-
-export type Prices = { low: number; high: number }
-/** `fit` moves with the mid. */
-export type PriceView = 'all' | 'fit' | Prices
+import type { Prices, PriceView, Range } from './time-axis.ts'
 
 const all: Prices = { low: 0, high: 1 }
 /** Less than this on each side of the mid says nothing of the book. */

@@ -3,9 +3,11 @@
 import { useEffect, useState } from 'preact/hooks'
 
 import { createStore, type Store } from '../lib/store.ts'
-import type { PriceView } from './price-view.ts'
 
 export type Range = { fromMs: number; toMs: number }
+export type Prices = { low: number; high: number }
+/** `fit` moves with the mid. */
+export type PriceView = 'all' | 'fit' | Prices
 export type TimeAxis = {
   whole: Range
   view: Store<Range>
