@@ -246,7 +246,7 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     })
     const facts = () => page.textContent('.readout')
     await soon(async () => expect(await facts()).toContain('Spot$64,150'))
-    expect(await facts()).toContain('Time left2:30')
+    expect(await facts()).toContain('Before the end2:30')
     expect(await facts()).not.toContain('Final')
     await page.keyboard.press('End')
     await soon(async () => expect(await facts()).toContain('Final$64,999'))
@@ -463,7 +463,7 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     await page.waitForSelector('.legend .pulled')
     const share = async () =>
       Number(
-        /^pulled or traded: known for (\S+) % of the time/.exec(
+        /^Pulled and traded sizes are known for (\S+) % of this view/.exec(
           (await page.textContent('.removed-share')) ?? '',
         )?.[1],
       )

@@ -122,11 +122,7 @@ export function drawScene(canvas: HTMLCanvasElement, scene: Scene): void {
   drawIn(draw, scene.view, () => {
     drawUnknown(draw)
     const parts = visibleParts(scene)
-    for (const [range, layer] of parts)
-      drawIn(draw, range, () => {
-        drawCells(draw, layer)
-        drawBest(draw, layer, range)
-      })
+    for (const [range, layer] of parts) drawIn(draw, range, () => drawCells(draw, layer))
     drawMarked(draw)
     const dots = dotsIn(draw)
     drawDots(
@@ -140,6 +136,8 @@ export function drawScene(canvas: HTMLCanvasElement, scene: Scene): void {
       draw,
       dots.filter(({ radius }) => radius < SMALL_DOT),
     )
+    // No dot and no mark hides what the market was at.
+    for (const [range, layer] of parts) drawIn(draw, range, () => drawBest(draw, layer, range))
     drawCrosshair(draw)
   })
   drawAxes(draw)
@@ -205,13 +203,13 @@ function drawCells({ context, toX, toY }: Drawing, { heat, cells }: Layer): void
   context.drawImage(cells, x, toY(1), toX(endMs) - x, toY(0) - toY(1))
 }
 
+const BEST_WIDTH = 1.75
+
 /** Best bid and ask as steps, broken where nothing is known. */
 function drawBest({ context, scene, toX, toY }: Drawing, { heat }: Layer, range: Range): void {
   const startMs = Date.parse(heat.from)
   const { first, end } = columnsIn(heat, range)
   for (const side of ['bid', 'ask'] as const) {
-    context.strokeStyle = scene.colors[side]
-    context.lineWidth = 1.75
     context.beginPath()
     let isDown = false
     for (let index = first; index < end; index++) {
@@ -227,6 +225,11 @@ function drawBest({ context, scene, toX, toY }: Drawing, { heat }: Layer, range:
       context.lineTo(toX(fromMs + heat.stepMs), y)
       isDown = true
     }
+    context.strokeStyle = scene.colors.ground
+    context.lineWidth = BEST_WIDTH + HALO
+    context.stroke()
+    context.strokeStyle = scene.colors[side]
+    context.lineWidth = BEST_WIDTH
     context.stroke()
   }
 }

@@ -55,7 +55,7 @@ const measures: readonly Measure[] = [
     sum: true,
   },
   {
-    name: '99 of 100 requests within',
+    name: 'p99',
     color: '--warn',
     read: (step) => step.p99Ms,
     show: showBound,
@@ -113,7 +113,7 @@ function Charts({ series, range }: { series: ActivitySeries; range: Range }) {
     <>
       <p class="note activity-moment" aria-live="polite">
         {step === undefined
-          ? `Counted by ${showCount(servers)} ${servers === 1 ? 'process' : 'processes'} in the last day, without requests with test keys. Point at a chart, or move the slider, for one moment.`
+          ? `Last 24 hours, ${showCount(servers)} ${servers === 1 ? 'process' : 'processes'}; requests with test keys are not counted. Point at a chart, or move the slider, to see one moment.`
           : `${showMoment(step.at)} – ${showEnd(step.at, stepSeconds)} UTC`}
       </p>
       <div class="activity">

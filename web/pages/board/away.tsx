@@ -6,8 +6,16 @@ import { request, useAsked } from '../../lib/api.ts'
 import type { Listed, Market } from '../../lib/bodies.ts'
 import { nowMs } from '../../lib/clock.ts'
 import { bestCovered, coveredOf, showCovered } from '../../lib/covered.ts'
+import { DAY_MS, startOfDay } from '../../lib/days.ts'
 import { facts } from '../../lib/facts.ts'
-import { showChange, showCount, showSome, showStamp, showWindow } from '../../lib/format.ts'
+import {
+  showChange,
+  showCount,
+  showDayMinute,
+  showMinute,
+  showSome,
+  showWindow,
+} from '../../lib/format.ts'
 import { createKept } from '../../lib/kept.ts'
 import { apiKey } from '../../lib/key.ts'
 import { pollMs } from '../../lib/poll.ts'
@@ -22,7 +30,6 @@ import { SimulatedTag } from '../../parts/simulated.tsx'
 import { pinned, seriesOf } from './order.ts'
 
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 /** A shorter absence is none. */
 const AWAY_MS_MIN = 5 * 60_000
 const AWAY_MS_MAX = 7 * DAY_MS
@@ -202,14 +209,14 @@ function Summary({ resolved }: { resolved: Resolved }) {
     .filter((market) => isRecorded(market) && gapsOf(market) > 0)
     .toSorted((a, b) => coveredOf(a, bestCovered(a)) - coveredOf(b, bestCovered(b)))
   const missing = markets.filter((market) => !isRecorded(market)).length
+  const isToday = startOfDay(countedFromMs) === startOfDay(nowMs())
+  const since = `${isToday ? showMinute(countedFromMs) : showDayMinute(countedFromMs)} UTC`
   return (
     <>
       <p>
-        {markets.length === 0 ? 'No window' : showSome(markets.length, 'window')} that began since{' '}
-        <span class="num">{showStamp(new Date(countedFromMs).toISOString())}</span>{' '}
         {markets.length === 0
-          ? 'is resolved yet.'
-          : `resolved: ${showCount(count('up'))} up, ${showCount(count('down'))} down`}
+          ? `Nothing has resolved since ${since}.`
+          : `${showSome(markets.length, 'window')} began and resolved since ${since}: ${showCount(count('up'))} up, ${showCount(count('down'))} down`}
         {count('void') > 0 && `, ${showCount(count('void'))} void`}
         {markets.length > 0 && '. '}
         {holed.length > 0 && `${showCount(holed.length)} of them have gaps. `}

@@ -68,7 +68,7 @@ export function BoardPage() {
           <p class="note">
             The clients read it, too: <code>await bookfeed.get('/v1/board', {'{}'})</code> in
             TypeScript, <code>bookfeed.get("/v1/board")</code> in Python.{' '}
-            <a href="/docs/live#the-board">GET /v1/board/live</a> sends what changes.
+            <a href="/docs/live#the-board">The live board</a> sends what changes.
           </p>
         </section>
       )}

@@ -131,13 +131,13 @@ const describe = ({ day, state, covered }: CoverageDay): string =>
   `${day}: ${state}${covered === null ? '' : `, ${showShare(covered)} recorded`}`
 
 const reasonTexts: Record<string, string> = {
-  recorder_down: 'the recorder was not connected',
-  venue_silent: 'the recorder was connected, and the venue sent nothing',
-  venue_restart: 'the venue restarted',
-  hash_mismatch: 'the book contradicted the hash of the venue',
-  import: 'no data is held',
-  not_open: 'outside the time of the market',
-  window_unknown: 'the window of a market is not known',
+  recorder_down: 'The recorder was not connected',
+  venue_silent: 'The recorder was connected, and the venue sent nothing',
+  venue_restart: 'The venue restarted',
+  hash_mismatch: 'The book contradicted the hash of the venue',
+  import: 'No data is held',
+  not_open: 'Outside the time of the market',
+  window_unknown: 'The window of a market is not known',
 }
 
 /** The list of the markets of a day. */
@@ -163,7 +163,7 @@ function DayCard({ coin, day }: { coin: string; day: CoverageDay | undefined }) 
           <ul>
             {day.gaps.map(({ reason, count, durationMs }) => (
               <li key={reason}>
-                <code>{reason}</code> {reasonTexts[reason]}: {showSome(count, 'gap')},{' '}
+                {reasonTexts[reason] ?? reason}: {showSome(count, 'gap')},{' '}
                 <span class="num">{showLength(durationMs)}</span> in total, over both outcomes
               </li>
             ))}

@@ -29,7 +29,7 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
     query,
   )
   const days = isLoading ? [] : (data?.data ?? [])
-  const range = isNewest ? `the last ${DAYS} days` : `${DAYS} days up to ${toDay(last)}`
+  const range = isNewest ? `last ${DAYS} days` : `${DAYS} days up to ${toDay(last)}`
   return (
     <div class="page">
       <div class="row spread">
@@ -49,7 +49,7 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
       {mayList !== false && !problem && (
         <Figure
-          title={`What is recorded of ${coin.toUpperCase()}, ${range}`}
+          title={`${coin.toUpperCase()} coverage, ${range}`}
           name={`coverage-${coin}`}
           {...(source === undefined ? {} : { source })}
           calls={[{ path, query }]}

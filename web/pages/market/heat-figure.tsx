@@ -107,7 +107,7 @@ export function HeatFigure(props: Props) {
       rows={() => cellRows(seenHeat(axis.view.get()), axis.view.get())}
       notes={() => [
         spanText(axis.view.get()),
-        `Full colour from ${showCompact(cutOff)} shares (percentile ${share})`,
+        `Full colour at ${showCompact(cutOff)} shares and more (percentile ${share} of sizes)`,
       ]}
       tools={
         <>
@@ -154,7 +154,7 @@ export function HeatFigure(props: Props) {
             />
             <HeatScale key={cutOff} cutOff={cutOff} scale={scale} />
             <label class="row">
-              Full colour from percentile
+              Full colour at percentile
               <input
                 type="range"
                 min={SHARE_MIN}
@@ -295,7 +295,7 @@ function Marks({ heat, seen, cutOff, isOn }: MarksProps) {
       </span>
       {share < NEARLY_ALL && (
         <span class="removed-share">
-          pulled or traded: known for {showShare(share)} of the time shown
+          Pulled and traded sizes are known for {showShare(share)} of this view
         </span>
       )}
     </>

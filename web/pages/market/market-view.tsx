@@ -27,9 +27,9 @@ import {
   outcomeNames,
   showDuration,
   showLength,
+  showMarket,
   showMoment,
   showPrice,
-  showWindow,
 } from '../../lib/format.ts'
 import { useLocation } from '../../lib/location.ts'
 import { mayRead, type Rights } from '../../lib/rights.ts'
@@ -349,16 +349,15 @@ function useAggregation(): Aggregation {
 type HeadProps = { market: Market; chosen: ChosenOutcome; isSettled: boolean; live: Live }
 
 function Head({ market, chosen, isSettled, live }: HeadProps) {
-  const { symbol, timeframe, windowStart, windowEnd, question, source } = market
+  const { symbol, windowStart, question, source } = market
   return (
     <div class="row spread">
       <div>
         <p class="note">
-          <a href={`/markets/${symbol}`}>{symbol.toUpperCase()}</a> · {timeframe} ·{' '}
-          <span class="num">{showWindow(windowStart, windowEnd)}</span>
+          <a href={`/markets/${symbol}`}>{symbol.toUpperCase()} markets</a>
           {market.status === 'upcoming' && <OpensIn start={windowStart} />}
         </p>
-        <h1>{question ?? `${symbol.toUpperCase()} up or down?`}</h1>
+        <h1 title={question ?? undefined}>{showMarket(market)}</h1>
         <MarketTools market={market} isSettled={isSettled} />
       </div>
       <div class="row market-states">

@@ -34,18 +34,24 @@ export function Readout({ axis, market, outcome, mids, spreads, ticks }: Props) 
   useNow()
   // Before its start, no moment of the window has come.
   const atMs = market.status === 'upcoming' ? Math.min(ms, serverNowMs()) : ms
+  const isOver = market.status === 'closed' || market.status === 'resolved'
   const left = windowEnd === null ? null : Date.parse(windowEnd) - atMs
   const facts: [name: string, value: string, tone?: string][] = [
-    ...sides
-      .filter((each) => each === outcome || known.includes(each))
-      .map((each): [string, string, string] => [outcomeNames[each], showPrice(prices[each]), each]),
+    ...sides.flatMap((each): [string, string, string][] => {
+      const other = prices[each === 'up' ? 'down' : 'up']
+      const name = outcomeNames[each]
+      if (known.includes(each)) return [[name, showPrice(prices[each]), each]]
+      // What the books of the other say of one that was not recorded.
+      if (other != null) return [[`${name} (mirror)`, showPrice(1 - other), each]]
+      return each === outcome ? [[name, showPrice(undefined), each]] : []
+    }),
     [`${outcomeNames[outcome]} spread`, showPrice(spreads[outcome === 'up' ? 1 : 2]?.[spreadAt])],
     ['Strike', showCoinPrice(strike)],
     // No moment before the end knows it.
     left !== null && left <= 0 && finalPrice !== null
       ? ['Final', showCoinPrice(finalPrice)]
       : [nameOf(ageMs), showCoinPrice(spot), toneOf(spot, strike)],
-    ['Time left', left === null ? '–' : showLength(left)],
+    [isOver ? 'Before the end' : 'Time left', left === null ? '–' : showLength(left)],
   ]
   return <Facts look="readout num" rows={facts} />
 }

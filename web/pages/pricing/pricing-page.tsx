@@ -113,7 +113,7 @@ function TierCard({ tier, isChosen }: { tier: Tier; isChosen: boolean }) {
 const promises = [
   [
     'You never pay twice',
-    'A payment is taken once, however often it is submitted. While it may still arrive, the server requests no other.',
+    'A payment is taken once, however often it is submitted. While one is in flight, the server asks for no other.',
   ],
   ['Late payments count', 'If your money arrives late, you get the tier at the quoted terms.'],
   [
