@@ -26,6 +26,10 @@ const MEMORY_BYTES_MIN = 8 * 2 ** 30
 const TIMINGS = 'test/timings.json'
 const needsQuiet = /-drill\.test\.ts$|^test\/contract\/fuzz-socket\.test\.ts$/
 
+/** Each takes ten seconds of a core or more, and something shorter tests the same part. */
+const longTests =
+  /^test\/(ingest\/(any-order|import-recordings|raw-messages)|recorder\/(books-property|faults|hour|mixture)|history\/corruption|clients\/(python|typescript-streams)|contributing)\.test\.ts$/
+
 /**
  * Why `bun run test` leaves a file to `bun run test:all`: the first pattern that fits its path, or
  * else its text.
@@ -34,7 +38,8 @@ const reasons: [why: string, path: RegExp | undefined, text: RegExp | undefined]
   ['PostgreSQL or a bucket', /^test\/extensions\/(archive|postgres)\//, /\/engines\//],
   ['pages in a browser', undefined, /support\/browser\.ts/],
   ['purchases, kills and faults of whole servers', /^test\/e2e\//, undefined],
-  ['drills and long runs', needsQuiet, undefined],
+  ['drills and fuzz', needsQuiet, undefined],
+  ['recordings, damage and clients at length', longTests, undefined],
 ]
 /** One test of a page in a browser, and one of a purchase on the local chain, for `bun run test`. */
 const smokeTests = ['test/web/pricing.test.ts', 'test/e2e/purchase.test.ts']
