@@ -277,7 +277,7 @@ describe('recipes', () => {
   })
 
   test('behavior: types and the tests that the recipes name pass with all of them', async () => {
-    await run('bun', 'check')
+    await run(process.execPath, 'check')
     const tests = [
       'test/config/config.test.ts',
       'test/contract/access.test.ts',
@@ -287,6 +287,6 @@ describe('recipes', () => {
       'test/features/notes.test.ts',
       'test/http/table.test.ts',
     ]
-    await run('env', 'ENGINES=sqlite', 'bun', 'test', '--timeout', '240000', ...tests)
+    await run('env', 'ENGINES=sqlite', process.execPath, 'test', '--timeout', '240000', ...tests)
   }, 600_000)
 })

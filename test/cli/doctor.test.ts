@@ -17,6 +17,7 @@ const isRoot = process.getuid?.() === 0
 /** A mount of its own needs a namespace of its own, which not every machine gives. */
 const canMount =
   process.platform === 'linux' &&
+  ['unshare', 'mount'].every((program) => Bun.which(program) !== null) &&
   Bun.spawnSync(['unshare', isRoot ? '-m' : '-Urm', 'mount', '--bind', '/tmp', '/tmp']).success
 
 const PAYEE = `0x${'1'.repeat(40)}`

@@ -12,23 +12,24 @@ const LIST = 'src/extensions.ts'
 /** Each waits for ten seconds. */
 const TRIES_MAX = 12
 
+/** Of this checkout without its tests, which are of the extensions too, and what is installed. */
+const files = ['*', '{src,db,dev,web,clients,docs,examples,deploy}/**/*']
+  .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync({ cwd: root })])
+  .filter((path) => !/(^|\/)(node_modules|dist)\//.test(path))
+
 let scratch = ''
 beforeAll(() => {
   scratch = mkdtempSync(join(tmpdir(), 'bookfeed-extensions-'))
 })
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
-/** This checkout but for its tests, which are of the extensions too, without some extensions. */
+/** This checkout without some extensions. */
 async function copyWithout(removed: readonly string[]): Promise<string> {
   const folder = mkdtempSync(join(scratch, 'copy-'))
-  const { stdout } = Bun.spawnSync(
-    ['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard', ':!test'],
-    { cwd: root },
-  )
   const isRemoved = (path: string) =>
     removed.some((name) => path.startsWith(`src/extensions/${name}/`))
-  for (const path of stdout.toString().split('\0')) {
-    if (path === '' || isRemoved(path)) continue
+  for (const path of files) {
+    if (isRemoved(path)) continue
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     cpSync(join(root, path), join(folder, path))
   }

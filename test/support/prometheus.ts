@@ -26,7 +26,7 @@ function findInPath(): string | undefined {
 /** Of the package of Debian, which is not installed: that would start a service. */
 function unpack(): string | undefined {
   if (Bun.which('apt-get') === null || Bun.which('dpkg-deb') === null) return undefined
-  const folder = join(tmpdir(), 'bookfeed-prometheus')
+  const folder = join(tmpdir(), `bookfeed-prometheus-${process.getuid?.()}`)
   const programs = join(folder, 'usr/bin')
   if (existsSync(join(programs, 'prometheus'))) return programs
   const scratch = mkdtempSync(`${folder}-`)
