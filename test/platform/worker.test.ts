@@ -15,9 +15,8 @@ describe('a thread that is waited for', () => {
     (end) => {
       const thread = mortalWorker.startBlocking(undefined)
       expect(thread.ask<string>('hello', MS_MAX)).toBe('HELLO')
-      const begunMs = performance.now()
-      expect(thread.ask(end, MS_MAX)).toBeUndefined()
-      expect(performance.now() - begunMs).toBeLessThan(MS_MAX / 2)
+      // Unnoticed, it would be waited for longer than the test may take.
+      expect(thread.ask(end, 4 * MS_MAX)).toBeUndefined()
       expect(thread.ask<string>('again', MS_MAX)).toBe('AGAIN')
       // One that ends while nobody waits.
       thread.send(end)
@@ -72,6 +71,6 @@ test('every worker is in the table of main.ts or in a manifest, in which those o
     /const workers\b.*?\(\[\n(.*?)\n\]\)/s.exec(tree['src/main.ts'] ?? '') ?? []
   const ofCore = Array.from(table.matchAll(/^ {2}\['([\w-]+)',/gm), ([, name]) => name)
   const listed = [...ofCore, ...extensions.flatMap(({ workers = {} }) => Object.keys(workers))]
-  expect(listed).toHaveLength(11)
+  expect(listed).toHaveLength(12)
   expect(listed.toSorted()).toEqual(defined.toSorted())
 })
