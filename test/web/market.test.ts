@@ -138,9 +138,16 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
     await until(page, `/Down\\d+/.test(document.querySelector('.readout').textContent)`)
     // What the books of Down say of Up is named so; a market that is over has no time left.
     const names = await page.locator('.readout dt').allTextContents()
-    expect(names).toEqual(['Up (mirror)', 'Down', 'Down spread', 'Strike', 'Spot', 'Before the end'])
+    expect(names).toEqual([
+      'Up (mirror)',
+      'Down',
+      'Down spread',
+      'Strike',
+      'Spot',
+      'Before the end',
+    ])
     const price = async (index: number) =>
-      Number.parseFloat((await page.locator('.readout dd').nth(index).textContent()) ?? '')
+      Number(/[\d.]+/.exec((await page.locator('.readout dd').nth(index).textContent()) ?? '')?.[0])
     expect((await price(0)) + (await price(1))).toBeCloseTo(100)
     expect(await page.textContent('h1')).toBe('SOL 5m, Jan 1, 00:00 – 00:05 UTC')
     const legends = page.locator('.figure:has(.line-chart) .legend')
