@@ -12,9 +12,11 @@ import postgresHistoryLog from './history/postgres/0002_logged_tables.sql' with 
 import postgresNoMoments from './history/postgres/0003_no_moments.sql' with { type: 'text' }
 import ledgerSqlite from './ledger/migrations/0000_initial.sql' with { type: 'text' }
 import ledgerActivity from './ledger/migrations/0001_activity.sql' with { type: 'text' }
+import ledgerChecksums from './ledger/migrations/0002_checksums.sql' with { type: 'text' }
 import ledgerPostgres from './ledger/postgres/0000_initial.sql' with { type: 'text' }
 import postgresLedgerLog from './ledger/postgres/0001_logged_tables.sql' with { type: 'text' }
 import postgresLedgerActivity from './ledger/postgres/0002_activity.sql' with { type: 'text' }
+import postgresLedgerChecksums from './ledger/postgres/0003_checksums.sql' with { type: 'text' }
 import changeLog from './postgres/change_log.sql' with { type: 'text' }
 
 export type Migrations = {
@@ -29,7 +31,7 @@ export const historyMigrations: Migrations = {
 }
 export const ledgerMigrations: Migrations = {
   firstFormat: 12,
-  sql: [ledgerSqlite, ledgerActivity],
+  sql: [ledgerSqlite, ledgerActivity, ledgerChecksums],
 }
 export const postgresHistoryMigrations: Migrations = {
   firstFormat: 5,
@@ -37,5 +39,10 @@ export const postgresHistoryMigrations: Migrations = {
 }
 export const postgresLedgerMigrations: Migrations = {
   firstFormat: 5,
-  sql: [ledgerPostgres, changeLog + postgresLedgerLog, postgresLedgerActivity],
+  sql: [
+    ledgerPostgres,
+    changeLog + postgresLedgerLog,
+    postgresLedgerActivity,
+    postgresLedgerChecksums,
+  ],
 }

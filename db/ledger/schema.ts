@@ -105,8 +105,8 @@ export const credit = sqliteTable(
     requests: integer('requests').notNull(),
     used: integer('used').notNull(),
     createdMs: integer('created_ms').notNull(),
-    /** See `src/ledger/seals.ts`. */
-    seal: integer('seal'),
+    /** See `src/ledger/checksums.ts`. */
+    checksum: integer('checksum'),
   },
   (table) => [index('credit_account').on(table.accountId, table.createdMs)],
 )
@@ -120,7 +120,7 @@ export const paidAnswer = sqliteTable('paid_answer', {
   answers: integer('answers').notNull(),
   /** When the first whole body was handed to a connection; null until then. */
   deliveredMs: integer('delivered_ms'),
-  seal: integer('seal'),
+  checksum: integer('checksum'),
 })
 
 /** Challenges that were answered, until they would have expired anyway. */
@@ -138,8 +138,8 @@ export const idempotency = sqliteTable('idempotency', {
   /** The answer, encrypted with what only the caller has. */
   sealed: blob('sealed').$type<Uint8Array>().notNull(),
   createdMs: integer('created_ms').notNull(),
-  /** See `src/ledger/seals.ts`. */
-  seal: integer('seal'),
+  /** See `src/ledger/checksums.ts`. */
+  checksum: integer('checksum'),
 })
 
 /** Requests and bytes of a key by UTC day and route. */
@@ -152,8 +152,6 @@ export const usage = sqliteTable(
     route: text('route').notNull(),
     requests: integer('requests').notNull(),
     bytes: integer('bytes').notNull(),
-    /** See `src/ledger/seals.ts`. */
-    seal: integer('seal'),
   },
   (table) => [primaryKey({ columns: [table.keyId, table.day, table.route] })],
 )
@@ -168,8 +166,8 @@ export const sanctionsList = sqliteTable('sanctions_list', {
   /** SHA-256 of the file, hex. */
   sha256: text('sha256').notNull(),
   entryCount: integer('entry_count').notNull(),
-  /** See `src/ledger/seals.ts`. */
-  seal: integer('seal'),
+  /** See `src/ledger/checksums.ts`. */
+  checksum: integer('checksum'),
 })
 
 /** The EVM addresses on that list, lower case. */

@@ -23,7 +23,7 @@ export function createUsageMeter({
   clock,
   randomBytes,
 }: {
-  ledger: Pick<Ledger, 'addUsage' | 'usageOf' | 'countUsage' | 'pruneUsage'>
+  ledger: Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsage'>
   clock: Clock
   randomBytes: (length: number) => Uint8Array
 }) {
@@ -41,10 +41,9 @@ export function createUsageMeter({
     return `${toText(day)} ${randomBytes(NAME_BYTES).toHex()}`
   }
 
-  /** Once a day notes what was used before it, and forgets what is too old. */
+  /** Once a day forgets what is too old. */
   function prune(day: number): void {
     if (day === prunedDay) return
-    ledger.countUsage(toText(day), { actor: 'system', nowMs: clock() })
     ledger.pruneUsage(toText(day - DAYS_KEPT + 1))
     prunedDay = day
   }

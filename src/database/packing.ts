@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 
 export type Packing = Record<'pack' | 'unpack', (value: number | Uint8Array) => number | Uint8Array>
 const asItIs: Packing = { pack: (value) => value, unpack: (value) => value }
-/** What is no number has 32 bytes. */
+/** Bytes that are no number have another length. */
 const NUMBER_BYTES = 8
 /** Of an engine whose columns have one type. */
 export const packedInBytes: Packing = {

@@ -14,13 +14,12 @@ import { sqlOf } from '#src/database/columns.ts'
 import { type Database, readConsistently, writingOf } from '#src/database/database.ts'
 import type { PaymentState } from '#src/domain/selling/payment.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
-import { DAY_MS, toIsoDay } from '#src/domain/time.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { AuditContext } from './actor.ts'
+import { addressesDigest, findBrokenChecksums, listAddresses } from './checksums.ts'
 import type { AuditRow } from './ledger.ts'
 import { read } from './rows.ts'
-import { addressesDigest, findBrokenSeals, type Seals } from './seals.ts'
 
 /** What can happen to an audited row; the word before the point names the table (see `findKind`). */
 export type RowAction =
@@ -35,12 +34,7 @@ export type RowAction =
   | 'review.resolved'
 
 type Entry = Pick<AuditRow, 'subject' | 'state'> & {
-  action:
-    | RowAction
-    | `screening.${Verdict['verdict']}`
-    | 'sanctions_list.replaced'
-    | 'job.started'
-    | 'usage.counted'
+  action: RowAction | `screening.${Verdict['verdict']}` | 'sanctions_list.replaced' | 'job.started'
 }
 
 type Head = Pick<AuditRow, 'seq' | 'hash'>
@@ -112,10 +106,10 @@ type Row = Record<string, unknown>
 type AuditedRow = { kind: Kind; id: string; state: string }
 
 /**
- * `last_used_ms` and `used` change with requests (`used` has a seal); `payload` is a signature,
+ * `last_used_ms` and `used` change with requests (`used` has a checksum); `payload` is a signature,
  * which `payload_hash` represents.
  */
-const unauditedColumns = new Set(['last_used_ms', 'used', 'payload', 'seal', 'seq'])
+const unauditedColumns = new Set(['last_used_ms', 'used', 'payload', 'checksum', 'seq'])
 
 export function createAuditedRows(db: Database) {
   const kinds = Object.keys(tables).filter(isKind)
@@ -187,7 +181,6 @@ type AuditedLedger = {
   db: Database
   chain: ReturnType<typeof createAuditChain>
   rows: ReturnType<typeof createAuditedRows>
-  seals: Seals
 }
 
 /** Re-reads the chain and every table that it speaks of. Returns the faults, each a sentence. */
@@ -205,14 +198,12 @@ export function verifyAudit(ledger: AuditedLedger): string[] {
   return faults
 }
 
-function* findFaults({ db, chain, rows, seals }: AuditedLedger) {
+function* findFaults({ db, chain, rows }: AuditedLedger) {
   // Indexes too, by which keys and payments are found.
   yield* db.engine.listFaults(db)
   /** What the chain says last of a row, by `kind id`. */
   const lastStates = new Map<string, LastState>()
-  const counts: AuditRow[] = []
-  yield* verifyChain(chain.all(), lastStates, counts)
-  yield* compareUsage(db, counts)
+  yield* verifyChain(chain.all(), lastStates)
   yield* compareList(db, lastStates.get(LIST))
   lastStates.delete(LIST)
   for (const row of rows.all()) {
@@ -224,13 +215,12 @@ function* findFaults({ db, chain, rows, seals }: AuditedLedger) {
     if (!isEnd(action)) yield `${name} is gone, though audit row ${seq} records it.`
   }
   for (const id of rows.changedPayloads()) yield `payment ${id} is not what its payer has signed.`
-  yield* findBrokenSeals(db, seals)
+  yield* findBrokenChecksums(db)
 }
 
 function* verifyChain(
   rows: Iterable<AuditRow>,
   lastStates: Map<string, LastState>,
-  counts: AuditRow[],
 ): Generator<string> {
   let before: Head = chainStart
   for (const row of rows) {
@@ -248,54 +238,14 @@ function* verifyChain(
     }
     if (kind !== undefined) lastStates.set(name, row)
     if (row.action === 'sanctions_list.replaced') lastStates.set(LIST, row)
-    if (row.action === 'usage.counted') counts.push(row)
     before = row
-  }
-}
-
-/** What is in the chain of a day; the names stay as they are. */
-export type UsageCount = { rows: number; requests: number; bytes: number }
-
-/** Counts of days after one and before another (both exclusive), by day. */
-export const COUNT_USAGE = `SELECT day, count(*) AS rows, CAST(sum(requests) AS BIGINT) AS requests,
-    CAST(sum(bytes) AS BIGINT) AS bytes
-  FROM usage WHERE day > $1 AND day < $2 GROUP BY day ORDER BY day`
-
-/** Accounts are idle for longer than this before they are forgotten, with their usage. */
-const COUNTED_MS = 29 * DAY_MS
-
-/** The day from which on (exclusive) no usage is forgotten, if the newest counted day is this one. */
-const keptSince = (newestDay: string): string => toIsoDay(Date.parse(newestDay) - COUNTED_MS)
-
-/** More than was counted is what came later; less was removed, except of old days (`keptSince`). */
-function* compareUsage(db: Database, counts: readonly AuditRow[]): Generator<string> {
-  const newest =
-    counts
-      .map(({ subject }) => subject)
-      .toSorted()
-      .at(-1) ?? ''
-  if (Number.isNaN(Date.parse(newest))) return
-  const since = keptSince(newest)
-  const found = new Map(
-    db
-      .prepare<UsageCount & { day: string }, [string, string]>(COUNT_USAGE)
-      .all(since, `${newest}~`)
-      .map(({ day, ...count }) => [day, count]),
-  )
-  for (const { seq, subject: day, state } of counts) {
-    if (day <= since) continue
-    const { rows = 0, requests = 0, bytes = 0 } = found.get(day) ?? {}
-    const counted = parse(state)
-    const isLess = (name: string, now: number): boolean => now < Number(counted[name])
-    if (isLess('rows', rows) || isLess('requests', requests) || isLess('bytes', bytes))
-      yield `Usage of ${day} was removed: audit row ${seq} counted ${counted.requests} requests (rows: ${counted.rows}), and ${requests} are there (rows: ${rows}).`
   }
 }
 
 /** The sanctions list among the last states: there is one at most. */
 const LIST = 'sanctions_list'
 
-/** A confirmation of the same list changes nothing but its time, which has a seal. */
+/** A confirmation of the same list changes nothing but its time, which has a checksum. */
 function* compareList(db: Database, audited?: LastState): Generator<string> {
   const row = db
     .prepare<{ publishedOn: string; sha256: string; entryCount: number }, []>(
@@ -303,10 +253,7 @@ function* compareList(db: Database, audited?: LastState): Generator<string> {
        FROM sanctions_list`,
     )
     .get()
-  const addresses = db
-    .prepare<{ address: string }, []>('SELECT address FROM sanctions_address')
-    .all()
-    .map(({ address }) => address)
+  const addresses = listAddresses(db)
   if (audited === undefined) {
     if (row !== null || addresses.length > 0) yield 'The sanctions list is in no audit row.'
     return

@@ -4,11 +4,10 @@ import { type Database, nest, transact } from '#src/database/database.ts'
 
 import type { AuditContext } from './actor.ts'
 import { createAuditChain, createAuditedRows, type RowAction } from './audit.ts'
-import type { Seals } from './seals.ts'
 
 export type LedgerCore = ReturnType<typeof createLedgerCore>
 
-export function createLedgerCore(db: Database, { lagMs, seals }: { lagMs: number; seals: Seals }) {
+export function createLedgerCore(db: Database, { lagMs }: { lagMs: number }) {
   const chain = createAuditChain(db)
   const rows = createAuditedRows(db)
   const { raise, ...transactions } = createTransactions(db, lagMs)
@@ -23,7 +22,6 @@ export function createLedgerCore(db: Database, { lagMs, seals }: { lagMs: number
     db,
     chain,
     rows,
-    seals,
     note,
     /** As `note`, where the change decides who may do what. */
     record(by: AuditContext, action: RowAction, subject: string): void {

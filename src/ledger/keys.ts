@@ -8,6 +8,7 @@ import { DAY_MS } from '#src/domain/time.ts'
 
 import type { Accounts } from './accounts.ts'
 import type { AuditContext } from './actor.ts'
+import { checksums } from './checksums.ts'
 import type { LedgerCore } from './core.ts'
 import {
   type ApiKey,
@@ -20,14 +21,13 @@ import {
   type StoredAnswer,
 } from './ledger.ts'
 import { change, createRows, exists, read } from './rows.ts'
-import { sealNames } from './seals.ts'
 
 const BY_CREATION = 'ORDER BY created_ms, seq'
 const IS_VALID = 'revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms >'
 
 export type Keys = ReturnType<typeof createKeys>
 
-export function createKeys({ db, atomically, record, seals }: LedgerCore, accounts: Accounts) {
+export function createKeys({ db, atomically, record }: LedgerCore, accounts: Accounts) {
   const rows = createRows(db, apiKey, {
     what: 'key',
     parse: ({ digest, seq, ...key }): ApiKey => key,
@@ -89,7 +89,7 @@ export function createKeys({ db, atomically, record, seals }: LedgerCore, accoun
   function putAnswer(answer: StoredAnswer, nowMs: number): void {
     forgetAnswers.later(nowMs - DAY_MS)
     const row = { ...answer, createdMs: nowMs }
-    insertAnswer.later({ ...row, seal: seals.ofRow(sealNames.answer(row)) })
+    insertAnswer.later({ ...row, checksum: checksums.answer(row) })
   }
 
   /** With the kept answer, where the change must not be done twice. */

@@ -184,11 +184,6 @@ export type Ledger = Disposable & {
   addUsage(entries: readonly UsageEntry[], flush?: UsageFlush): void
   /** Counters of an account from a day on (inclusive), summed over its keys, by day and route. */
   usageOf(accountId: string, fromDay: string): UsageRow[]
-  /**
-   * Writes into the audit chain what was used on each day before one (exclusive) that is not counted
-   * yet. What comes later of such a day is in no count. Never waits, as `addUsage`.
-   */
-  countUsage(beforeDay: string, by: AuditContext): void
   /** Forgets what is older than a day (exclusive). Never waits, as `addUsage`. */
   pruneUsage(beforeDay: string): void
 
@@ -209,9 +204,8 @@ export type Ledger = Disposable & {
   listAuditOfOperator(subject: string, limit: number): AuditRow[]
   /**
    * Re-reads the whole chain. Faults are a row that does not carry the hash of all before it, a
-   * number left out, a table that differs from the last audited state of one of its rows, a row of
-   * usage, credits, answers or the sanctions list whose seal is not its own, and usage of the last
-   * weeks that is less than what was counted.
+   * number left out, a table that differs from the last audited state of one of its rows, and a row
+   * of credits, answers or the sanctions list, or the ledger's key, that differs from its checksum.
    */
   verifyAudit(): Iterable<string>
   /** Number and hash (hex) of the last row, to be noted elsewhere; undefined in an empty chain. */
@@ -260,7 +254,7 @@ export type Once = { id: string; answer: (made: KeyMade) => StoredAnswer }
 
 export type StoredAnswer = Pick<Row<typeof idempotency>, 'id' | 'fingerprint' | 'sealed'>
 
-export type SanctionsList = Omit<Row<typeof sanctionsList>, 'id' | 'seal'>
+export type SanctionsList = Omit<Row<typeof sanctionsList>, 'id' | 'checksum'>
 
 /** True if a list is not to be relied upon; nor is one that a wrong clock dated far ahead. */
 export const isStale = (
@@ -268,7 +262,7 @@ export const isStale = (
   { nowMs, staleAfterMs }: { nowMs: number; staleAfterMs: number },
 ): boolean => Math.abs(nowMs - confirmedMs) > staleAfterMs
 
-export type UsageEntry = Omit<Row<typeof usage>, 'seal'> & { lastUsedMs: number }
+export type UsageEntry = Row<typeof usage> & { lastUsedMs: number }
 
 /**
  * What a meter adds in one go. `meter` names it by a UTC day and a random text; `number` rises by

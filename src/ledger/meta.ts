@@ -6,15 +6,16 @@ import { packingOf } from '#src/database/packing.ts'
 import { coins } from '#src/domain/market.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 
+import { sealKey, unsealKey } from './checksums.ts'
 import type { Ledger } from './ledger.ts'
-import { change } from './rows.ts'
+import { change, exists } from './rows.ts'
 
 /** A clock that is behind by more is right, and what was kept was far ahead. */
 const AHEAD_MS_MAX = DAY_MS
 
 /**
  * Opens the facts of a ledger, whose challenge key the first opening makes. With `isAsItIs` none is
- * made: a ledger without one then has the empty key, which no seal is of.
+ * made: a ledger without one then has the empty key.
  */
 export function createMeta(db: Database, { isAsItIs = false } = {}) {
   const find = db.prepare<{ value: number | Uint8Array }, [key: string]>(
@@ -30,12 +31,15 @@ export function createMeta(db: Database, { isAsItIs = false } = {}) {
     const read = () => find.get('challenge_key')?.value
     if (read() === undefined && isAsItIs) return new Uint8Array()
     if (read() === undefined) {
+      const key = new Uint8Array(randomBytes(32))
+      // Where the key was removed, the one in its place has no checksum: `verifyAudit` finds it.
+      const isNew = !exists<[]>(db, 'SELECT 1 FROM audit LIMIT 1')()
       // Another process may be making one: whichever is first stays.
       const sql = `INSERT INTO meta (key, value) VALUES ('challenge_key', $1) ON CONFLICT (key) DO NOTHING`
-      change<[Uint8Array]>(db, sql)(randomBytes(32))
+      change<[Uint8Array]>(db, sql)(isNew ? sealKey(key) : key)
     }
     const value = read()
-    if (value instanceof Uint8Array) return value
+    if (value instanceof Uint8Array) return unsealKey(value)
     throw new Error('The challenge key of the ledger is not bytes.')
   }
 

@@ -3,12 +3,12 @@ import { sanctionsList } from '#db/ledger/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import { judge, type ScreeningGrounds } from '#src/domain/selling/screening.ts'
 
+import { addressesDigest, checksums, listAddresses } from './checksums.ts'
 import type { LedgerCore } from './core.ts'
 import { isStale, type Ledger, type SanctionsList } from './ledger.ts'
 import { change, exists, read } from './rows.ts'
-import { addressesDigest, sealNames } from './seals.ts'
 
-export function createScreenings({ db, atomically, chain, seals }: LedgerCore) {
+export function createScreenings({ db, atomically, chain }: LedgerCore) {
   const sql = sqlOf(sanctionsList)
   const facts = ['publishedOn', 'confirmedMs', 'sha256', 'entryCount'] as const
   // A list that has lost addresses by hand is none: what is left of it clears no address.
@@ -20,11 +20,10 @@ export function createScreenings({ db, atomically, chain, seals }: LedgerCore) {
   )
   const write = change<[typeof sanctionsList.$inferSelect]>(
     db,
-    `${sql.insert()} ON CONFLICT (id) DO UPDATE SET ${sql.setExcluded([...facts, 'seal'])}`,
+    `${sql.insert()} ON CONFLICT (id) DO UPDATE SET ${sql.setExcluded([...facts, 'checksum'])}`,
   )
   const removeAll = change<[]>(db, 'DELETE FROM sanctions_address')
   const add = change<[address: string]>(db, 'INSERT INTO sanctions_address (address) VALUES ($1)')
-  const list = db.prepare<{ address: string }, []>('SELECT address FROM sanctions_address')
   const hasLower = exists<[string]>(db, 'SELECT 1 FROM sanctions_address WHERE address = $1')
   /** Any case: a spelling must not hide an address. */
   const has = (address: string): boolean => hasLower(address.toLowerCase())
@@ -47,7 +46,7 @@ export function createScreenings({ db, atomically, chain, seals }: LedgerCore) {
     nowMs: number,
   ): ReturnType<Ledger['putSanctionsList']> {
     const addresses = new Set([...anyCase].map((address) => address.toLowerCase()))
-    const known = new Set(list.all().map(({ address }) => address))
+    const known = new Set(listAddresses(db))
     const before = find() ?? { ...facts, sha256: '', confirmedMs: 0, entryCount: 0 }
     const lost = known.difference(addresses).size
     if (facts.publishedOn < before.publishedOn) return { kind: 'older' }
@@ -59,7 +58,7 @@ export function createScreenings({ db, atomically, chain, seals }: LedgerCore) {
     const knownMs = isSameFile ? Math.min(before.confirmedMs, nowMs) : 0
     const confirmedMs = Math.max(facts.confirmedMs, knownMs)
     const entry = { ...facts, confirmedMs, entryCount: addresses.size }
-    write({ id: 1, ...entry, seal: seals.ofRow(sealNames.sanctions(entry, addresses)) })
+    write({ id: 1, ...entry, checksum: checksums.sanctions(entry, addresses) })
     // Another parser may find other addresses in the same file.
     const isSame = isSameFile && known.size === addresses.size && lost === 0
     const isConfirmed = isSame && before.publishedOn === entry.publishedOn
@@ -87,7 +86,7 @@ export function createScreenings({ db, atomically, chain, seals }: LedgerCore) {
       atomically(() => {
         const done = put(draft, by.nowMs)
         if (done.kind === 'replaced') {
-          const addressesSha256 = addressesDigest(list.all().map(({ address }) => address))
+          const addressesSha256 = addressesDigest(listAddresses(db))
           const state = JSON.stringify({ ...done.list, addressesSha256 })
           const subject = done.list.sha256
           chain.begin(by)({ action: 'sanctions_list.replaced', subject, state })

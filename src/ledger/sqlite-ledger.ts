@@ -7,13 +7,13 @@ import { defaultTiers, type Tier } from '#src/domain/selling/tier.ts'
 import { createAccounts } from './accounts.ts'
 import { createActivity } from './activity.ts'
 import { verifyAudit } from './audit.ts'
+import { convertSeals } from './convert-seals.ts'
 import { createLedgerCore } from './core.ts'
 import { createKeys } from './keys.ts'
 import type { Ledger } from './ledger.ts'
 import { createKnownCoins, createMeta, createMoved } from './meta.ts'
 import { createPayments } from './payments/sqlite-payments.ts'
 import { createScreenings } from './screenings.ts'
-import { assertSealed, createSeals, sealKey } from './seals.ts'
 import { createUsage } from './usage.ts'
 
 export type LedgerOptions = {
@@ -23,22 +23,21 @@ export type LedgerOptions = {
   lagMs?: number
   /** Another connection has opened the ledger before; what writes to it fails. */
   isReadOnly?: boolean
-  /** Adds no row: neither a key or seals, nor the tiers and coins of this version. */
+  /** Adds no row: neither a key, nor the tiers and coins of this version. */
   isAsItIs?: boolean
 }
 
 export function createSqliteLedger(db: Database, options: LedgerOptions): Ledger {
   const { nowMs, lagMs = 0, isReadOnly = false, isAsItIs = false } = options
-  assertSealed(db)
+  if (!isReadOnly) convertSeals(db)
   const meta = createMeta(db, { isAsItIs })
-  const core = createLedgerCore(db, { lagMs, seals: createSeals(meta.challengeKey) })
-  const { chain, seals, atomically } = core
+  const core = createLedgerCore(db, { lagMs })
+  const { chain, atomically } = core
   const accounts = createAccounts(core)
   const keys = createKeys(core, accounts)
   // A ledger without a trace of any tier is new; another process may be making the same one.
   const knownCoins = createKnownCoins(db)
   const seed = () => {
-    sealKey(db, seals, chain.head() === undefined)
     const isNew = accounts.listCatalogue().length === 0 && chain.head() === undefined
     for (const tier of isNew ? defaultTiers : withEveryCoin())
       accounts.verbs.putTier(tier, { actor: 'system', nowMs })

@@ -1,10 +1,8 @@
 /** What keys were used for: see `Ledger`. */
 import { transact } from '#src/database/database.ts'
 
-import { COUNT_USAGE, type UsageCount } from './audit.ts'
 import type { LedgerCore } from './core.ts'
 import type { Ledger, UsageEntry, UsageRow } from './ledger.ts'
-import { SEAL_PRIME, sealNames } from './seals.ts'
 
 const NUMBER_BYTES = 6
 const NO_NUMBER = new Uint8Array(0)
@@ -12,18 +10,13 @@ const NO_NUMBER = new Uint8Array(0)
 /** A query that has a row where a flush was done. */
 const IS_DONE = 'SELECT 1 FROM meta WHERE key = $meter AND value >= $number'
 
-/** Entry of `meta`: the last day that `countUsage` has counted, as text. */
-const COUNTED = 'counted_usage'
-
-export function createUsage({ db, seals, chain }: LedgerCore) {
-  const count = db.prepare<unknown, [UsageEntry & FlushMark & { seal: number; growth: number }]>(
-    `INSERT INTO usage (key_id, day, route, requests, bytes, seal)
-     SELECT $keyId, $day, $route, CAST($requests AS BIGINT), CAST($bytes AS BIGINT),
-       CAST($seal AS BIGINT)
+export function createUsage({ db }: LedgerCore) {
+  const count = db.prepare<unknown, [UsageEntry & FlushMark]>(
+    `INSERT INTO usage (key_id, day, route, requests, bytes)
+     SELECT $keyId, $day, $route, CAST($requests AS BIGINT), CAST($bytes AS BIGINT)
      WHERE NOT EXISTS (${IS_DONE})
      ON CONFLICT (key_id, day, route) DO UPDATE SET
-       requests = usage.requests + excluded.requests, bytes = usage.bytes + excluded.bytes,
-       seal = (usage.seal + CAST($growth AS BIGINT)) % ${SEAL_PRIME}`,
+       requests = usage.requests + excluded.requests, bytes = usage.bytes + excluded.bytes`,
   )
   const touch = db.prepare<unknown, [UsageEntry]>(
     `UPDATE api_key SET last_used_ms = $lastUsedMs
@@ -49,17 +42,6 @@ export function createUsage({ db, seals, chain }: LedgerCore) {
     "DELETE FROM meta WHERE key >= 'usage ' AND key < 'usage ' || CAST($1 AS TEXT)",
   )
 
-  const countDays = db.prepare<UsageCount & { day: string }, [after: string, before: string]>(
-    COUNT_USAGE,
-  )
-  const findCounted = db.prepare<{ value: Uint8Array }, [string]>(
-    'SELECT value FROM meta WHERE key = $1',
-  )
-  const putCounted = db.prepare<unknown, [string, Uint8Array]>(
-    `INSERT INTO meta (key, value) VALUES ($1, $2)
-     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
-  )
-
   /** Never waits, except within a transaction. Throws while another process writes. */
   const run = (body: () => void): void =>
     db.inTransaction ? body() : db.engine.withoutWaiting(db, () => transact(db, body))
@@ -73,25 +55,13 @@ export function createUsage({ db, seals, chain }: LedgerCore) {
       run(() => {
         if (flush !== undefined) beginFlush.run({ ...mark, number: NO_NUMBER })
         for (const entry of ordered) {
-          const name = sealNames.usage(entry)
-          const counters = [entry.requests, entry.bytes]
-          const seal = seals.ofCounters(name, counters)
-          count.run({ ...entry, ...mark, seal, growth: seals.ofGrowth(name, counters) })
+          count.run({ ...entry, ...mark })
           touch.run(entry)
         }
         if (flush !== undefined) endFlush.run(mark)
       })
     },
     usageOf: (accountId, fromDay) => listOf.all(accountId, fromDay),
-    countUsage: (beforeDay, by) =>
-      run(() => {
-        const counted = new TextDecoder().decode(findCounted.get(COUNTED)?.value)
-        const days = countDays.all(counted, beforeDay)
-        for (const { day, ...count } of days)
-          chain.begin(by)({ action: 'usage.counted', subject: day, state: JSON.stringify(count) })
-        const last = days.at(-1)
-        if (last !== undefined) putCounted.run(COUNTED, new TextEncoder().encode(last.day))
-      }),
     pruneUsage: (beforeDay) =>
       run(() => {
         removeBefore.run(beforeDay)

@@ -169,7 +169,7 @@ function createTestKeys({ ledger, clock, listTiers }: Deps): Authenticator {
 const ACCOUNTS_MAX = 1_000
 
 /** Usage in memory. */
-function createTestUsage(): Pick<Ledger, 'addUsage' | 'usageOf' | 'countUsage' | 'pruneUsage'> {
+function createTestUsage(): Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsage'> {
   const accounts = new Map<string, Map<string, UsageRow>>()
   function add({ keyId, day, route, requests, bytes }: UsageEntry): void {
     const accountId = keyId.replace('key_', 'acc_')
@@ -184,7 +184,6 @@ function createTestUsage(): Pick<Ledger, 'addUsage' | 'usageOf' | 'countUsage' |
     addUsage: (entries) => entries.forEach(add),
     usageOf: (accountId, fromDay) =>
       [...(accounts.get(accountId)?.values() ?? [])].filter(({ day }) => day >= fromDay),
-    countUsage: () => undefined,
     pruneUsage: () => undefined,
   }
 }

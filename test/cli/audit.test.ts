@@ -68,7 +68,6 @@ describe('bookfeed audit verify', () => {
     ['the coins that it knew', "DELETE FROM meta WHERE key = 'coins'", 0],
     ['a tier', "DELETE FROM tier WHERE id = 'pro'", 1],
     ['its key', "DELETE FROM meta WHERE key = 'challenge_key'", 1],
-    ['the seal of its key', "DELETE FROM meta WHERE key = 'challenge_seal'", 1],
   ])('behavior: writes nothing into a ledger that lacks %s', async (_name, sql, code) => {
     using line = await aLineWithKey()
     line.tamper(sql)

@@ -32,7 +32,7 @@ const stores = [
     store: 'ledger',
     formats: { SQLite: ledgerFormat, PostgreSQL: postgresLedger },
     open: (place: string) => openLedger(place, { nowMs: NOW_MS }).dispose(),
-    unfinished: "UPDATE meta SET value = $1 WHERE key = 'challenge_seal'",
+    unfinished: "INSERT INTO meta (key, value) VALUES ('challenge_seal', $1)",
     sha256: {
       SQLite: 'db900c1426a33a1908a652909c602d5a459092f31b1e6faf6edfd2e20ecbc5de',
       PostgreSQL: '1b4a3020fa005fb63cd447b4a3d8eb2bf1f5bea39959130a6109e373a487b738',

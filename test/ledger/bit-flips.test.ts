@@ -19,8 +19,8 @@ import { aTransfer, claimUpTo } from './payment-records.ts'
 // biome-ignore lint/style/noProcessEnv: how long a test runs is not for the product's settings.
 const { FLIPS = '80', SEED = '1' } = process.env
 
-/** What neither the chain nor a seal speaks of: what lasts minutes, and how far something got. */
-const unaudited = new Set(['used_nonce', 'paid_answer', 'scanned_block', 'meta'])
+/** What neither the chain nor a checksum covers: what lasts minutes, statistics, and progress. */
+const unaudited = new Set(['used_nonce', 'usage', 'paid_answer', 'scanned_block', 'meta'])
 /** Columns of audited rows by which nobody gains, and the order of offers. */
 const unauditedColumns = new Set(['last_used_ms', 'seq'])
 

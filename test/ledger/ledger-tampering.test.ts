@@ -3,9 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Database } from '#src/database/database.ts'
 import { createAuditChain, createAuditedRows, hashOf, verifyAudit } from '#src/ledger/audit.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { createMeta } from '#src/ledger/meta.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { createSeals } from '#src/ledger/seals.ts'
 
 import { type Column, onEachEngine } from './ledger-engines.ts'
 import {
@@ -28,7 +26,6 @@ const faultsOf = (db: Database): string[] =>
     db,
     chain: createAuditChain(db),
     rows: createAuditedRows(db),
-    seals: createSeals(createMeta(db).challengeKey),
   })
 
 type Tampered = { db: Database; ledger: Ledger; dispose: () => void }
@@ -121,8 +118,8 @@ onEachEngine((engine) => {
       expect(faultsAfter(() => {})).toEqual([])
     })
 
-    /** A ledger with a row of each kind that has a seal. */
-    function openSealed(): Tampered {
+    /** A ledger with a row of each kind that has a checksum. */
+    function openChecked(): Tampered {
       const both = openTampered(() => {})
       const { ledger } = both
       const pack = { terms: tierOf('pro'), periodDays: 0, requests: 1000 }
@@ -131,8 +128,6 @@ onEachEngine((engine) => {
       for (let count = 0; count < 3; count++) expect(ledger.payments.useCredit(id)).toBe(true)
       ledger.payments.returnCredit(id)
       ledger.payments.beginPaidAnswer(id, { address: 'a', nowMs: NOW_MS })
-      void ledger.addUsage([someUsage(1), someUsage(1, { requests: 7, bytes: 2 ** 40 })])
-      void ledger.addUsage([someUsage(2, { route: 'trades' })])
       ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: new Uint8Array([1, 2]) }, NOW_MS)
       const facts = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab' }
       const addresses = new Set([addressOf(2), addressOf(3)])
@@ -141,25 +136,20 @@ onEachEngine((engine) => {
       return both
     }
 
-    const usageFault = 'usage of key_1 on 2026-11-21 of prices is not what the program wrote.'
     const paidFault = 'the answer to payment pay_1 is not what the program wrote.'
     const listFault = 'the sanctions list, or an address on it, is not what the program wrote.'
     const keyFault = 'The key of the ledger in meta is not the one that it was made with.'
-    const goneFault =
-      'The seal of the key of the ledger is gone from meta: whether rows were changed is not known.'
+    const goneFault = 'The key of the ledger is gone from meta.'
     const listDiffers = 'The sanctions list differs from its last audited state, row 18, in'
-    const sealFaults: [string, string[]][] = [
+    const checksumFaults: [string, string[]][] = [
       ['UPDATE credit SET used = 0', ['credit pay_1 is not what the program wrote.']],
-      ['UPDATE credit SET used = 3, seal = NULL', ['credit pay_1 is not what the program wrote.']],
+      [
+        'UPDATE credit SET used = 3, checksum = NULL',
+        ['credit pay_1 is not what the program wrote.'],
+      ],
       ['UPDATE paid_answer SET answers = 0', [paidFault]],
       ["UPDATE paid_answer SET address = 'b'", [paidFault]],
       ['UPDATE paid_answer SET delivered_ms = 1', [paidFault]],
-      ["UPDATE usage SET requests = 1 WHERE route = 'prices'", [usageFault]],
-      ["UPDATE usage SET bytes = bytes - 1 WHERE route = 'prices'", [usageFault]],
-      [
-        "UPDATE usage SET key_id = 'key_9' WHERE route = 'trades'",
-        ['usage of key_9 on 2026-11-21 of trades is not what the program wrote.'],
-      ],
       [
         `UPDATE sanctions_address SET address = '${addressOf(4)}' WHERE address = '${addressOf(3)}'`,
         [`${listDiffers} addressesSha256.`, listFault],
@@ -174,11 +164,10 @@ onEachEngine((engine) => {
         ['the stored answer a is not what the program wrote.'],
       ],
       [
-        `UPDATE meta SET value = ${engine.bytes('77'.repeat(32))} WHERE key = 'challenge_seal'`,
+        `UPDATE meta SET value = ${engine.bytes('77'.repeat(32))} WHERE key = 'challenge_key'`,
         [keyFault],
       ],
-      ["DELETE FROM meta WHERE key = 'challenge_seal'", [goneFault]],
-      [`UPDATE meta SET value = ${engine.bytes('00')} WHERE key = 'challenge_seal'`, [keyFault]],
+      ["DELETE FROM meta WHERE key = 'challenge_key'", [goneFault]],
       [
         'DELETE FROM sanctions_list',
         ['The sanctions list is gone, though audit row 18 records it.'],
@@ -189,10 +178,10 @@ onEachEngine((engine) => {
       ],
       ['DELETE FROM sanctions_address', [`${listDiffers} entryCount, addressesSha256.`, listFault]],
     ]
-    test('error: finds every row of usage, credits, answers and the sanctions list that was changed', () => {
-      const { db, ledger, dispose } = openSealed()
+    test('error: finds every row of credits, answers and the sanctions list that was changed', () => {
+      const { db, ledger, dispose } = openChecked()
       expect(ledger.verifyAudit()).toEqual([])
-      for (const [sql, faults] of sealFaults) {
+      for (const [sql, faults] of checksumFaults) {
         db.run('BEGIN')
         db.run(sql)
         // Read by the connection that has changed it, and not committed yet.
@@ -203,37 +192,19 @@ onEachEngine((engine) => {
       dispose()
     })
 
-    test('error: finds usage of a finished day that was removed, and none that came later', () => {
-      const { db, ledger, dispose } = openBoth()
-      createKeyOne(ledger)
-      const days = ['2026-10-01', '2026-11-19', '2026-11-20']
-      void ledger.addUsage(days.map((day) => someUsage(1, { day, requests: 3, bytes: 30 })))
-      const countTo = (day: string): string[] => {
-        void ledger.countUsage(day, by())
-        return ledger
-          .listAudit(0, 100)
-          .filter(({ action }) => action === 'usage.counted')
-          .map(({ actor, subject, state }) => `${actor} ${subject} ${state}`)
-      }
-      const first = ['2026-10-01', '2026-11-19'].map(
-        (day) => `operator ${day} {"rows":1,"requests":3,"bytes":30}`,
-      )
-      expect(countTo('2026-11-20')).toEqual(first)
-      expect(countTo('2026-11-20')).toEqual(first)
-      void ledger.addUsage([someUsage(1, { day: '2026-11-20', route: 'trades', requests: 1 })])
-      expect(countTo('2026-11-21')).toHaveLength(3)
-      void ledger.addUsage([someUsage(1, { day: '2026-11-20', requests: 5 })])
-      expect(ledger.verifyAudit()).toEqual([])
-      const last = ledger.auditHead()?.seq
-      db.run("DELETE FROM usage WHERE day = '2026-11-20' AND route = 'trades'")
-      expect(ledger.verifyAudit()).toEqual([
-        `Usage of 2026-11-20 was removed: audit row ${last} counted 4 requests (rows: 2), and 8 are there (rows: 1).`,
-      ])
-      db.run("DELETE FROM usage WHERE day = '2026-11-19'")
-      expect(ledger.verifyAudit()).toHaveLength(2)
-      // So old usage may be that of an account that was forgotten.
-      db.run("DELETE FROM usage WHERE day = '2026-10-01'")
-      expect(ledger.verifyAudit()).toHaveLength(2)
+    test('error: finds a changed row after it was used on', () => {
+      const { db, ledger, dispose } = openChecked()
+      const faults = [
+        'credit pay_1 is not what the program wrote.',
+        'the answer to payment pay_1 is not what the program wrote.',
+      ]
+      db.run('UPDATE credit SET used = 0')
+      db.run('UPDATE paid_answer SET answers = 0')
+      expect(ledger.verifyAudit()).toEqual(faults)
+      for (let count = 0; count < 5; count++) expect(ledger.payments.useCredit('pay_1')).toBe(true)
+      for (let count = 0; count < 5; count++)
+        ledger.payments.beginPaidAnswer('pay_1', { address: 'a', nowMs: NOW_MS })
+      expect(ledger.verifyAudit()).toEqual(faults)
       dispose()
     })
 
@@ -248,30 +219,18 @@ onEachEngine((engine) => {
       ledger.dispose()
     })
 
-    test('error: a ledger whose seal of the key was removed is not sealed anew', () => {
-      const place = engine.newPlace()
-      const before = openLedger(place, { nowMs: NOW_MS })
-      createKeyOne(before)
-      void before.addUsage([someUsage(1)])
-      before.dispose()
-      const db = engine.openDatabase(place)
-      db.run('UPDATE usage SET requests = 0, seal = NULL')
-      db.run("DELETE FROM meta WHERE key = 'challenge_seal'")
-      db.close()
-      for (let opening = 0; opening < 2; opening++) {
-        const ledger = openLedger(place, { nowMs: NOW_MS })
-        expect(ledger.verifyAudit()).toEqual([goneFault])
-        ledger.dispose()
-      }
-    })
-
-    test('error: a ledger that the converting version did not finish to seal is refused', () => {
+    test('error: a key that was removed from a ledger in use is made again, and found', () => {
       const place = engine.newPlace()
       openLedger(place, { nowMs: NOW_MS }).dispose()
       const db = engine.openDatabase(place)
-      db.run(`UPDATE meta SET value = ${engine.bytes('00')} WHERE key = 'challenge_seal'`)
+      db.run("DELETE FROM meta WHERE key = 'challenge_key'")
       db.close()
-      expect(() => openLedger(place, { nowMs: NOW_MS })).toThrow('start commit 038283cb')
+      for (let opening = 0; opening < 2; opening++) {
+        const ledger = openLedger(place, { nowMs: NOW_MS })
+        expect(ledger.challengeKey).toHaveLength(32)
+        expect(ledger.verifyAudit()).toEqual([keyFault])
+        ledger.dispose()
+      }
     })
 
     const chainFaults: [string, (db: Database) => void, string[]][] = [

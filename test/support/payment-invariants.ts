@@ -10,8 +10,6 @@ import { isPostgres } from '#src/extensions/postgres/address.ts'
 import { openPostgres } from '#src/extensions/postgres/database.ts'
 import { postgresLedger } from '#src/extensions/postgres/formats.ts'
 import { createAuditChain, createAuditedRows, verifyAudit } from '#src/ledger/audit.ts'
-import { createMeta } from '#src/ledger/meta.ts'
-import { createSeals } from '#src/ledger/seals.ts'
 
 /** An answer of `settle` to a signed payment. */
 export type GivenAnswer = { payer: string; nonce: string; status: number }
@@ -231,7 +229,6 @@ function readLedger(path: string): Ledger {
         db,
         chain: createAuditChain(db),
         rows: createAuditedRows(db),
-        seals: createSeals(createMeta(db).challengeKey),
       }),
     }
   } finally {

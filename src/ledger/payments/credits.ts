@@ -4,45 +4,58 @@ import { type Credit, mayAnswer, type PaidAnswer } from '#src/domain/selling/cre
 import type { Terms } from '#src/domain/selling/tier.ts'
 
 import { printTerms } from '../accounts.ts'
+import { checksums, NEXT_CHECKSUM } from '../checksums.ts'
 import type { LedgerCore } from '../core.ts'
 import type { PaymentStore } from '../payments.ts'
 import { change, createRows } from '../rows.ts'
-import { SEAL_PRIME, sealNames } from '../seals.ts'
 
-export function createCredits({ db, atomically, seals }: LedgerCore) {
+export function createCredits({ db, atomically }: LedgerCore) {
   const credits = createRows(db, credit, {
     what: 'credit',
-    parse: ({ terms, seal, ...row }): Credit => ({ ...row, terms: JSON.parse(terms) as Terms }),
+    parse: ({ terms, checksum: _, ...row }): Credit => ({
+      ...row,
+      terms: JSON.parse(terms) as Terms,
+    }),
   })
-  const setUsed = (step: '+ 1' | '- 1', where: string) =>
-    change<[{ id: string; growth: number }]>(
-      db,
-      `UPDATE credit SET used = used ${step}, seal = (seal + CAST($growth AS BIGINT)) % ${SEAL_PRIME}
-       WHERE id = $id AND ${where}`,
-    )
-  const use = setUsed('+ 1', 'used < requests')
-  const giveBack = setUsed('- 1', 'used > 0')
-  const growthOf = (id: string, used: number) => seals.ofGrowth(sealNames.credit(id), [used])
-  /** False if none is left. */
-  const useOne = (id: string): boolean => use({ id, growth: growthOf(id, 1) })
+  const setUsed = change<[{ id: string; used: number; before: number; checksum: number }]>(
+    db,
+    `UPDATE credit SET used = $used, checksum = ${NEXT_CHECKSUM} WHERE id = $id`,
+  )
+  /** False if the count would be below none, or above those that were bought. */
+  function addUsed(id: string, count: 1 | -1): boolean {
+    const row = credits.find(id)
+    if (row === undefined) return false
+    const used = row.used + count
+    if (used < 0 || used > row.requests) return false
+    const before = checksums.credit(row)
+    setUsed.later({ id, used, before, checksum: checksums.credit({ id, used }) })
+    return true
+  }
 
   const answers = createRows(db, paidAnswer, {
     what: 'paid answer',
-    parse: ({ seal: _, ...row }): PaidAnswer => row,
+    parse: ({ checksum: _, ...row }): PaidAnswer => row,
   })
-  const updateAnswer = answers.update('address', 'answers', 'deliveredMs', 'seal')
-  function putAnswer({ id, address, answers: count, deliveredMs }: PaidAnswer): void {
-    const row = { id, address, answers: count, deliveredMs }
-    const sealed = { ...row, seal: seals.ofRow(sealNames.paidAnswer(row)) }
-    if (answers.find(id) === undefined) answers.insert(sealed)
-    else updateAnswer(sealed)
+  const updateAnswer = change<[PaidAnswerChange]>(
+    db,
+    `UPDATE paid_answer SET address = $address, answers = $answers,
+       delivered_ms = CAST($deliveredMs AS BIGINT), checksum = ${NEXT_CHECKSUM}
+     WHERE id = $id`,
+  )
+  function putAnswer(row: PaidAnswer, known: PaidAnswer | undefined): void {
+    const checksum = checksums.paidAnswer(row)
+    if (known === undefined) {
+      answers.insert({ ...row, checksum })
+      return
+    }
+    const before = checksums.paidAnswer(known)
+    updateAnswer.later({ ...row, deliveredMs: row.deliveredMs ?? null, before, checksum })
   }
 
   return {
     find: credits.find,
     insert({ terms, ...row }: Credit): void {
-      const seal = seals.ofCounters(sealNames.credit(row.id), [row.used])
-      credits.insert({ ...row, terms: printTerms(terms), seal })
+      credits.insert({ ...row, terms: printTerms(terms), checksum: checksums.credit(row) })
     },
 
     verbs: {
@@ -53,8 +66,8 @@ export function createCredits({ db, atomically, seals }: LedgerCore) {
       findPack: credits.one<[accountId: string]>(
         'WHERE account_id = $1 AND requests > 1 ORDER BY created_ms DESC, id DESC LIMIT 1',
       ),
-      useCredit: (id) => atomically(() => useOne(id)),
-      returnCredit: (id) => atomically(() => void giveBack({ id, growth: growthOf(id, -1) })),
+      useCredit: (id) => atomically(() => addUsed(id, 1)),
+      returnCredit: (id) => atomically(() => void addUsed(id, -1)),
 
       findPaidAnswer: answers.find,
       listUndelivered: answers.list<[{ accountId: string; address: string; sinceMs: number }]>(
@@ -66,7 +79,8 @@ export function createCredits({ db, atomically, seals }: LedgerCore) {
       aimPaidAnswer: (id, address) =>
         atomically(() => {
           const known = answers.find(id)
-          if (known === undefined || known.answers === 0) putAnswer({ id, address, answers: 0 })
+          if (known === undefined || known.answers === 0)
+            putAnswer({ id, address, answers: 0 }, known)
         }),
 
       beginPaidAnswer: (id, { address, nowMs }) =>
@@ -77,7 +91,7 @@ export function createCredits({ db, atomically, seals }: LedgerCore) {
           const known = answers.find(id)
           if (!mayAnswer(known, { address, isUsed, nowMs })) return false
           const begun = (known?.answers ?? 0) + 1
-          putAnswer({ id, address, answers: begun, deliveredMs: known?.deliveredMs })
+          putAnswer({ id, address, answers: begun, deliveredMs: known?.deliveredMs }, known)
           return true
         }),
 
@@ -85,15 +99,23 @@ export function createCredits({ db, atomically, seals }: LedgerCore) {
         atomically(() => {
           const known = answers.find(id)
           if (known === undefined || known.deliveredMs !== undefined) return
-          putAnswer({ ...known, deliveredMs: nowMs })
-          useOne(id)
+          putAnswer({ ...known, deliveredMs: nowMs }, known)
+          addUsed(id, 1)
         }),
 
       deliverPurchase: (id, { address, nowMs }) =>
         atomically(() => {
-          if (answers.find(id)?.deliveredMs !== undefined) return
-          putAnswer({ id, address, answers: 1, deliveredMs: nowMs })
+          const known = answers.find(id)
+          if (known?.deliveredMs !== undefined) return
+          putAnswer({ id, address, answers: 1, deliveredMs: nowMs }, known)
         }),
     } satisfies Partial<PaymentStore>,
   }
+}
+
+/** A change of a row whose checksum was `before`. */
+type PaidAnswerChange = Omit<PaidAnswer, 'deliveredMs'> & {
+  deliveredMs: number | null
+  before: number
+  checksum: number
 }

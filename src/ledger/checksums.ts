@@ -1,0 +1,107 @@
+/**
+ * Checksums of rows that decide about money but change too often for the audit chain, or belong to
+ * requests: used requests of packs, paid answers, stored answers, the sanctions list, and the key of
+ * the ledger. `verifyAudit` compares them, so it finds a row that was changed by hand or by a fault
+ * of the disk. Like the chain, they do not stop a person who has both the file and the program.
+ */
+import { getTableName, type Table } from 'drizzle-orm/table'
+
+import { credit, idempotency, paidAnswer, sanctionsList } from '#db/ledger/schema.ts'
+import { checksumOf, seal, unseal } from '#src/database/checksum.ts'
+import { sqlOf } from '#src/database/columns.ts'
+import type { Database } from '#src/database/database.ts'
+import type { Credit, PaidAnswer } from '#src/domain/selling/credit.ts'
+
+import type { SanctionsList } from './ledger.ts'
+
+/** A digest of the addresses of a list, in any order. */
+export const addressesDigest = (addresses: Iterable<string>): string =>
+  new Bun.CryptoHasher('sha256').update([...addresses].toSorted().join('\n')).digest('hex')
+
+/** The checksum of each kind of row; columns that the audit chain covers are left out. */
+export const checksums = {
+  credit: ({ id, used }: Pick<Credit, 'id' | 'used'>): number => checksumOf({ id, used }),
+  paidAnswer: ({ id, address, answers, deliveredMs }: PaidAnswer): number =>
+    checksumOf({ id, address, answers, deliveredMs }),
+  answer: ({
+    id,
+    fingerprint,
+    sealed,
+    createdMs,
+  }: Omit<typeof idempotency.$inferSelect, 'checksum'>): number =>
+    checksumOf({ id, fingerprint, sealed, createdMs }),
+  sanctions: (
+    { publishedOn, confirmedMs, sha256, entryCount }: SanctionsList,
+    addresses: Iterable<string>,
+  ): number => {
+    const addressesSha256 = addressesDigest(addresses)
+    return checksumOf({ publishedOn, confirmedMs, sha256, entryCount, addressesSha256 })
+  },
+}
+
+/**
+ * SQL of the checksum of a row that is updated: the new one (`$checksum`), or none if the row was not
+ * sound before (`$before` is the checksum of what it held). A damaged row is not made sound.
+ */
+export const NEXT_CHECKSUM =
+  'CASE WHEN checksum = CAST($before AS BIGINT) THEN CAST($checksum AS BIGINT) END'
+
+/** Rows of a table whose checksum is not that of what is in them, each a sentence. */
+function* findBrokenIn<T extends Table>(
+  db: Database,
+  table: T,
+  describe: (row: T['$inferSelect']) => { what: string; checksum: number },
+): Generator<string> {
+  type Row = T['$inferSelect'] & { checksum: number | null }
+  const rows = db.prepare<Row, []>(
+    `SELECT ${sqlOf(table).columns()} FROM ${getTableName(table)} ORDER BY id`,
+  )
+  for (const row of rows.iterate()) {
+    const { what, checksum } = describe(row)
+    if (row.checksum !== checksum) yield `${what} is not what the program wrote.`
+  }
+}
+
+/** Rows that are not what was written, and the key of the ledger if it is not. */
+export function* findBrokenChecksums(db: Database): Generator<string> {
+  yield* findKeyFault(db)
+  yield* findBrokenIn(db, credit, (row) => ({
+    what: `credit ${row.id}`,
+    checksum: checksums.credit(row),
+  }))
+  yield* findBrokenIn(db, paidAnswer, ({ deliveredMs, ...row }) => ({
+    what: `the answer to payment ${row.id}`,
+    checksum: checksums.paidAnswer({ ...row, deliveredMs: deliveredMs ?? undefined }),
+  }))
+  yield* findBrokenIn(db, idempotency, (row) => ({
+    what: `the stored answer ${row.id}`,
+    checksum: checksums.answer(row),
+  }))
+  const addresses = listAddresses(db)
+  yield* findBrokenIn(db, sanctionsList, (row) => ({
+    what: 'the sanctions list, or an address on it,',
+    checksum: checksums.sanctions(row, addresses),
+  }))
+}
+
+export const listAddresses = (db: Database): string[] =>
+  db
+    .prepare<{ address: string }, []>('SELECT address FROM sanctions_address')
+    .all()
+    .map(({ address }) => address)
+
+const KEY = 'challenge_key'
+
+/** The key of the ledger as it is stored: its bytes, and their checksum behind them. */
+export const sealKey = (key: Uint8Array): Uint8Array => seal(key, [])
+
+/** The key that is stored. One that is damaged is used as it is. */
+export const unsealKey = (stored: Uint8Array): Uint8Array => unseal(stored, []) ?? stored
+
+function* findKeyFault(db: Database): Generator<string> {
+  const row = db.prepare<{ value: unknown }, [string]>('SELECT value FROM meta WHERE key = $1')
+  const value = row.get(KEY)?.value
+  if (value === undefined) yield 'The key of the ledger is gone from meta.'
+  else if (unseal(value, []) === undefined)
+    yield 'The key of the ledger in meta is not the one that it was made with.'
+}
