@@ -41,8 +41,13 @@ const writePatience: Patience = { tries: 4, waitMs: 500, limitMs: 60_000 }
 /** What the service will say again. */
 const final = /^(NoSuch|AccessDenied|Signature|Invalid|NotImplemented|Missing)/
 
+/** Codes of a certificate whose authority this machine does not trust. */
+const untrusted = /^(UNABLE_TO_(VERIFY|GET)|SELF_SIGNED|DEPTH_ZERO)/
+
 function adviceOn(cause: unknown): string {
   if (codeOf(cause) === 'NoSuchBucket') return 'Create the bucket, or correct its name.'
+  if (untrusted.test(codeOf(cause)))
+    return 'If a private authority signed the certificate of S3_ENDPOINT, set BOOKFEED_CA_FILE to the file with the certificate of that authority.'
   if (isFault(cause, 'no_answer'))
     return 'Check S3_ENDPOINT, the network, and whether the service runs.'
   return 'Check S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, and the permissions of the key.'

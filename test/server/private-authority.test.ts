@@ -60,7 +60,7 @@ describe.skipIf(Bun.which('openssl') === null)('BOOKFEED_CA_FILE', () => {
 
   test('error: without it the bucket is not trusted', async () => {
     const { errors, exitCode } = await run({}, ...list)
-    expect([exitCode, errors]).toEqual([1, expect.stringContaining('UNABLE_TO_VERIFY')])
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining('set BOOKFEED_CA_FILE')])
   }, 60_000)
 
   test('error: a file without certificates is refused by name', async () => {
