@@ -148,19 +148,20 @@ describe('deploy/kubernetes/bookfeed.yaml', () => {
   type Labels = Record<string, string>
   type Container = {
     image: string
-    args: string[]
-    envFrom: Record<string, { name: string }>[]
+    args?: string[]
+    envFrom?: Record<string, { name: string }>[]
     env?: { name: string; value: string }[]
     ports?: { name: string; containerPort: number }[]
     readinessProbe?: Probe
     livenessProbe?: Probe
     volumeMounts: { name: string; mountPath: string }[]
+    securityContext: { readOnlyRootFilesystem?: boolean }
   }
   type Probe = { httpGet: { path: string; port: string }; periodSeconds: number }
   type Pod = {
     terminationGracePeriodSeconds?: number
     containers: [Container]
-    volumes?: { name: string }[]
+    volumes?: { name: string; configMap?: { name: string } }[]
   }
   type Thing = {
     kind: string
@@ -170,6 +171,7 @@ describe('deploy/kubernetes/bookfeed.yaml', () => {
     spec?: {
       replicas?: number
       serviceName?: string
+      clusterIP?: string
       minAvailable?: number
       selector: Labels & { matchLabels?: Labels }
       ports?: { targetPort: string }[]
@@ -179,6 +181,8 @@ describe('deploy/kubernetes/bookfeed.yaml', () => {
   }
   const readThings = async () =>
     Bun.YAML.parse(await read('deploy/kubernetes/bookfeed.yaml')) as Thing[]
+  const findThing = (things: readonly Thing[], kind: string, name: string) =>
+    things.find((each) => each.kind === kind && each.metadata.name === name)
   const workloadsOf = (things: readonly Thing[]) =>
     things.flatMap(({ kind, spec }) => {
       if (spec?.template === undefined) return []
@@ -187,7 +191,7 @@ describe('deploy/kubernetes/bookfeed.yaml', () => {
         { kind, spec, pod: spec.template.spec, container, labels: spec.template.metadata.labels },
       ]
     })
-  const envOf = (things: readonly Thing[], { envFrom, env = [] }: Container): Labels => {
+  const envOf = (things: readonly Thing[], { envFrom = [], env = [] }: Container): Labels => {
     const named = envFrom.flatMap((each) =>
       Object.entries(each).map(([ref, { name }]) =>
         things.find(
@@ -206,9 +210,9 @@ describe('deploy/kubernetes/bookfeed.yaml', () => {
 
   test('default: servers and recorders start with their settings, and share everything', async () => {
     const things = await readThings()
-    const workloads = workloadsOf(things)
-    expect(workloads.map(({ kind, container }) => [kind, ...container.args])).toEqual([
-      ['Deployment', 'serve'],
+    const workloads = workloadsOf(things).filter(({ container }) => container.image === 'bookfeed')
+    expect(workloads.map(({ kind, container }) => [kind, ...(container.args ?? [])])).toEqual([
+      ['StatefulSet', 'serve'],
       ['StatefulSet', 'record'],
     ])
     for (const { container, spec } of workloads) {
@@ -249,20 +253,49 @@ describe('deploy/kubernetes/bookfeed.yaml', () => {
       spec === undefined ? [] : [{ kind, labels: spec.selector.matchLabels ?? spec.selector }],
     )
     const count = (kind: string): number => selectors.filter((each) => each.kind === kind).length
-    expect([count('PodDisruptionBudget'), count('Service')]).toEqual([2, 2])
+    expect([count('PodDisruptionBudget'), count('Service')]).toEqual([3, 3])
     for (const { labels } of selectors)
       expect(workloads.filter((each) => Bun.deepEquals(each.labels, labels))).toHaveLength(1)
-    for (const { container, pod, spec } of workloads) {
+    for (const { kind, container, pod, spec } of workloads) {
       const volumes = [
         ...(pod.volumes ?? []),
         ...(spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata),
       ]
-      expect(container.volumeMounts).toEqual([{ name: volumes[0]?.name ?? '', mountPath: '/data' }])
+      const mounted = container.volumeMounts.map(({ name }) => name)
+      expect(mounted).toEqual(volumes.map(({ name }) => name))
+      const maps = (pod.volumes ?? []).flatMap(({ configMap }) => configMap?.name ?? [])
+      expect(maps.filter((name) => findThing(things, 'ConfigMap', name) === undefined)).toEqual([])
+      if (kind !== 'StatefulSet') continue
+      expect(container.volumeMounts.map(({ mountPath }) => mountPath)).toEqual(['/data'])
+      // It names each pod, so it has no address of its own.
+      expect(findThing(things, 'Service', spec.serviceName ?? '')?.spec?.clusterIP).toBe('None')
     }
-    const { serviceName } = workloads[1]?.spec ?? {}
-    expect(
-      things.some(({ kind, metadata }) => kind === 'Service' && metadata.name === serviceName),
-    ).toBe(true)
+  })
+
+  test('default: the balancer names each server, and is what the Service of callers leads to', async () => {
+    const things = await readThings()
+    const [server = raise()] = workloadsOf(things)
+    const balancer =
+      workloadsOf(things).find(({ container }) => container.image.startsWith('nginx:')) ?? raise()
+    const config = findThing(things, 'ConfigMap', 'balancer')?.data?.['nginx.conf'] ?? ''
+    const names = Array.from(
+      { length: server.spec.replicas ?? 0 },
+      (_, at) => `server-${at}.${server.spec.serviceName}.bookfeed.svc.cluster.local`,
+    )
+    const port = server.container.ports?.find(({ name }) => name === 'http')?.containerPort
+    expect([...config.matchAll(/^ *server (\S+:\d+) /gm)].map(([, name]) => name)).toEqual(
+      names.map((name) => `${name}:${port}`),
+    )
+    const [listening] = balancer.container.ports ?? []
+    expect(config).toContain(`listen ${listening?.containerPort};`)
+    expect(config).toContain(`location ${balancer.container.readinessProbe?.httpGet.path} {`)
+    const outside = findThing(things, 'Service', 'bookfeed')
+    expect(outside?.spec?.selector).toEqual(balancer.labels)
+    expect(outside?.spec?.ports?.map(({ targetPort }) => targetPort)).toEqual(['http'])
+    // Nothing is written but below a volume.
+    expect(balancer.container.securityContext.readOnlyRootFilesystem).toBe(true)
+    for (const [, path] of config.matchAll(/(?:pid|_temp_path) (\S+);/g))
+      expect(path).toStartWith('/tmp/')
   })
 })
 
