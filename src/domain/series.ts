@@ -42,7 +42,7 @@ export type StatePart = RowFilters & {
   limit: number
 }
 
-/** Reads states, in steps where they have to be fetched. */
+/** Reads states, which may have to be fetched from the archive before. */
 export type ReadStates<S extends State> = (part: StatePart) => Steps<readonly S[]>
 
 export type Latest<S extends State> = { up: S | undefined; down: S | undefined }

@@ -23,8 +23,6 @@ import type { MaybePromise } from '#src/platform/maybe-promise.ts'
 import type { Archiver } from './archiver.ts'
 import type { ManifestStore, RevisionLog } from './revisions.ts'
 
-type Iterated<T> = Iterable<T> | AsyncIterable<T>
-
 /**
  * What writes a history. Every verb is synchronous and atomic; another process may read or write
  * the same history. A verb throws `damaged` when what is stored of its market is not what was
@@ -106,101 +104,95 @@ export type HistoryWriter = {
 export type OldMarket = Pick<Market, 'conditionId' | 'orderMs'> &
   Record<'snapshots' | 'bytes', number>
 
-/**
- * What reads a history. A verb may return a promise; the methods of its result (`Page.encode`,
- * `StoredRow.text`) never do. Throws `damaged` as the writer does.
- */
-export type HistoryReader = {
-  findMarket(conditionId: string): MaybePromise<Market | undefined>
+/** What reads a history: synchronous functions over a local file. Throws `damaged` as the writer does. */
+type HistoryReader = {
+  findMarket(conditionId: string): Market | undefined
 
   /**
    * The market of a name, the venue's or that of a simulated one, which begins with `sim-`; of several
    * (there should be none) the one listed first. No name of the venue's finds a simulated market.
    */
-  findMarketBySlug(slug: string): MaybePromise<Market | undefined>
+  findMarketBySlug(slug: string): Market | undefined
 
   /** The market that one of its outcomes' assets belongs to; of several the one listed first. */
-  findMarketByAsset(assetId: string): MaybePromise<Market | undefined>
+  findMarketByAsset(assetId: string): Market | undefined
 
   /** Markets of one coin by `orderMs`, then by conditionId. */
-  listMarkets(query: MarketQuery): MaybePromise<Market[]>
+  listMarkets(query: MarketQuery): Market[]
 
   /**
    * The place to which a list looks at `count` markets, whether they match or not; undefined where
    * there are no more than that.
    */
-  skipMarkets(
-    query: Omit<MarketQuery, 'limit' | 'upTo'>,
-    count: number,
-  ): MaybePromise<MarketPosition | undefined>
+  skipMarkets(query: Omit<MarketQuery, 'limit' | 'upTo'>, count: number): MarketPosition | undefined
 
   /** Condition ids, of damaged markets too. */
-  listUnclosed(): MaybePromise<string[]>
+  listUnclosed(): string[]
 
   /** Which kinds of markets are held of a coin. Cheap: it looks at no market. */
-  sourcesOf(coin: Market['coin']): MaybePromise<readonly Source[]>
+  sourcesOf(coin: Market['coin']): readonly Source[]
 
   /** Of each coin by timeframe and source. Cheap: it looks at no market that is over. */
-  coinTotals(nowMs: number): MaybePromise<CoinTotals[]>
+  coinTotals(nowMs: number): CoinTotals[]
 
   /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
-  trades(query: TradeQuery): MaybePromise<StoredTrade[]>
+  trades(query: TradeQuery): StoredTrade[]
 
   /** The greatest id that a trade of any market has; 0 where there is none. */
-  lastTradeId(): MaybePromise<number>
+  lastTradeId(): number
 
   /** Reference prices of a coin by time, then by source and average. */
-  spot(query: SpotQuery): MaybePromise<StoredTick[]>
+  spot(query: SpotQuery): StoredTick[]
 
   /** The greatest id that a reference price of any coin has; 0 where there is none. */
-  lastSpotId(): MaybePromise<number>
+  lastSpotId(): number
 
   /**
    * Gaps of a market, ascending by `fromMs`: those recorded, and pauses between snapshots of an
    * outcome longer than `silenceMs`, from a millisecond after the former; none outside of them.
    */
-  gaps(market: Market): MaybePromise<readonly Gap[]>
+  gaps(market: Market): readonly Gap[]
 
   /** One page of a market's snapshots. Reads nothing of the books until `Page.encode`. */
-  page(query: RowQuery): MaybePromise<Page>
+  page(query: RowQuery): Page
 
   /** The last snapshot of one outcome. */
-  latest(query: OutcomeQuery): MaybePromise<StoredRow | undefined>
+  latest(query: OutcomeQuery): StoredRow | undefined
 
   /** The last one at or before `timestampMs`, never after. */
-  at(query: OutcomeQuery & { timestampMs: number }): MaybePromise<StoredRow | undefined>
+  at(query: OutcomeQuery & { timestampMs: number }): StoredRow | undefined
 
-  /** The position of the last snapshot of a market; nothing has to be fetched for it. */
-  lastPosition(market: Market): MaybePromise<Position | undefined>
+  /** The position of the last snapshot of a market, which is always on this machine. */
+  lastPosition(market: Market): Position | undefined
 
   /** The position of a snapshot of a market by its id. */
-  findPosition(market: Market, id: number): MaybePromise<Position | undefined>
+  findPosition(market: Market, id: number): Position | undefined
 
   /** Best bid and ask of each snapshot in the order of `page`, from compact columns alone. */
-  tops(query: RowQuery): MaybePromise<Top[]>
+  tops(query: RowQuery): Top[]
 
   /**
    * A stream of rows as lines (NDJSON), of one market after the other. Before each piece the next
-   * `PIECE_ROWS` rows are to be fetched.
+   * `PIECE_ROWS` rows are to be `ready`.
    */
-  lines(encoding: Encoding): LineStream<Iterated<LinePiece>>
+  lines(encoding: Encoding): LineStream
 
   /** A new stream of events in gzip. */
-  events(): EventStream<MaybePromise<RowEvents>>
+  events(): EventStream
 
   /**
    * Rows ascending as columns, in runs of at most 100; each run is read when it is asked for, and
-   * before it the next `PIECE_ROWS` rows are to be fetched.
+   * before it the next `PIECE_ROWS` rows are to be `ready`.
    */
-  runs(query: RunQuery): Iterated<RowRun>
+  runs(query: RunQuery): Generator<RowRun, void>
 
   /** Re-reads everything and yields each fault found; nothing when the history is sound. */
-  verify(onProgress?: (done: number, total: number) => void): Iterated<string>
+  verify(onProgress?: (done: number, total: number) => void): Iterable<string>
 
-  totals(): MaybePromise<Totals>
+  totals(): Totals
 
   /** What is stored, without the room that was deleted and waits for what is written next. */
-  usedBytes(): MaybePromise<number>
+  usedBytes(): number
 
   /** 32 secret bytes made with the history, which sign cursors: they outlive the process. */
   readonly cursorKey: Uint8Array
@@ -220,19 +212,9 @@ export const addCounts = (a: ObjectCounts, b: ObjectCounts): ObjectCounts => ({
 /** Rows of which a piece of lines, or a run, has the first ones. */
 export const PIECE_ROWS = 200
 
-type Later = Promise<unknown> | AsyncIterable<unknown>
-type AtOnce<Reader> = {
-  [verb in keyof Reader]: Reader[verb] extends (...query: infer Query) => infer Result
-    ? (...query: Query) => Exclude<Result, Later>
-    : Reader[verb]
-}
-
-/**
- * What services and commands are given: the engine in this process, so no verb returns a promise.
- * `test/history/conformance.ts` is the contract as tests.
- */
+/** What services and commands are given. `test/history/conformance.ts` is the contract as tests. */
 export type MarketHistory = HistoryWriter &
-  AtOnce<Omit<HistoryReader, 'lines' | 'events'>> & {
+  HistoryReader & {
     /** The file that it is in; undefined in memory. */
     readonly path: string | undefined
     /** The address whose replica the file is; undefined of any other. */
@@ -244,20 +226,17 @@ export type MarketHistory = HistoryWriter &
     /** Of requests to the bucket that this thread has made through it. */
     archiveCounts(): ObjectCounts
     /**
-     * Fetches what reads of these rows need and this machine does not have: to be called before
-     * each of them, and again until it returns undefined, which it does without a promise where
-     * all is here. Rejects with `storage_unavailable`.
+     * Fetches what reads of these rows need and the archive has: a read that may touch archived
+     * books begins with it. Returns undefined, without a promise, if all of it is on this machine; as
+     * long as nothing was ever archived it does not look at the ranges. Rejects with
+     * `storage_unavailable`.
      */
-    fetch(ranges: readonly RowRange[]): Promise<void> | undefined
+    ready(ranges: Iterable<RowRange>): Promise<void> | undefined
     /** Set by `withDowntime`: those of `gaps` that are not stored, and change without a revision. */
     readonly derivedGaps?: (market: Market) => readonly Gap[]
-    /** Whether nothing has to be fetched, as of a file of which no book went to a bucket. */
-    isWhole(): boolean
     /** Runs reads of a market on one state of the history, which costs less than each alone. */
     consistently<T>(market: Market, read: () => T): T
     archive: Archiver
-    lines(encoding: Encoding): LineStream
-    events(): EventStream
   }
 
 export type Batch = {
@@ -382,6 +361,19 @@ export type RowRange = Omit<RowQuery, 'limit'> & {
   /** Chunks that may have the row of this id, whatever the range is. */
   id?: number | undefined
 }
+/** The rows that `at` reads, with those that its `snapshot` and `receivedMs` read. */
+export const prevailingRange = (
+  market: Market,
+  outcome: Outcome,
+  timestampMs: number,
+): RowRange => ({
+  market,
+  outcome,
+  order: 'desc',
+  toMs: timestampMs + 1,
+  limit: 1,
+  withReceived: true,
+})
 /** Rows in ascending order; as of `RowQuery`. */
 export type StreamQuery = Pick<RowQuery, 'market' | 'outcome' | 'fromMs' | 'toMs' | 'after'>
 
@@ -438,9 +430,9 @@ export type StoredRow = Position & {
  * Rows as lines, each a JSON object and a newline, as one stream: for gzip one member (RFC 1952).
  * Bytes are valid until the next piece is asked for. Memory is that of a piece.
  */
-export type LineStream<Pieces = Iterable<LinePiece>> = {
+export type LineStream = {
   /** Pieces of a few hundred kilobytes at most; what is written meanwhile shows. */
-  rows(query: StreamQuery): Pieces
+  rows(query: StreamQuery): Generator<LinePiece, void>
   /** What ends the stream; nothing may follow. */
   end(): Uint8Array<ArrayBuffer>
   /** Of the text so far. */
@@ -454,14 +446,14 @@ export type LinePiece = { bytes: Uint8Array<ArrayBuffer>; rows: number; last: Po
  * will be no more. All bytes of an event are full, so a reader has it whole as it arrives; a
  * comment line may be added to that end. Lines are of printable ASCII without spaces.
  */
-export type EventStream<Rows = RowEvents> = {
+export type EventStream = {
   /**
    * An event of text alone; the first begins the stream. What the last one of the same name has too
    * is not repeated.
    */
   event(lines: string, name?: string): Uint8Array<ArrayBuffer>
   /** An event for each row after a place: what `before` returns, and the JSON object after it. */
-  rows(query: StreamQuery & { limit: number }, before: (row: Position) => string): Rows
+  rows(query: StreamQuery & { limit: number }, before: (row: Position) => string): RowEvents
   /**
    * Names all that the bytes of the next events depend on. What one stream returns may be sent on
    * any stream that is in the same step.
@@ -470,7 +462,7 @@ export type EventStream<Rows = RowEvents> = {
   /** Of the text so far. */
   readonly sum: TextSum
   /** A stream in the same step after another text, of which nothing is repeated. */
-  fork(sum: TextSum): EventStream<Rows>
+  fork(sum: TextSum): EventStream
   /** What ends the stream; nothing may follow. */
   end(): Uint8Array<ArrayBuffer>
 }

@@ -10,7 +10,6 @@ import { createCache } from '#src/platform/cache.ts'
 import { createArchiver } from './archiver.ts'
 import type { AppendResult, HistoryWriter, MarketHistory, Recording } from './history.ts'
 import { createEventReads } from './reads/events.ts'
-import { createFetch } from './reads/fetch.ts'
 import {
   changing,
   createMarketRead,
@@ -21,6 +20,7 @@ import {
   type Views,
 } from './reads/market-read.ts'
 import { createBulkReads, createPageReads } from './reads/pages.ts'
+import { createReady } from './reads/ready.ts'
 import { createFetchedChunks } from './tables/fetched-chunks.ts'
 import { createCoinTotals, createMarketList, createSources } from './tables/market-list.ts'
 import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
@@ -49,8 +49,7 @@ type FileVerbs =
   | 'manifests'
   | 'path'
   | 'archive'
-  | 'fetch'
-  | 'isWhole'
+  | 'ready'
   | 'chunksAt'
   | 'chunkCache'
 type Writers = Omit<HistoryWriter, FileVerbs>
@@ -82,12 +81,12 @@ export function createSqliteHistory(
   const bytesMax = Math.max(VIEW_BYTES_MIN, options.chunkCacheBytes / CHUNK_BYTES_PER_VIEW_BYTE)
   const views = createViews(tables, { lagMs, bytesMax })
   const { meta } = tables
-  const fetch = createFetch(stored, views)
+  const ready = createReady(stored, views)
   const cursorKey = meta.open()
   stored.revisions.begin()
   return {
     ...createWriters({ ...tables, coverage }, views),
-    ...createReaders(tables, views, fetch),
+    ...createReaders(tables, views, ready),
     cursorKey,
     revisions: createRevisionReads(db, stored.logMeta),
     manifests: stored.manifests,
@@ -102,8 +101,7 @@ export function createSqliteHistory(
     archiveCounts: stored.archiveCounts,
     usedBytes: () => db.engine.usedBytesOf(db),
     archive: createArchiver(tables),
-    fetch,
-    isWhole: () => !stored.elsewhere.mayLack(),
+    ready,
     dispose() {
       stored.closeElsewhere()
       db.engine.close(db)
@@ -291,7 +289,7 @@ function createNoting({ markets, runs, revisions }: Tables & { runs: Runs }) {
   }
 }
 
-function createReaders(tables: Tables, views: Views, fetch: MarketHistory['fetch']): Readers {
+function createReaders(tables: Tables, views: Views, ready: MarketHistory['ready']): Readers {
   const { db, markets } = tables
   const read = createMarketRead(db, views)
   const coinTotals = createCoinTotals(db)
@@ -314,7 +312,7 @@ function createReaders(tables: Tables, views: Views, fetch: MarketHistory['fetch
     sourcesOf: (coin) => naming('The list of coins', () => sourcesOf(coin)),
     coinTotals: (nowMs) => naming('The list of coins', () => coinTotals(nowMs)),
     ...createPageReads(tables, read),
-    ...createBulkReads(tables, read, fetch),
+    ...createBulkReads(tables, read, ready),
     ...createEventReads(tables, read),
   }
 }

@@ -17,7 +17,6 @@ import { historyTagOf, tagOf } from '#src/domain/tag.ts'
 import { readRange } from '#src/domain/time.ts'
 import { putText } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, RowQuery } from '#src/history/history.ts'
-import { fetched } from '#src/history/reads/fetched.ts'
 import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
@@ -159,6 +158,7 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
 
     const { range, filters, walk } = asked
     const joinedOf = () => options.joinedQuery?.({ market, range, filters })
+    const readyFor = (query: RowQuery) => history.ready([query])
 
     function joinPage(query: RowQuery): Page {
       const page = history.page(query)
@@ -168,8 +168,8 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
       return pages.put({ tag: tagAt(page.revision), body, resumeCursor })
     }
 
-    function* joinFetched(query: RowQuery): Steps<Page> {
-      yield* fetched(history, query)
+    function* joinReady(query: RowQuery): Steps<Page> {
+      yield readyFor(query)
       const page = joinPage(query)
       // Another page may be encoded before this one is sent.
       return page.body instanceof Blob ? page : { ...page, body: page.body.slice() }
@@ -184,11 +184,11 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
         const found = pages.find(tag)
         const joined = found === undefined ? joinedOf() : undefined
         if (joined === undefined) return found
-        return history.fetch([joined]) === undefined ? joinPage(joined) : undefined
+        return readyFor(joined) === undefined ? joinPage(joined) : undefined
       },
       join() {
         const joined = joinedOf()
-        return joined && joinFetched(joined)
+        return joined && joinReady(joined)
       },
       *make(): Steps<MadePage> {
         const { body, resumeCursor } = yield* make(market, asked)

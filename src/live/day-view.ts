@@ -31,7 +31,7 @@ export function createDayView(history: MarketHistory, clock: Clock): MarketHisto
     findMarketByAsset: (assetId) => toView(history.findMarketByAsset(assetId)),
     listMarkets: (query) => listAt(history, query, nowMs()),
     gaps: gapsAt,
-    fetch: (ranges) => history.fetch(ranges.map(upTo)),
+    ready: (ranges) => history.ready(Iterator.from(ranges).map(upTo)),
     page: (query) => history.page(upTo(query)),
     tops: (query) => history.tops(upTo(query)),
     trades: (query) => history.trades(upTo(query)),

@@ -55,7 +55,7 @@ type RowPage = {
   seen?: number | undefined
 }
 
-/** A read that waits for rows to be fetched: it is to be repeated once this is settled. */
+/** A read that waits for rows from the archive: it is to be repeated once this is settled. */
 export type Coming = Promise<unknown>
 
 /** Rows of a market after a position, exclusive. */
@@ -140,7 +140,7 @@ function readSnapshots(
 ): RowPage | Coming {
   const { market, outcome, depth, after, limit, toMs } = query
   const range = { market, outcome, after, limit, order, toMs }
-  const coming = history.fetch([range])
+  const coming = history.ready([range])
   if (coming !== undefined) return coming
   const page = history.page(range)
   const cut = createRowCut({ depth, fields: undefined })

@@ -8,14 +8,13 @@ import {
   PIECE_ROWS,
   type StreamQuery,
 } from '#src/history/history.ts'
-import { fetched } from '#src/history/reads/fetched.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
 
 /** Snapshots of a piece: a few milliseconds of work. */
 const PIECE_SNAPSHOTS = 100
 const PIECE_BYTES = 524_288
 
-/** Pieces of a file. A promise among them is of rows that are being fetched: wait until it is settled. */
+/** Pieces of a file. A promise among them is of rows that are fetched from the archive: wait until it is settled. */
 export type Pieces = Generator<Uint8Array | Promise<unknown> | undefined, void>
 
 /** Counts the snapshots of the pieces that were yielded. */
@@ -23,20 +22,22 @@ export type Progress = { snapshots: number }
 
 /** With gzip nothing is compressed: stored bits are joined. */
 export function* storedLines(
-  history: Pick<MarketHistory, 'fetch' | 'lines'>,
+  history: Pick<MarketHistory, 'ready' | 'lines'>,
   queries: Iterable<StreamQuery>,
   progress: Progress,
   encoding: Encoding,
 ): Pieces {
   const lines = history.lines(encoding)
   for (const query of queries) {
-    const next = { ...query, order: 'asc', limit: PIECE_ROWS } as const
-    yield* fetched(history, next)
-    for (const { bytes, rows, last } of lines.rows(query)) {
-      progress.snapshots += rows
+    const pieces = lines.rows(query)
+    for (let { after } = query; ;) {
+      yield history.ready([{ ...query, after, order: 'asc', limit: PIECE_ROWS }])
+      const { done, value } = pieces.next()
+      if (done) break
+      after = value.last
+      progress.snapshots += value.rows
       // The store writes the next piece over this one.
-      yield bytes.slice()
-      yield* fetched(history, { ...next, after: last })
+      yield value.bytes.slice()
     }
   }
   const end = lines.end()
@@ -45,7 +46,7 @@ export function* storedLines(
 
 /** Rows with members after those that are stored. */
 export function* linesWithMembers(
-  history: Pick<MarketHistory, 'fetch' | 'page'>,
+  history: Pick<MarketHistory, 'ready' | 'page'>,
   queries: Iterable<StreamQuery>,
   progress: Progress,
   { withReceived, withSource }: { withReceived: boolean; withSource: boolean },
@@ -57,7 +58,7 @@ export function* linesWithMembers(
     const rows = { ...query, order: 'asc', limit: PIECE_SNAPSHOTS, withReceived: true } as const
     let { after } = query
     for (let hasMore = true; hasMore;) {
-      yield* fetched(history, { ...rows, after })
+      yield history.ready([{ ...rows, after }])
       const page = history.page({ ...rows, after })
       const piece = new ByteWriter(PIECE_BYTES)
       let row = 0

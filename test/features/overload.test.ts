@@ -68,7 +68,7 @@ async function untilFree(key: string, count: number): Promise<void> {
 /** A history, and which reads of it were of ether. */
 function watchEth(own: MarketHistory) {
   // What every request looks up.
-  const known = ['findMarket', 'gaps', 'derivedGaps', 'fetch', 'sourcesOf']
+  const known = ['findMarket', 'gaps', 'derivedGaps', 'ready', 'sourcesOf']
   const reads: string[] = []
   const watched = new Proxy(own, {
     get(target, name) {

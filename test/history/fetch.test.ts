@@ -153,8 +153,8 @@ function drawRead(random: Random, market: Market) {
   ])
 }
 
-describe('fetch', () => {
-  test('behavior: after it any read finds all that it needs, with and without memory for it', async () => {
+describe('ready', () => {
+  test('behavior: once it is settled any read finds all that it needs, with and without memory for it', async () => {
     const whole = openHistory(pathOf('whole'))
     const random = createRandom('fetched reads')
     for (let draw = 0; draw < VERB_DRAWS; draw++) {
@@ -166,12 +166,7 @@ describe('fetch', () => {
       const market = getMarket(whole, conditionIdOf(1 + random.integer(MARKETS)))
       for (let reads = random.integer(3); reads >= 0; reads--) {
         const { range, read } = drawRead(random, market)
-        let rounds = 0
-        for (let coming = moved.fetch([range]); coming; coming = moved.fetch([range])) {
-          await coming
-          rounds++
-        }
-        expect(rounds).toBeLessThan(4)
+        await moved.ready([range])
         expect(read(moved)).toEqual(read(whole))
       }
       moved.dispose()
@@ -189,12 +184,12 @@ describe('fetch', () => {
       order: 'asc' as const,
       limit: 100,
     }))
-    await Promise.all([moved.fetch(ranges), moved.fetch(ranges), moved.fetch(ranges.slice(1))])
+    await Promise.all([moved.ready(ranges), moved.ready(ranges), moved.ready(ranges.slice(1))])
     expect(source.asked).toHaveLength(before + 1)
     for (const history of [whole, moved]) history.dispose()
   })
 
-  test('error: a read that did not fetch says that it can be tried again; nothing else is asked', () => {
+  test('error: a read that was not ready says that it can be tried again; nothing else is asked', () => {
     const whole = openHistory(pathOf('whole'))
     const market = getMarket(whole)
     const moved = openHistory(pathOf('moved'), {
@@ -203,7 +198,7 @@ describe('fetch', () => {
     })
     const read = () => moved.page({ market, order: 'asc', limit: 1 })
     expect(read).toThrow(expect.objectContaining({ code: 'storage_unavailable' }))
-    expect(whole.fetch([{ market, order: 'asc' }])).toBeUndefined()
+    expect(whole.ready([{ market, order: 'asc' }])).toBeUndefined()
     for (const history of [whole, moved]) history.dispose()
   })
 })

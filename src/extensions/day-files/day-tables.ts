@@ -9,7 +9,6 @@ import type { Position } from '#src/domain/snapshot.ts'
 import type { StoredTick } from '#src/domain/spot.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
-import { readTops } from '#src/history/reads/fetched.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 import {
   type Book,
@@ -114,7 +113,7 @@ const panelColumns: Columns<PanelRow> = [
   ]),
 ]
 
-type Source = Pick<MarketHistory, 'fetch' | 'runs' | 'tops' | 'trades' | 'spot' | 'gaps'>
+type Source = Pick<MarketHistory, 'ready' | 'runs' | 'tops' | 'trades' | 'spot' | 'gaps'>
 
 /** `levels` is how many rows of the file a row becomes; one where it is not given. */
 const dayTable = <Row>(
@@ -167,7 +166,11 @@ function* allBooks(history: Source, market: Market, depth: number | undefined): 
 
 /** Every change of the top of a book, as GET …/quotes has them. */
 function* quotesOf(history: Source, market: Market): Generator<OfQuote> {
-  const read: ReadStates<Top> = (part) => readTops(history, { market, ...part })
+  const read: ReadStates<Top> = function* (part) {
+    const query = { ...part, market }
+    yield history.ready([{ ...query, withTops: true }])
+    return history.tops(query)
+  }
   let after: Position | undefined
   for (;;) {
     const range = { order: 'asc', limit: PAGE_ROWS, after } as const

@@ -9,10 +9,10 @@ import {
   sha256,
 } from '#src/domain/manifest.ts'
 import { type Coin, coins, type Market, type Timeframe, timeframes } from '#src/domain/market.ts'
+import type { Position } from '#src/domain/snapshot.ts'
 import { DAY_MS, toIsoDay } from '#src/domain/time.ts'
 import { toDigested, tradeText } from '#src/domain/trade.ts'
 import { type MarketHistory, PIECE_ROWS } from '#src/history/history.ts'
-import { fetched } from '#src/history/reads/fetched.ts'
 import { type MarketLists, marketPages } from '#src/history/reads/market-pages.ts'
 import type { StoredManifest } from '#src/history/revisions.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -158,7 +158,7 @@ export function* isAsDigested(
   return true
 }
 
-type DigestReads = MarketLists & Pick<MarketHistory, 'fetch' | 'lines' | 'trades'>
+type DigestReads = MarketLists & Pick<MarketHistory, 'ready' | 'lines' | 'trades'>
 
 const byConditionId = (a: MarketDigest, b: MarketDigest): number =>
   Number(a.conditionId > b.conditionId) - Number(a.conditionId < b.conditionId)
@@ -180,12 +180,14 @@ function* digestMarket(history: DigestReads, market: Market): Steps<MarketDigest
   const hasher = new Bun.CryptoHasher('sha256')
   const lines = history.lines('identity')
   let snapshots = 0
-  const next = { market, order: 'asc', limit: PIECE_ROWS } as const
-  yield* fetched(history, next)
-  for (const { bytes, rows, last } of lines.rows({ market })) {
-    hasher.update(bytes)
-    snapshots += rows
-    yield* fetched(history, { ...next, after: last })
+  const pieces = lines.rows({ market })
+  for (let after: Position | undefined; ;) {
+    yield history.ready([{ market, after, order: 'asc', limit: PIECE_ROWS }])
+    const { done, value } = pieces.next()
+    if (done) break
+    after = value.last
+    hasher.update(value.bytes)
+    snapshots += value.rows
   }
   hasher.update(lines.end())
   const trades = history.trades({ market })

@@ -33,7 +33,7 @@ import {
 
 type History = Pick<
   MarketHistory,
-  'manifests' | 'fetch' | 'listMarkets' | 'skipMarkets' | 'lines' | 'trades'
+  'manifests' | 'ready' | 'listMarkets' | 'skipMarkets' | 'lines' | 'trades'
 >
 type Deps = { history: History; cursors: CursorCodec }
 type Manifests = Deps['history']['manifests']

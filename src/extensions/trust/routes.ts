@@ -21,7 +21,7 @@ import { RevisionList, RevisionQuery, type RevisionRow } from './schema.ts'
 type Deps = {
   history: Pick<
     MarketHistory,
-    'manifests' | 'revisions' | 'fetch' | 'listMarkets' | 'skipMarkets' | 'lines' | 'trades'
+    'manifests' | 'revisions' | 'ready' | 'listMarkets' | 'skipMarkets' | 'lines' | 'trades'
   >
   cursors: CursorCodec
   listTiers: () => readonly Tier[]

@@ -17,8 +17,7 @@ import { toIso } from '#src/domain/time.ts'
 import { tallyOfNothing } from '#src/domain/windows.ts'
 import { createConsolidatedPrinter } from '#src/domain/wire/consolidated-text.ts'
 import { createRowCut, type RowCut, wantsReceived } from '#src/domain/wire/row-cut.ts'
-import type { MarketHistory } from '#src/history/history.ts'
-import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
+import { type MarketHistory, prevailingRange, type RowRange } from '#src/history/history.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { readCut } from '#src/http/data-query.ts'
@@ -32,7 +31,7 @@ type Deps = {
   findMarket: FindMarket
 }
 
-/** Requests of a batch whose books are fetched at once: they fit into memory. */
+/** Requests of a batch whose archived books are fetched together: they fit into memory. */
 const FETCHED_REQUESTS = 100
 
 type Terms = { cut: RowCut; view: AsOfQuery['view']; maxAgeMs?: number | undefined }
@@ -111,19 +110,18 @@ function createAsOfService({ history, served, findMarket }: Deps) {
     return found?.coin === coin ? found : undefined
   }
 
-  /** Fetches the books of several requests at once. */
-  function* fetchBatch(
+  /** The rows that requests of a batch read. */
+  function* rangesOf(
     coin: Coin,
     requests: BatchBody['requests'],
     view: AsOfQuery['view'],
-  ): Steps<void> {
-    const ranges = requests.flatMap(({ conditionId, outcome, ts }) => {
+  ): Generator<RowRange> {
+    for (const { conditionId, outcome, ts } of requests) {
       const market = marketOf(coin, conditionId)
-      if (market === undefined) return []
-      const asked = view === 'own' ? [outcome] : outcomes
-      return asked.map((each) => prevailingRange(market, each, ts))
-    })
-    yield* fetched(history, ...ranges)
+      if (market === undefined) continue
+      for (const each of view === 'own' ? [outcome] : outcomes)
+        yield prevailingRange(market, each, ts)
+    }
   }
 
   return {
@@ -132,7 +130,7 @@ function createAsOfService({ history, served, findMarket }: Deps) {
       const { outcome, maxAgeMs, view, ts: tsMs } = query
       const asked = { market, outcome, tsMs }
       const read = find({ cut: readCut(query), view, maxAgeMs })
-      yield* fetched(history, ...outcomes.map((each) => prevailingRange(market, each, tsMs)))
+      yield history.ready(outcomes.map((each) => prevailingRange(market, each, tsMs)))
       const answers = (outcome === undefined ? outcomes : [outcome]).map((each) =>
         read({ market, outcome: each, tsMs }),
       )
@@ -151,9 +149,9 @@ function createAsOfService({ history, served, findMarket }: Deps) {
       const tallies: CoverageTally[] = []
       let isClosed = true
       for (const [index, { conditionId: name, outcome, ts: tsMs }] of requests.entries()) {
-        yield
-        if (index % FETCHED_REQUESTS === 0)
-          yield* fetchBatch(coin, requests.slice(index, index + FETCHED_REQUESTS), view)
+        const isNextPart = index % FETCHED_REQUESTS === 0
+        const next = isNextPart ? requests.slice(index, index + FETCHED_REQUESTS) : []
+        yield history.ready(rangesOf(coin, next, view))
         const market = marketOf(coin, name)
         const conditionId = market?.conditionId ?? name.toLowerCase()
         const moment = market && { market, outcome, tsMs }

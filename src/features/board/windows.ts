@@ -28,8 +28,7 @@ import type { ServedMoment } from '#src/domain/staleness.ts'
 import { tagOf } from '#src/domain/tag.ts'
 import { type Clock, toIso, toIsoOrNull } from '#src/domain/time.ts'
 import type { Trade } from '#src/domain/trade.ts'
-import type { MarketHistory } from '#src/history/history.ts'
-import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
+import { type MarketHistory, prevailingRange } from '#src/history/history.ts'
 import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot, findSpot } from '#src/history/reads/spot-read.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -308,7 +307,7 @@ function* readBook(
 ): Steps<Book | undefined> {
   for (const outcome of ['up', 'down'] as const) {
     if (market.spans[outcome] === undefined) continue
-    yield* fetched(history, prevailingRange(market, outcome, timestampMs))
+    yield history.ready([prevailingRange(market, outcome, timestampMs)])
     const row = history.at({ market, outcome, timestampMs })
     if (row === undefined) continue
     const own = row.snapshot()
@@ -371,7 +370,7 @@ function* addPoints(
     if (atMs > nowMs - POINT_LATE_MS) return
     const isKnown = known.some(({ fromMs, toMs }) => atMs >= fromMs && atMs < toMs)
     const last = { market, outcome, order: 'desc', toMs: atMs + 1, limit: 1 } as const
-    if (isKnown) yield* fetched(history, { ...last, withTops: true })
+    if (isKnown) yield history.ready([{ ...last, withTops: true }])
     // Another request may have made it meanwhile.
     if (points.mid.length > point) continue
     const top = isKnown ? history.tops(last)[0] : undefined

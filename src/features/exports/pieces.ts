@@ -1,7 +1,6 @@
 /** The bytes of an export, piece by piece. */
 
 import { type MarketHistory, PIECE_ROWS, type StreamQuery } from '#src/history/history.ts'
-import { fetched } from '#src/history/reads/fetched.ts'
 import {
   type Book,
   booksOf,
@@ -81,9 +80,13 @@ function* tablePieces(
         })
   if (format === 'csv' && !isAppended) yield new TextEncoder().encode(csvHeader(columns))
   for (const query of queries) {
-    const next = { ...query, order: 'asc', withReceived, limit: PIECE_ROWS } as const
-    yield* fetched(history, next)
-    for (const run of history.runs({ ...query, depth, withReceived })) {
+    const runs = history.runs({ ...query, depth, withReceived })
+    for (let { after } = query; ;) {
+      // Others have their turn here, also as long as a row group is not full.
+      yield history.ready([{ ...query, after, order: 'asc', withReceived, limit: PIECE_ROWS }])
+      const { done, value: run } = runs.next()
+      if (done) break
+      after = run.rows.at(-1)
       for (const book of booksOf(query.market, run)) {
         const rows = kind === 'levels' ? levelRows(book) : 1
         // No book is in two row groups.
@@ -91,10 +94,7 @@ function* tablePieces(
         sink.add(book, rows)
         progress.snapshots++
       }
-      // Also without a full group: the end of a step, at which others have their turn.
       if (format === 'csv') yield* sink.flush()
-      else yield
-      yield* fetched(history, { ...next, after: run.rows.at(-1) })
     }
   }
   yield* sink.end()

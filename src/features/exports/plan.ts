@@ -20,7 +20,6 @@ import type { ServedMoment } from '#src/domain/staleness.ts'
 import { DAY_MS, readRange, toIso } from '#src/domain/time.ts'
 import { tallyMissing } from '#src/domain/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { fetched } from '#src/history/reads/fetched.ts'
 import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
@@ -113,7 +112,7 @@ export function* planDay(
 
 function* positionOf(history: MarketHistory, market: Market, text: string): Steps<Position> {
   const id = Number(text)
-  yield* fetched(history, { market, order: 'asc', id })
+  yield history.ready([{ market, order: 'asc', id }])
   const position = history.findPosition(market, id)
   if (position !== undefined) return position
   throw parameterError('after', `Market ${market.conditionId} has no snapshot ${text}.`)

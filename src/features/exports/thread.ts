@@ -13,7 +13,7 @@ import type { Pieces, Progress } from '#src/tables/ndjson.ts'
 
 import type { Job } from './pieces.ts'
 
-/** Where the history is; of a file, rows are fetched as for one that is served. */
+/** Where the history is, and what keeps chunks that are fetched from the archive. */
 type Store = Pick<MarketHistory, 'chunksAt' | 'chunkCache'> & { path: string }
 
 /** Whose an export is, and the level of the caller. */

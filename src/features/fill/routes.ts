@@ -10,8 +10,7 @@ import type { StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { ServedMoment } from '#src/domain/staleness.ts'
 import { toIso } from '#src/domain/time.ts'
 import { toSources } from '#src/domain/wire/consolidated-text.ts'
-import type { MarketHistory } from '#src/history/history.ts'
-import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
+import { type MarketHistory, prevailingRange } from '#src/history/history.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -61,7 +60,7 @@ function* answerFill(
   const { outcome, side, view, ts: tsMs } = query
   const order = readOrder(query)
   const read = view === 'own' ? [outcome] : outcomes
-  yield* fetched(history, ...read.map((each) => prevailingRange(market, each, tsMs)))
+  yield history.ready(read.map((each) => prevailingRange(market, each, tsMs)))
   const { book, newestMs } = bookAt(history, market, query)
   const done = fill(side === 'buy' ? book.asks : book.bids, order)
   const body = JSON.stringify({

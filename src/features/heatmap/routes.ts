@@ -11,6 +11,7 @@ import {
 import { formatMillionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
 import type { Market } from '#src/domain/market.ts'
 import { type Caller, readsPrices } from '#src/domain/selling/caller.ts'
+import type { Position } from '#src/domain/snapshot.ts'
 import type { ServedMoment } from '#src/domain/staleness.ts'
 import { historyTagOf } from '#src/domain/tag.ts'
 import { readRange, toIso } from '#src/domain/time.ts'
@@ -21,8 +22,7 @@ import {
   putNull,
   putText,
 } from '#src/domain/wire/row-bytes.ts'
-import { type MarketHistory, PIECE_ROWS } from '#src/history/history.ts'
-import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
+import { type MarketHistory, PIECE_ROWS, prevailingRange } from '#src/history/history.ts'
 import type { PageAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
@@ -121,15 +121,16 @@ function* readCells(
 ): Steps<HeatCells> {
   const { fromMs, toMs } = grid
   const cells = new HeatCells(grid, known)
-  yield* fetched(history, prevailingRange(market, outcome, fromMs))
+  yield history.ready([prevailingRange(market, outcome, fromMs)])
   const before = history.at({ market, outcome, timestampMs: fromMs })
   const query = { market, outcome, fromMs: before?.timestampMs ?? fromMs, toMs }
-  const next = { ...query, order: 'asc', limit: PIECE_ROWS } as const
-  yield* fetched(history, next)
-  for (const run of history.runs(query)) {
+  const runs = history.runs(query)
+  for (let after: Position | undefined; ;) {
+    yield history.ready([{ ...query, after, order: 'asc', limit: PIECE_ROWS }])
+    const { done, value: run } = runs.next()
+    if (done) break
+    after = run.rows.at(-1)
     cells.add(run)
-    yield
-    yield* fetched(history, { ...next, after: run.rows.at(-1) })
   }
   cells.end()
   return cells

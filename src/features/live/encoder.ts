@@ -28,7 +28,7 @@ type EncoderOptions = {
 }
 
 export function createEventEncoder(
-  history: Pick<MarketHistory, 'events' | 'fetch'>,
+  history: Pick<MarketHistory, 'events' | 'ready'>,
   rows: RowReader,
   { filter, isGzip, isMixed }: EncoderOptions,
 ): EventEncoder {
@@ -89,7 +89,7 @@ function encodeTexts(
 /** Whole books, as they are stored. */
 const encodeBooks = (
   stream: EventStream,
-  history: Pick<MarketHistory, 'fetch'>,
+  history: Pick<MarketHistory, 'ready'>,
   filter: RowFilter,
 ): EventEncoder => ({
   event: stream.event,
@@ -100,7 +100,7 @@ const encodeBooks = (
   },
   rows(query, before) {
     const range = { ...query, outcome: filter.outcome }
-    const coming = history.fetch([{ ...range, order: 'asc' }])
+    const coming = history.ready([{ ...range, order: 'asc' }])
     if (coming !== undefined) return coming
     const { bytes, last, hasMore } = stream.rows(range, before)
     return { bytes, resume: last ?? query.after, hasMore }

@@ -32,7 +32,7 @@ const RECHECK_MS = 10_000
 const RETRY_MS = { min: 1000, max: 9999 }
 const RETRY_AFTER_SECONDS = 5
 
-type LiveServiceOptions = Omit<EventFeed, 'sources' | 'rowCursors' | 'coinCursors' | 'fetch'> & {
+type LiveServiceOptions = Omit<EventFeed, 'sources' | 'rowCursors' | 'coinCursors' | 'ready'> & {
   history: MarketHistory
   cursors: CursorCodec
   randomBytes: (length: number) => Uint8Array
@@ -67,7 +67,7 @@ export function createLiveService({
     sources: history,
     rowCursors: createRowCursors(cursors),
     coinCursors: createCoinCursors(history, cursors),
-    fetch: history.fetch,
+    ready: history.ready,
   }
   const groups = createFanout<Uint8Array, EventSource>()
   const subscribers = new Set<EventSubscriber>()
@@ -130,15 +130,10 @@ export function createLiveService({
       market,
       cursor,
     }: Pick<LiveStart, 'options' | 'market' | 'cursor'>): Steps<void> {
-      if (cursor !== undefined || history.isWhole()) return
+      if (cursor !== undefined) return
       const { coin, timeframe, filter } = options
-      const open = {
-        coin,
-        timeframe,
-        status: 'open',
-        nowMs: clock(),
-        limit: MARKETS_A_READ,
-      } as const
+      const nowMs = clock()
+      const open = { coin, timeframe, status: 'open', nowMs, limit: MARKETS_A_READ } as const
       const those = market === undefined ? [...marketPages(history, open)].flat() : [market]
       for (;;) {
         const coming = those.map((each) => readLast(feed, filter, each))

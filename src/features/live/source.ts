@@ -50,13 +50,13 @@ export type EventFeed = {
   /** Monotonic milliseconds. */
   timer: Clock
   describeMarket: (market: Market) => string
-  fetch: MarketHistory['fetch']
+  ready: MarketHistory['ready']
   staleSince: StaleSince
 }
 
 /** The last rows of a market, which can be read once more. */
 export function readLast(
-  { rows, fetch }: Pick<EventFeed, 'rows' | 'fetch'>,
+  { rows, ready }: Pick<EventFeed, 'rows' | 'ready'>,
   filter: RowFilter,
   market: Market,
 ): LiveRow[] | Coming {
@@ -69,7 +69,7 @@ export function readLast(
     after: { ...position, id: position.id - 1 },
     limit: 1,
   }))
-  return fetch(ranges) ?? last
+  return ready(ranges) ?? last
 }
 
 /** A market, and what was last said of it besides its rows and gaps. */

@@ -27,8 +27,7 @@ import type { Trade } from '#src/domain/trade.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/domain/windows.ts'
 import { LevelColumns } from '#src/domain/wire/level-columns.ts'
 import { quoteText } from '#src/domain/wire/row-bytes.ts'
-import type { MarketHistory, RowRange } from '#src/history/history.ts'
-import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
+import { type MarketHistory, prevailingRange, type RowRange } from '#src/history/history.ts'
 import { readSource } from '#src/history/reads/market-pages.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
@@ -87,7 +86,7 @@ export const panelRoutes = (api: Api, deps: Deps) => {
     )
 }
 
-/** Markets whose books are fetched at once: they fit into memory. */
+/** Markets whose archived books are fetched together: they fit into memory. */
 const FETCHED_MARKETS = 32
 
 /** Members that rows of the routes of `prices` say. */
@@ -149,20 +148,19 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     const missing = momentsOf(countMissing(chosen, range, nowMs))
     const rows: string[] = []
     const tallies = [tallyOfNothing(missing, missing), tallyOfUnknown(momentsOf(chosen.unknown))]
-    const rangesOf = (market: ClosedMarket): RowRange[] =>
-      offsets.flatMap(({ beforeMs }) =>
-        outcomes.map((outcome) => ({
-          ...prevailingRange(market, outcome, market.windowEndMs - beforeMs),
-          withReceived: false,
-        })),
-      )
-    for (const [index, market] of chosen.markets.entries()) {
-      if (index % FETCHED_MARKETS === 0 && !history.isWhole()) {
-        const next = chosen.markets.slice(index, index + FETCHED_MARKETS)
-        yield* fetched(history, ...next.flatMap(rangesOf))
+    function* rangesOf(markets: readonly ClosedMarket[]): Generator<RowRange> {
+      for (const market of markets) {
+        for (const { beforeMs } of offsets) {
+          const atMs = market.windowEndMs - beforeMs
+          for (const outcome of outcomes)
+            yield { ...prevailingRange(market, outcome, atMs), withReceived: false }
+        }
       }
+    }
+    for (const [index, market] of chosen.markets.entries()) {
+      const count = index % FETCHED_MARKETS === 0 ? FETCHED_MARKETS : 1
+      yield history.ready(rangesOf(chosen.markets.slice(index, index + count)))
       const head = marketText(market)
-      if (!history.isWhole()) yield* fetched(history, ...rangesOf(market))
       history.consistently(market, () => {
         const gaps = history.gaps(market)
         for (const offset of offsets) {
@@ -177,7 +175,6 @@ function createPageMaker({ history, cursors, clock }: Deps) {
           rows.push(`${head},${rowText(cell)}}`)
         }
       })
-      yield
     }
     return {
       rows,

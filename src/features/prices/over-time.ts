@@ -21,10 +21,9 @@ import {
   putText,
 } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
-import { readTops } from '#src/history/reads/fetched.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
 
-type History = Pick<MarketHistory, 'fetch' | 'tops' | 'trades' | 'gaps'>
+type History = Pick<MarketHistory, 'ready' | 'tops' | 'trades' | 'gaps'>
 type Range = SeriesRequest['range']
 type BarsOf = { market: Market; stepMs: number; range: Range }
 type PriceState = State & { top: Top; trade: Trade | undefined }
@@ -52,9 +51,17 @@ function* readPriceChanges(history: History, { market, range }: SeriesRequest): 
   return { count: rows.length, put, last, hasMore }
 }
 
-const createReader = (history: History, market: Market): ReadStates<PriceState> =>
+const createTopReader = (history: History, market: Market): ReadStates<Top> =>
   function* (part) {
-    const tops = yield* readTops(history, { market, ...part })
+    const query = { ...part, market }
+    yield history.ready([{ ...query, withTops: true }])
+    return history.tops(query)
+  }
+
+function createReader(history: History, market: Market): ReadStates<PriceState> {
+  const readTops = createTopReader(history, market)
+  return function* (part) {
+    const tops = yield* readTops(part)
     const ascending = part.order === 'asc' ? tops : tops.toReversed()
     const first = ascending[0]
     const last = ascending.at(-1)
@@ -67,6 +74,7 @@ const createReader = (history: History, market: Market): ReadStates<PriceState> 
     })
     return part.order === 'asc' ? states : states.reverse()
   }
+}
 
 const isSame = (before: PriceState, state: PriceState): boolean =>
   doubleMidOf(before.top) === doubleMidOf(state.top) && isSameTrade(before.trade, state.trade)
@@ -107,7 +115,7 @@ function createPut(): (bytes: Uint8Array, start: number, state: PriceState) => n
 
 function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
   const { market, stepMs, range } = request
-  const read = (part: Range) => readTops(history, { market, ...part })
+  const read = createTopReader(history, market)
   const isKnown = createKnownCheck(history, market)
   const { bars, hasMore } = yield* readBars({ read, stepMs, range, isKnown, statesMax: STATES_MAX })
   const rows = yield* toRows(history, request, bars)

@@ -14,7 +14,6 @@ import { stepMsOf } from '#src/domain/series.ts'
 import { toIso, toIsoOrNull } from '#src/domain/time.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { MarketHistory, RowQuery } from '#src/history/history.ts'
-import { fetched } from '#src/history/reads/fetched.ts'
 import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
 import type { Api } from '#src/http/api.ts'
@@ -115,12 +114,11 @@ function* pricesNow(
     const lasts = page.flatMap((market) =>
       outcomes.map((outcome) => lastRange({ market, outcome, nowMs: question.nowMs })),
     )
-    yield* fetched(history, ...lasts.map((last) => ({ ...last, withTops: true })))
+    yield history.ready(lasts.map((last) => ({ ...last, withTops: true })))
     for (const market of page) {
       data.push(toBody(history, market, question.nowMs))
       yield
     }
-    if (page.length === 0) yield
   }
   const spot = describeSpot(history, { coin: question.coin, atMs: question.nowMs })
   return { body: JSON.stringify({ data, nextCursor: null, spot }) }

@@ -23,7 +23,6 @@ import {
 } from '#src/domain/wire/row-bytes.ts'
 import { receivedText } from '#src/domain/wire/row-cut.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
-import { readTops } from '#src/history/reads/fetched.ts'
 import type { Api } from '#src/http/api.ts'
 import { readFields } from '#src/http/data-query.ts'
 import { createHistoryList, type HistoryListDeps, seriesPage } from '#src/http/history-list.ts'
@@ -100,7 +99,11 @@ function readWanted({ fields, interval }: QuoteQuery): string[] | undefined {
 export function* readQuotes(history: MarketHistory, request: SeriesRequest): Steps<SeriesPage> {
   const { market, stepMs, range, fields } = request
   const withReceived = isReceived(fields)
-  const read: ReadStates<Top> = (part) => readTops(history, { market, ...part, withReceived })
+  const read: ReadStates<Top> = function* (part) {
+    const query = { ...part, market, withReceived }
+    yield history.ready([{ ...query, withTops: true }])
+    return history.tops(query)
+  }
   if (stepMs === undefined)
     return toChanges(yield* readChanges({ read, isSame: isSameTop, range }), fields)
   const marks = yield* listMarks({ market, gaps: history.gaps(market), stepMs, range })

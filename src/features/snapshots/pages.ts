@@ -19,8 +19,13 @@ import {
   wantsReceived,
 } from '#src/domain/wire/row-cut.ts'
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
-import type { MarketHistory, Page, RowQuery, RowRange } from '#src/history/history.ts'
-import { fetched, prevailingRange } from '#src/history/reads/fetched.ts'
+import {
+  type MarketHistory,
+  type Page,
+  prevailingRange,
+  type RowQuery,
+  type RowRange,
+} from '#src/history/history.ts'
 import { type HistoryPage, type HistoryRequest, PAGE_START } from '#src/http/history-list.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
 import type { Steps } from '#src/platform/scheduler.ts'
@@ -81,7 +86,7 @@ function* putRows(
   while (left > 0 && end.hasMore) {
     const after = end.last ?? query.after
     const part = { ...query, after, limit: Math.min(block, left) }
-    yield* fetched(history, part)
+    yield history.ready([part])
     const page = history.page(part)
     putTexts(body, page, cutRow, left === query.limit)
     // By the first block: to grow again and again is to copy everything as often.
@@ -90,7 +95,6 @@ function* putRows(
     left -= page.count
     end.last = page.last ?? end.last
     end.hasMore = page.hasMore
-    yield
   }
   return end
 }
@@ -130,7 +134,6 @@ function* putConsolidated(
     end.last = taken.at(-1)?.position ?? end.last
     end.hasMore = slice.length > taken.length
     if (end.hasMore) break
-    yield
   }
   return end
 }
@@ -155,7 +158,7 @@ function* readConsolidated(
     const atMs = [state.timestampMs, ...(stepMs === undefined ? [] : [lastOfStepMs(query, state)])]
     return atMs.map((timestampMs): RowRange => prevailingRange(market, outcome, timestampMs))
   })
-  yield* fetched(history, ...prevailing)
+  yield history.ready(prevailing)
   const wanted = states.filter((state) => !isSuperseded(history, query, state))
   return { rows: toRows(history, query, wanted), last: states.at(-1), hasMore }
 }
@@ -184,7 +187,7 @@ function* readSlice(
   query: RowQuery,
 ): Steps<{ states: StoredSnapshot[]; hasMore: boolean }> {
   const slice = { ...query, outcome: undefined, limit: Math.min(SLICE_ROWS, query.limit + 1) }
-  yield* fetched(history, slice)
+  yield history.ready([slice])
   const page = history.page(slice)
   const states: StoredSnapshot[] = []
   for (const text of page.texts()) {

@@ -315,7 +315,7 @@ function createWalk(chunks: ChunkTable, query: StreamQuery) {
 export function createBulkReads(
   { chunks }: Tables,
   read: ReadMarket,
-  fetch: MarketHistory['fetch'],
+  ready: MarketHistory['ready'],
 ): Pick<MarketHistory, 'lines' | 'runs'> {
   // Shared by all streams: no text outlives the step that reads it.
   const rows = new ChunkDecoder()
@@ -345,7 +345,7 @@ export function createBulkReads(
       if (encoder.rowCount < end) continue
       const next = { ...query, order: 'asc', after: encoder.last, limit: PIECE_ROWS } as const
       // The caller waits for them before it asks for the next piece.
-      if (fetch([next]) !== undefined) return true
+      if (ready([next]) !== undefined) return true
       end = encoder.rowCount + PIECE_ROWS
     }
     return true

@@ -1,4 +1,4 @@
-/** Fetches the parts of chunks that reads need and that are not on this machine. */
+/** Fetches the parts of chunks that reads need and that are in the archive. */
 import type { ChunkKind } from '#src/database/stores.ts'
 
 import type { MarketHistory, RowRange } from '../history.ts'
@@ -12,11 +12,13 @@ import { chunksById, chunksOf } from './selection.ts'
 /** Most reads continue where the last one ended, so the next pages are fetched too. */
 const AHEAD_PAGES = 10
 const AHEAD_ROWS_MAX = 1000
+/** Rounds after which a read finds out by itself what it lacks: more is evicted than is fetched. */
+const ROUNDS_MAX = 4
 
-export function createFetch(
+export function createReady(
   { chunks, elsewhere }: Pick<Tables, 'chunks' | 'elsewhere'>,
   views: Views,
-): MarketHistory['fetch'] {
+): MarketHistory['ready'] {
   function kindsOf({ withTops, withReceived }: RowRange): ChunkKind[] {
     const kinds: ChunkKind[] = ['rows']
     if (withTops) kinds.push('tops')
@@ -64,9 +66,22 @@ export function createFetch(
     return lackingOf(chunksOf(view, { ...range, limit }), kindsOf(range))
   }
 
+  async function fetchAll(ranges: readonly RowRange[], first: ElsewherePart[]): Promise<void> {
+    let lacking = first
+    for (let round = 0; lacking.length > 0 && round < ROUNDS_MAX; round++) {
+      await elsewhere.fetch(lacking)
+      lacking = ranges.flatMap(lackingIn)
+    }
+  }
+
   return (ranges) => {
     if (!elsewhere.mayLack()) return undefined
-    const lacking = ranges.flatMap(lackingIn)
-    return lacking.length === 0 ? undefined : elsewhere.fetch(lacking)
+    const all = [...ranges]
+    const lacking = all.flatMap(lackingIn)
+    if (lacking.length === 0) return undefined
+    const coming = fetchAll(all, lacking)
+    // A caller may ignore the promise: its next call reports the fault.
+    coming.catch(() => {})
+    return coming
   }
 }
