@@ -43,10 +43,17 @@ describe('readFindTerms', () => {
     expect(read('dec 24').dayMs).toBe(at(2025, 11, 24))
     expect(read('20:29').momentMs).toBe(at(2026, 10, 27, 20, 29))
     expect(read('20:31').momentMs).toBe(at(2026, 10, 26, 20, 31))
+    expect([read('20:31').minutes, read('nov 27 20:31').minutes]).toEqual([1231, undefined])
     expect(read('12am').momentMs).toBe(at(2026, 10, 27))
     expect(read('12pm').momentMs).toBe(at(2026, 10, 27, 12))
     expect(read('1776153600').momentMs).toBe(1_776_153_600_000)
     expect(read('1776153600123').momentMs).toBe(1_776_153_600_123)
+  })
+
+  test('behavior: the beginning of an id', () => {
+    expect(read('0xAB12')).toEqual({ prefix: '0xab12', unknown: [] })
+    expect(read('eth 0xab12cd')).toEqual({ coin: 'eth', prefix: '0xab12cd', unknown: [] })
+    expect(read('0xab1').prefix).toBeUndefined()
   })
 
   test('behavior: a slug, an id, and the address of a market here or at the venue', () => {

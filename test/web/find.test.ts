@@ -149,15 +149,40 @@ describe.skipIf(chromiumPath === undefined)('the search, in a browser', () => {
   test('default: a slug, or a coin with a day and a time, leads to its market by the keyboard alone', async () => {
     const page = await browser.open('/docs', { prepare })
     await page.waitForSelector('.find-button')
-    for (const text of [first.slug ?? '', `btc 5m ${day} ${clock}`, `${day}T${clock} bitcoin`]) {
+    // A time without a day is of the last day that has books.
+    const typed = [`btc 5m ${day} ${clock}`, `${day}T${clock} bitcoin`, `5m ${clock}`]
+    for (const text of [first.slug ?? '', ...typed, both.conditionId.slice(0, 62)]) {
       await page.keyboard.press('Control+k')
       await page.waitForSelector('dialog[open] input[role=combobox]:focus')
       await page.keyboard.type(text)
       await soon(async () => expect(await say(page)).toStartWith('1 market.'))
       await page.keyboard.press('Enter')
-      await page.waitForURL(`**${pageOf(both.conditionId)}`)
+      await page.waitForURL(`**${pageOf(first.slug ?? '')}`)
       await page.waitForSelector('h1')
     }
+    expect(page.faults).toEqual([])
+  })
+
+  test('default: a coin is also its pages, and pages and guides are found by their names', async () => {
+    const page = await browser.open('/docs', { prepare })
+    const listed = async (text: string) => {
+      await page.keyboard.press('Control+k')
+      await page.waitForSelector('dialog[open] input[role=combobox]:focus')
+      await page.fill('dialog input[role=combobox]', text)
+      await page.waitForSelector('dialog [role=option]')
+      return page.locator('dialog [role=option] .num').allTextContents()
+    }
+    await page.waitForSelector('.find-button')
+    expect((await listed('eth')).slice(0, 3)).toEqual([
+      'Ethereum markets',
+      'Ethereum coverage',
+      'Ethereum calibration',
+    ])
+    await page.keyboard.press('Escape')
+    expect(await listed('api ref')).toEqual(['API reference'])
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/swagger')
+    expect(await listed('dashboard')).toContain('Dashboard')
     expect(page.faults).toEqual([])
   })
 
@@ -214,7 +239,7 @@ describe.skipIf(chromiumPath === undefined)('the search, in a browser', () => {
     expect(recent).toEndWith('Opened before')
     expect(others).toEqual([])
     await page.keyboard.press('Enter')
-    await page.waitForURL(`**${pageOf(both.conditionId)}`)
+    await page.waitForURL(`**${pageOf(first.slug ?? '')}`)
     await page.click('.market-tools button:has-text("Favourite")')
     await page.waitForSelector('.market-tools button[aria-pressed=false]')
     expect(page.faults).toEqual([])
@@ -229,7 +254,7 @@ describe.skipIf(chromiumPath === undefined)('the search, in a browser', () => {
       await soon(async () => expect(await say(page)).toBe(answer))
     }
     await type('btc-updown-5m-1', 'No market matches.')
-    await type('hello', 'Type a slug, or a coin with a length, a day and a time (UTC).')
+    await type('hello', 'Type a slug, a page, or a coin with a length, a day and a time (UTC).')
     await type('btc 5m hello', '3 markets. Not understood: hello.')
     await type('xrp 5m', 'The first 8 markets of more.')
     const visitor = await browser.open('/')

@@ -12,6 +12,7 @@ import { navigate, useLocation } from '../lib/location.ts'
 import { mayRead, useRights } from '../lib/rights.ts'
 import { favouriteMarkets, recentMarkets, type SavedMarket } from '../lib/saved-markets.ts'
 import { useStore } from '../lib/store.ts'
+import { guides } from '../pages/docs/guides.ts'
 import { coinNames } from '../parts/links.tsx'
 import { SimulatedTag } from '../parts/simulated.tsx'
 
@@ -203,8 +204,43 @@ const notReadable = (coin: string): Problem => ({
   detail: '',
 })
 
-const isEmpty = ({ name, coin, timeframe, dayMs, momentMs }: FindTerms): boolean =>
-  [name, coin, timeframe, dayMs, momentMs].every((term) => term === undefined)
+const isEmpty = ({ name, prefix, coin, timeframe, dayMs, momentMs }: FindTerms): boolean =>
+  [name, prefix, coin, timeframe, dayMs, momentMs].every((term) => term === undefined)
+
+/** Whether a coin alone is typed, which is also the name of pages. */
+const isCoinAlone = ({ coin, ...rest }: FindTerms): boolean =>
+  coin !== undefined && isEmpty(rest) && rest.unknown.length === 0
+
+const coinPages = (coin: string): Option[] =>
+  (['markets', 'coverage', 'calibration'] as const).map((page) => ({
+    href: `/${page}/${coin}`,
+    text: `${coinNames[coin] ?? coin} ${page}`,
+    note: 'Page',
+  }))
+
+const pages: readonly Option[] = [
+  { href: '/', text: 'Board', note: 'Page' },
+  { href: '/coverage', text: 'Coverage', note: 'Page' },
+  { href: '/calibration', text: 'Calibration', note: 'Page' },
+  { href: '/pricing', text: 'Pricing', note: 'Page' },
+  { href: '/account', text: 'Account', note: 'Page' },
+  { href: '/swagger', text: 'API reference', note: 'Page' },
+  ...guides.map(({ name, title }) => ({ href: `/docs/${name}`, text: title, note: 'Guide' })),
+]
+const LETTERS_MIN = 3
+const PAGES_MAX = 5
+
+/** Pages and guides whose names have all that is typed. */
+function pageOptions(text: string): Option[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  if (words.join('').length < LETTERS_MIN) return []
+  return pages
+    .filter((page) => {
+      const name = `${page.text} ${page.href}`.toLowerCase()
+      return words.every((word) => name.includes(word))
+    })
+    .slice(0, PAGES_MAX)
+}
 
 /** What can be chosen, and a sentence about it. */
 function useOptions(text: string, found: Found): { options: readonly Option[]; say: string } {
@@ -214,12 +250,15 @@ function useOptions(text: string, found: Found): { options: readonly Option[]; s
   const isBlank = text.trim() === ''
   const options = useMemo(() => {
     if (isBlank) return savedOptions(favourites, recent)
+    const named = pageOptions(text)
+    if (isEmpty(terms)) return named
+    const ofCoin = isCoinAlone(terms) ? coinPages(coin) : []
     const ofDay = terms.dayMs === undefined ? [] : [dayOption(coin, terms.dayMs, terms.timeframe)]
     const found = (markets ?? []).map((market) => toOption(market))
-    if (terms.momentMs === undefined) return [...ofDay, ...found]
+    if (terms.momentMs === undefined) return [...ofCoin, ...ofDay, ...found, ...named]
     // With a time the windows of that time are meant, so Enter does nothing before they are known.
     return markets === undefined ? [] : [...found, ...ofDay]
-  }, [isBlank, favourites, recent, markets, coin, terms])
+  }, [isBlank, favourites, recent, markets, coin, terms, text])
   return { options, say: sayOf(found, isBlank, options.length) }
 }
 
@@ -236,7 +275,7 @@ function savedOptions(
 }
 
 const toOption = (market: SavedMarket, note?: string): Option => ({
-  href: `/markets/${market.symbol}/${market.conditionId}`,
+  href: `/markets/${market.symbol}/${market.slug ?? market.conditionId}`,
   text: showMarket(market),
   note,
   source: market.source,
@@ -250,13 +289,13 @@ const dayOption = (coin: string, dayMs: number, timeframe: string | undefined): 
   ),
 })
 
-const HELP = 'Type a slug, or a coin with a length, a day and a time (UTC).'
+const HELP = 'Type a slug, a page, or a coin with a length, a day and a time (UTC).'
 
 function sayOf(found: Found, isBlank: boolean, count: number): string {
   const { terms, coin, markets, hasMore, problem } = found
   if (isBlank) return count > 0 ? '' : HELP
   if (problem) return `${problem.title}.`
-  if (isEmpty(terms)) return HELP
+  if (isEmpty(terms)) return count > 0 ? '' : HELP
   if (markets === undefined) return 'Searching…'
   const shown = showSome(markets.length, 'market')
   const parts = [hasMore ? `The first ${shown} of more.` : `${shown}.`]

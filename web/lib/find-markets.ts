@@ -3,11 +3,14 @@
 import { ProblemError, type QueryValues, request } from './api.ts'
 import type { Listed, Market } from './bodies.ts'
 import { serverNowMs } from './clock.ts'
-import { DAY_MS } from './days.ts'
+import { DAY_MS, startOfDay } from './days.ts'
 import type { FindTerms } from './find-terms.ts'
 
 const FOUND_MAX = 8
 const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+/** The newest markets, among which one is found by the beginning of its id. */
+const NEWEST_MAX = 1_000
 /** More than begin within four hours. */
 const NEAR_MAX = 100
 
@@ -27,7 +30,7 @@ export type FoundMarkets = { markets: Market[]; hasMore: boolean }
 
 /** Throws `ProblemError`, and nothing else but an abort. */
 export async function findMarkets({ terms, coin, coins, signal }: Asking): Promise<FoundMarkets> {
-  const { name, timeframe, dayMs, momentMs } = terms
+  const { name, prefix, timeframe, dayMs, momentMs, minutes } = terms
   const list: List = (query) =>
     request<Listed<Market>>(`/v1/${terms.coin ?? coin}/markets`, { query, signal })
   const all = (markets: Market[]): FoundMarkets => ({ markets, hasMore: false })
@@ -39,12 +42,30 @@ export async function findMarkets({ terms, coin, coins, signal }: Asking): Promi
     const isSlug = !/^(0x|\d)/.test(name)
     return isSlug ? first(await list({ slug: name })) : all(await findById(name, coins, signal))
   }
-  if (momentMs !== undefined) return all(await findAt(list, momentMs, timeframe))
+  if (prefix !== undefined) {
+    const { data } = await list({ timeframe, limit: NEWEST_MAX })
+    const found = data.filter(({ conditionId }) => conditionId.startsWith(prefix))
+    return { markets: found.slice(0, FOUND_MAX), hasMore: found.length > FOUND_MAX }
+  }
+  if (momentMs !== undefined) {
+    const atMs = minutes === undefined ? undefined : await findLast(list, minutes)
+    return all(await findAt(list, atMs ?? momentMs, timeframe))
+  }
   if (dayMs !== undefined) {
     return first(await list({ timeframe, from: dayMs, to: dayMs + DAY_MS, limit: FOUND_MAX }))
   }
   // Those to come are listed a day before: the newest that have begun are meant.
   return first(await list({ timeframe, to: serverNowMs() + 1, limit: FOUND_MAX }))
+}
+
+/** The last such time of a day that has books; undefined where there are none. */
+async function findLast(list: List, minutes: number): Promise<number | undefined> {
+  const { data } = await list({ withBooks: true, limit: 1 })
+  const lastMs = Date.parse(data[0]?.windowStart ?? '')
+  if (Number.isNaN(lastMs)) return undefined
+  const atMs = startOfDay(lastMs) + minutes * MINUTE_MS
+  // A window that has just begun has books, and a later time of its day has none yet.
+  return atMs > Math.min(serverNowMs(), Date.parse(data[0]?.windowEnd ?? '')) ? atMs - DAY_MS : atMs
 }
 
 /** Windows that a moment is in, the shortest first. */

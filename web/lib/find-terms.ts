@@ -12,6 +12,10 @@ export type FindTerms = {
   dayMs?: number | undefined
   /** A moment in the window. */
   momentMs?: number | undefined
+  /** Of a time without a day, minutes of the day: `momentMs` is the last such time. */
+  minutes?: number | undefined
+  /** What a condition id begins with. */
+  prefix?: string | undefined
   /** Words that mean none of these. */
   unknown: string[]
 }
@@ -24,6 +28,8 @@ const LETTERS_MIN = 3
 const epochSlug = /^(?:sim-)?[a-z0-9]+-updown-[0-9]+[mhd]-\d+$/
 const wallSlug = /^(?:sim-)?[a-z0-9]+-up-or-down-[a-z0-9-]+$/
 const identifier = /^(0x[0-9a-f]{62}|0x[0-9a-f]{64}|[0-9]{40,78})$/
+/** Fewer digits are shared by too many. */
+const idBeginning = /^0x[0-9a-f]{4,}$/
 /** The address of a market here, or of its page at the venue; its last part names the market. */
 const address = /^https?:\/\/[^?#]*\/([^/?#]+)\/([^/?#]+)\/?(?:[?#].*)?$/
 
@@ -43,6 +49,10 @@ export function readFindTerms(
       terms.name = name
       const [first = ''] = name.replace(/^sim-/, '').split('-')
       terms.coin = coinOf(first, coinNames) ?? coinOf(folder, coinNames) ?? terms.coin
+      continue
+    }
+    if (idBeginning.test(name)) {
+      terms.prefix = name
       continue
     }
     const clock = readClock(word)
@@ -66,6 +76,7 @@ export function readFindTerms(
     // Without a day the last such time is meant.
     const last = today > nowMs ? today - DAY_MS : today
     terms.momentMs = terms.dayMs === undefined ? last : terms.dayMs + minutes * MINUTE_MS
+    if (terms.dayMs === undefined) terms.minutes = minutes
   }
   return terms
 }

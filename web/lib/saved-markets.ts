@@ -6,7 +6,10 @@ import { createKept } from './kept.ts'
 export type SavedMarket = Pick<
   Market,
   'conditionId' | 'symbol' | 'timeframe' | 'windowStart' | 'windowEnd' | 'source'
->
+> & {
+  /** Absent where it was saved by an earlier version. */
+  slug?: Market['slug'] | undefined
+}
 
 const RECENT_MAX = 12
 const FAVOURITES_MAX = 50
@@ -37,6 +40,7 @@ const toSaved = (market: SavedMarket): SavedMarket => ({
   windowStart: market.windowStart,
   windowEnd: market.windowEnd,
   source: market.source,
+  slug: market.slug,
 })
 
 const without = (list: readonly SavedMarket[], { conditionId }: SavedMarket): SavedMarket[] =>
