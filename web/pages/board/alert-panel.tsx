@@ -31,12 +31,13 @@ const seriesName = (series: string): string =>
     : series.replace('-', ' ').replace(/^\w+/, (coin) => coin.toUpperCase())
 const SHOWN_MAX = 4
 
-export function Alerts({ board }: { board: FollowedBoard }) {
+export function Alerts({ board }: { board: FollowedBoard | undefined }) {
   const { alerts } = useStore(settings.store)
   const armed = alerts.filter(({ fired }) => fired === undefined).length
   const [news, setNews] = useState<readonly Fired[]>([])
   useEffect(
     () =>
+      board &&
       watchAlerts(board, (fired) => {
         setNews((before) => [fired, ...before].slice(0, SHOWN_MAX))
         notify(fired)

@@ -58,7 +58,7 @@ export function BoardPage() {
         <h1>Open windows</h1>
         {board && <StateText board={board} />}
         <div class="row board-tools">
-          {board && <Alerts board={board} />}
+          <Alerts board={board} />
           <Button text="API" look="tiny board-api" aria-expanded={hasCalls} onClick={toggleCalls} />
         </div>
       </div>

@@ -21,7 +21,7 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
   const coin = params.coin ?? 'btc'
   const rights = useRights()
   const mayList = rights && mayRead(rights, { route: 'markets', coin })
-  const { last, isKnown, isNewest, source, tools } = useRange(coin, mayList === true)
+  const { last, isKnown, source, tools } = useRange(coin, mayList === true)
   const query = { from: last - (DAYS - 1) * DAY_MS, to: last + DAY_MS }
   const path = `/v1/${coin}/coverage`
   const { data, problem, reload, isLoading } = useApi<Listed<CoverageDay>>(
@@ -29,7 +29,6 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
     query,
   )
   const days = isLoading ? [] : (data?.data ?? [])
-  const range = isNewest ? `last ${DAYS} days` : `${DAYS} days up to ${toDay(last)}`
   return (
     <div class="page">
       <div class="row spread">
@@ -49,7 +48,7 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
       {mayList !== false && !problem && (
         <Figure
-          title={`${coin.toUpperCase()} coverage, ${range}`}
+          title={`${coin.toUpperCase()} coverage, ${DAYS} days up to ${toDay(last)}`}
           name={`coverage-${coin}`}
           {...(source === undefined ? {} : { source })}
           calls={[{ path, query }]}
@@ -100,7 +99,7 @@ function useRange(coin: string, mayList: boolean) {
   )
   /** What the days count: simulated markets as long as none was recorded. */
   const source = held?.sources.includes('recorded') ? 'recorded' : held?.sources[0]
-  return { last, isKnown, isNewest: last === today, source, tools }
+  return { last, isKnown, source, tools }
 }
 
 function* toRows(days: readonly CoverageDay[]) {
