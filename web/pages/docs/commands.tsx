@@ -1,3 +1,5 @@
+import type { ComponentChildren } from 'preact'
+
 import { request, send, toProblem, useAsked } from '../../lib/api.ts'
 import type { Coin, Listed, Market, Sample } from '../../lib/bodies.ts'
 import { apiKey, SAMPLE } from '../../lib/key.ts'
@@ -13,13 +15,19 @@ const SHOWN_MAX = 420
 
 /**
  * Three commands of one line, and the beginning of what each answers: of a market with books, with
- * the visitor's key in them, or else the sample.
+ * the visitor's key in them, or else the sample. `children` follow them.
  */
-export function Commands() {
+export function Commands({ children }: { children: ComponentChildren }) {
   const key = useStore(apiKey.store)
   const ask = (_: string, options: Options) => loadSteps(key, options)
   const { data: steps, problem } = useAsked({ url: location.origin, ask, whose: key })
-  if (problem) return <p role="alert">{problem.detail}</p>
+  if (problem)
+    return (
+      <>
+        <p role="alert">{problem.detail}</p>
+        {children}
+      </>
+    )
   // All at once, so that nothing is seen moving down.
   if (steps === undefined) return null
   return (
@@ -37,6 +45,7 @@ export function Commands() {
         </section>
       ))}
       {steps.length < 2 && steps[0]?.isSound && <p>The server holds no books yet.</p>}
+      {children}
     </>
   )
 }

@@ -24,6 +24,13 @@ const steps = [
 ] as const
 const START = 'npx -y bun@1.4.5 run start'
 
+const more = (
+  <p>
+    More examples, and how to run them: <a href="/docs/examples">examples</a>. Meaning of the rows:{' '}
+    <a href="/docs/data">data</a>. All routes, to try out: <a href="/swagger">API reference</a>.
+  </p>
+)
+
 /** Commands that answer at once, and the examples that a test of this project runs. */
 export function QuickStart() {
   const [ending, choose] = useState<(typeof languages)[number][0]>('sh')
@@ -55,23 +62,19 @@ export function QuickStart() {
       </p>
       <Code text={START} />
       <Choice label="Language" options={languages} value={ending} onChoose={choose} />
-      {ending === 'sh' ? <Commands /> : <Code text={base} />}
+      {ending === 'sh' && <Commands>{more}</Commands>}
+      {ending !== 'sh' && <Code text={base} />}
       {/* All at once, so that nothing is seen moving down. */}
-      {sources && (
+      {ending !== 'sh' && sources && (
         <>
-          {ending !== 'sh' &&
-            steps.map(([name, title, text]) => (
-              <section key={name}>
-                <h2>{title}</h2>
-                <p>{text}</p>
-                <Code text={sources[fileOf(name, ending)] ?? '…'} />
-              </section>
-            ))}
-          <p>
-            More examples, and how to run them: <a href="/docs/examples">examples</a>. Meaning of
-            the rows: <a href="/docs/data">data</a>. All routes, to try out:{' '}
-            <a href="/swagger">API reference</a>.
-          </p>
+          {steps.map(([name, title, text]) => (
+            <section key={name}>
+              <h2>{title}</h2>
+              <p>{text}</p>
+              <Code text={sources[fileOf(name, ending)] ?? '…'} />
+            </section>
+          ))}
+          {more}
         </>
       )}
     </article>
