@@ -14,20 +14,7 @@ export type Part = { name: string; size: number; at: number; length: number }
 export const chunkKinds = ['tops', 'rows', 'hashes', 'notes'] as const
 export type ChunkKind = (typeof chunkKinds)[number]
 
-/** A part of a chunk that is not on this machine. */
-export type ChunkBlob = { chunkId: number; kind: ChunkKind }
-
-/** Where parts of chunks are that are not on this machine. */
-export type ChunkSource = {
-  /**
-   * Their sealed bytes, or the sealed pointer to an archive that is in their place, in the order in
-   * which they were asked for; undefined for what is not there. Rejects with `storage_unavailable`.
-   */
-  fetch(blobs: readonly ChunkBlob[]): Promise<readonly (Uint8Array | undefined)[]>
-  close(): void
-}
-
-/** The file that keeps chunks which were fetched, for all threads, and its size in bytes. */
+/** The file that keeps chunks which were fetched from an archive, for all threads, and its size in bytes. */
 export type ChunkCachePlace = { path: string; bytesMax: number }
 
 /** Requests with an answer and without, the milliseconds that they took, and the bytes received. */
@@ -65,8 +52,6 @@ export type Replicated = { store: StoreName; place: string; path: string }
 export type ReplicasOptions = {
   /** Names this server among those of the database. */
   server: string
-  /** Takes new chunks of markets that are recorded. */
-  chunkCache: ChunkCachePlace
   /** Monotonic milliseconds. */
   timer: () => number
   say: (line: string, level: 'error' | 'info') => void
@@ -110,8 +95,6 @@ export type RemoteEngine = {
    * databases once.
    */
   startReplicas(stores: readonly Replicated[], options: ReplicasOptions): Promise<Replicas>
-  /** Where the chunks of a history are that its replica does not have. */
-  openChunks(place: string): ChunkSource
   /** Opens what is at an address, which is made where there is none. Throws `storage_unavailable`. */
   open(place: string, store: StoreName): RemoteDatabase
   /** What to say when the store at an address cannot be opened. */
@@ -130,12 +113,12 @@ export type RemoteEngine = {
 /** How what an extension adds is loaded. */
 export type StoreLoader = {
   engine?: { isAddress: (place: string) => boolean; load: () => Promise<RemoteEngine> }
-  objects?: () => Promise<OpenObjects>
+  objects?: { isArchive: (place: string) => boolean; load: () => Promise<OpenObjects> }
 }
 
 const loaders: StoreLoader[] = []
 const engines = new Map<StoreLoader, RemoteEngine>()
-let objects: OpenObjects | undefined
+const archives = new Map<StoreLoader, OpenObjects>()
 
 export const addStores = (loader: StoreLoader): void => void loaders.push(loader)
 
@@ -148,8 +131,8 @@ export const isAddress = (place: string): boolean => loaderAt(place) !== undefin
 /** Loads what stores at these places may need; to be called before one is opened. */
 export async function prepareStore(...places: readonly string[]): Promise<void> {
   for (const loader of loaders) {
-    if (loader.objects !== undefined) objects ??= await loader.objects()
-    const { engine } = loader
+    const { engine, objects } = loader
+    if (objects !== undefined && !archives.has(loader)) archives.set(loader, await objects.load())
     if (engine !== undefined && !engines.has(loader) && places.some(engine.isAddress))
       engines.set(loader, await engine.load())
   }
@@ -165,7 +148,9 @@ export function engineAt(place: string): RemoteEngine | undefined {
 }
 
 export function openObjects(place: string): ObjectReader {
-  if (objects === undefined)
-    throw storageError(`Older books are in ${place}, and this program reads no archive.`)
-  return objects(place)
+  const loader = loaders.find(({ objects }) => objects?.isArchive(place) === true)
+  const open = loader && archives.get(loader)
+  if (open === undefined)
+    throw storageError(`Older books are in ${place}, and this program reads no such archive.`)
+  return open(place)
 }

@@ -217,9 +217,7 @@ export type MarketHistory = HistoryWriter &
   HistoryReader & {
     /** The file that it is in; undefined in memory. */
     readonly path: string | undefined
-    /** The address whose replica the file is; undefined of any other. */
-    readonly chunksAt: string | undefined
-    /** The file that keeps chunks which were fetched; undefined where they are in memory alone. */
+    /** The file that keeps chunks which were fetched from the archive; undefined where they are in memory alone. */
     readonly chunkCache: ChunkCachePlace | undefined
     /** Of chunks in memory. */
     cacheCounts(): CacheCounts

@@ -33,14 +33,10 @@ export function openHistory(path: string, options: HistoryOptions = {}): MarketH
   const remote = engine?.open(path, 'history')
   const db = remote ?? openDatabase(path, { isReadOnly, bytesMax })
   try {
-    const { chunksAt } = stored
-    const openChunks = () =>
-      chunksAt === undefined ? undefined : engineAt(chunksAt)?.openChunks(chunksAt)
     const history = createSqliteHistory(db, {
       chunkCacheBytes: CHUNK_CACHE_BYTES,
       lagMs: 0,
       ...stored,
-      chunkSource: stored.chunkSource ?? openChunks(),
     })
     if (isRecording) remote?.waitBriefly()
     if (!hasCheckpointThread || remote !== undefined) return history

@@ -50,7 +50,6 @@ type FileVerbs =
   | 'path'
   | 'archive'
   | 'ready'
-  | 'chunksAt'
   | 'chunkCache'
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
@@ -62,15 +61,13 @@ const VIEW_BYTES_MIN = 4 * 1024 * 1024
 export type SqliteOptions = Omit<TableOptions, 'fetched'> & {
   /** How late commits of other connections may show; 0 asks at each use. */
   lagMs: number
-  /** The address whose replica a file is: chunks without bytes are there. */
-  chunksAt?: string | undefined
-  /** The file that keeps what was fetched, if this one is served; by default it is in memory alone. */
+  /** The file that keeps what was fetched from the archive, if this one is served; by default it is in memory alone. */
   chunkCache?: ChunkCachePlace | undefined
 }
 
 export function createSqliteHistory(
   db: Database,
-  { lagMs, chunksAt, chunkCache, ...options }: SqliteOptions,
+  { lagMs, chunkCache, ...options }: SqliteOptions,
 ): MarketHistory {
   const stored = createTables(db, {
     ...options,
@@ -90,7 +87,6 @@ export function createSqliteHistory(
     cursorKey,
     revisions: createRevisionReads(db, stored.logMeta),
     manifests: stored.manifests,
-    chunksAt,
     chunkCache,
     path: db.filename === ':memory:' ? undefined : db.filename,
     findBatch: meta.findBatch,

@@ -302,9 +302,8 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
     unread,
   })
   const lists = { history, cursors, served, pages }
-  const { path, chunksAt, chunkCache } = history
-  const exportThread =
-    path === undefined ? undefined : createExportThread({ path, chunksAt, chunkCache })
+  const { path, chunkCache } = history
+  const exportThread = path === undefined ? undefined : createExportThread({ path, chunkCache })
   const app = compose([
     marketRoutes(api, { history, cursors, clock }),
     coverageRoutes(api, { history, served }),

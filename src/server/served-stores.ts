@@ -23,9 +23,6 @@ import { historyOf, LAG_MS, ledgerOf } from './open-data-folder.ts'
 
 export const replicaPathOf = (dataPath: string, store: StoreName): string =>
   join(dataPath, `replica-${store}.db`)
-/** Chunks of an address are kept in a file up to this size, or that of the configuration. */
-const CHUNK_CACHE_BYTES_MIN = 1e9
-
 /** How much older the replica of a store may be than its database, in milliseconds. */
 export type AgeOf = (store: StoreName) => number
 
@@ -49,16 +46,9 @@ export async function startReplicas(
   }))
   return engineAt(stores[0]?.place ?? '')?.startReplicas(stores, {
     server: context.createId(),
-    chunkCache: chunkCacheOf(context),
     timer,
     say: context.printError,
   })
-}
-
-function chunkCacheOf(context: CliContext) {
-  const { chunkCache } = historyOptionsOf(context.config(), context.extensions)
-  const path = join(context.config().dataPath, 'chunks.db')
-  return { path, bytesMax: Math.max(CHUNK_CACHE_BYTES_MIN, chunkCache?.bytesMax ?? 0) }
 }
 
 /** Opens the history that requests read: the file, or its replica. What writes to it fails. */
@@ -67,18 +57,13 @@ export function openServedHistory(
   { chunkCacheBytes }: Pick<ReturnType<CliContext['config']>, 'chunkCacheBytes'>,
 ): MarketHistory {
   const place = historyOf(context)
-  const options = {
+  const { dataPath } = context.config()
+  return openHistory(isAddress(place) ? replicaPathOf(dataPath, 'history') : place, {
     chunkCacheBytes,
     lagMs: LAG_MS,
     isReadOnly: true,
     isServing: true,
     ...historyOptionsOf(context.config(), context.extensions),
-  }
-  if (!isAddress(place)) return openHistory(place, options)
-  return openHistory(replicaPathOf(context.config().dataPath, 'history'), {
-    ...options,
-    chunksAt: place,
-    chunkCache: chunkCacheOf(context),
   })
 }
 

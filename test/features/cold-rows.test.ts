@@ -1,6 +1,6 @@
 /**
- * Every data route of a server that has no book on its machine gives the answers of one that has
- * them all: each request finds nothing that was fetched before it.
+ * Every data route of a server whose sealed books are in an archive gives the answers of one that
+ * has them all: each request finds nothing that was fetched before it.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
@@ -17,23 +17,22 @@ import { START } from '#src/live/rows.ts'
 import { appendAll, aSnapshot, START_MS } from '../history/books.ts'
 import { fillAnswers, requestsFor } from '../support/answers.ts'
 import { asRecorded } from '../support/as-recorded.ts'
-import { type Elsewhere, moveChunks } from '../support/chunks-elsewhere.ts'
 import { followEvents } from '../support/event-client.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { closeAll, connect, startLiveServer } from '../support/live-client.ts'
+import { archiveInMemory, type MemoryArchive } from '../support/memory-archive.ts'
 import { readDocument } from '../support/openapi-document.ts'
 
 const LIMIT_MS = 240_000
 const MINUTE_MS = 60_000
 
 let folder = ''
-let source: Elsewhere
+let source: MemoryArchive
 let whole: MarketHistory
 const pathOf = (name: string): string => join(folder, `${name}.db`)
 
-/** As a server that starts; reads of what it does not have wait for nothing. */
-const openCold = (): MarketHistory =>
-  openHistory(pathOf('cold'), { isServing: true, chunkSource: source })
+/** As a server that starts. */
+const openCold = (): MarketHistory => openHistory(pathOf('cold'), { isServing: true })
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'bookfeed-cold-'))
@@ -51,7 +50,7 @@ beforeAll(async () => {
   }
   filling.dispose()
   await cp(pathOf('whole'), pathOf('cold'))
-  source = moveChunks(pathOf('cold'))
+  source = archiveInMemory(pathOf('cold'))
   whole = openHistory(pathOf('whole'), { isServing: true })
 })
 afterAll(async () => {
@@ -96,7 +95,7 @@ function listRequests(): Asked[] {
   )
   const range = `from=${START_MS}&to=${START_MS + 20 * MINUTE_MS}`
   return [
-    // What a thread makes of an export has its own way to the source: `answers.test.ts` asks for it.
+    // What a thread makes of an export has its own way to the archive: `answers.test.ts` asks for it.
     ...requestsFor(whole)
       .filter((path) => !/export\?format=(csv|parquet)/.test(path))
       .map((path) => ({ path })),

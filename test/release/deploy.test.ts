@@ -154,6 +154,7 @@ describe('deploy/kubernetes/bookfeed.yaml', () => {
     ports?: { name: string; containerPort: number }[]
     readinessProbe?: Probe
     livenessProbe?: Probe
+    startupProbe?: Probe
     volumeMounts: { name: string; mountPath: string }[]
     securityContext: { readOnlyRootFilesystem?: boolean }
   }
@@ -237,9 +238,10 @@ describe('deploy/kubernetes/bookfeed.yaml', () => {
     const { drainSeconds, port } = readConfig({ BOOKFEED_DRAIN_SECONDS: seconds })
     const [http] = container.ports ?? []
     expect(http).toEqual({ name: 'http', containerPort: port })
-    const { readinessProbe: ready, livenessProbe: alive } = container
-    expect([ready?.httpGet, alive?.httpGet]).toEqual([
+    const { readinessProbe: ready, livenessProbe: alive, startupProbe: start } = container
+    expect([ready?.httpGet, alive?.httpGet, start?.httpGet]).toEqual([
       { path: '/readyz', port: 'http' },
+      { path: '/healthz', port: 'http' },
       { path: '/healthz', port: 'http' },
     ])
     expect(drainSeconds).toBeGreaterThan(2 * (ready?.periodSeconds ?? drainSeconds))

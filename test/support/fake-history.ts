@@ -44,7 +44,6 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     listOldest: refuse,
     usedBytes: () => 0,
     ready: () => undefined,
-    chunksAt: undefined,
     chunkCache: undefined,
     consistently: (_, read) => read(),
     archive: {

@@ -1,4 +1,4 @@
-/** A history on PostgreSQL as a server reads it: a replica that is kept up to date, and its chunks. */
+/** A history on PostgreSQL as a server reads it: a replica that is kept up to date. */
 import { join } from 'node:path'
 
 import type { Replicas } from '#src/database/stores.ts'
@@ -18,14 +18,12 @@ export async function openReplicatedHistory(
   const stores = [{ store: 'history' as const, place, path }]
   const replicas = await postgresEngine.startReplicas(stores, {
     server: crypto.randomUUID(),
-    chunkCache,
     timer: () => performance.now(),
     say: () => {},
   })
   const history = openHistory(path, {
     isReadOnly: true,
     isServing: true,
-    chunksAt: place,
     chunkCache,
   })
   return {

@@ -16,7 +16,12 @@ export const archive: Extension = {
     },
   },
   workers: { archive: () => import('./range-reader.ts') },
-  stores: { objects: async () => (await import('./range-reader.ts')).createRangeReader },
+  stores: {
+    objects: {
+      isArchive: (place) => place.startsWith('s3://'),
+      load: async () => (await import('./range-reader.ts')).createRangeReader,
+    },
+  },
   historyOptions(config) {
     const { archive: place, archiveCacheBytes: bytesMax } = settingsOf(config, variables)
     const path = join(config.dataPath, 'chunks.db')

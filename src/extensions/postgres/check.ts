@@ -134,7 +134,7 @@ async function checkReplica(path: string, place: string, store: StoreName): Prom
   const state = openState(place, store)
   try {
     const db = openDatabase(path, { format: formats[store].file, isReadOnly: true })
-    const known = db.prepare<{ serial: number }, []>('SELECT serial FROM replica').get()
+    const known = db.prepare<{ serial: number }, []>('SELECT serial FROM copied').get()
     db.close()
     const sinceMs = await state.findUncopied(known?.serial ?? -1)
     if (sinceMs === undefined)

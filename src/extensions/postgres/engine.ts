@@ -1,7 +1,6 @@
 /** PostgreSQL as what stores may be in besides a file. */
 import type { RemoteEngine } from '#src/database/stores.ts'
 
-import { openChunks } from './chunk-source.ts'
 import { openingFault, openPostgres } from './database.ts'
 import { adviceOn } from './faults.ts'
 import { formats } from './formats.ts'
@@ -10,7 +9,6 @@ import { startReplicas } from './replica-worker.ts'
 
 export const postgresEngine: RemoteEngine = {
   open: (place, store) => openPostgres(place, formats[store]),
-  openChunks,
   startReplicas,
   openingFault: (error, place, store) => openingFault(error, place, formats[store]),
   adviceOn,

@@ -7,7 +7,6 @@ import type { SQL } from 'bun'
 import { storageError } from '#src/database/database.ts'
 import { formatOf } from '#src/database/migrations.ts'
 import {
-  type ChunkCachePlace,
   createFreshness,
   type Freshness,
   noteFresh,
@@ -16,7 +15,6 @@ import {
   type Replicated,
   type StoreName,
 } from '#src/database/stores.ts'
-import { createFetchedChunks } from '#src/history/tables/fetched-chunks.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf, sentenceOf } from '#src/platform/message.ts'
 import { within } from '#src/platform/patience.ts'
@@ -46,7 +44,6 @@ const UNCONFIRMED =
 type Start = {
   stores: readonly (Replicated & { version: number; times: TimesMemory })[]
   server: string
-  chunkCache: ChunkCachePlace
   freshness: Freshness
   /** The first thread's monotonic clock at the start of this one. */
   startedMs: number
@@ -60,7 +57,7 @@ type Asked = { catchUp: StoreName } | { probe: StoreName }
  */
 export async function startReplicas(
   stores: readonly Replicated[],
-  { server, chunkCache, timer, say }: ReplicasOptions,
+  { server, timer, say }: ReplicasOptions,
 ): Promise<Replicas> {
   const versioned = stores.map((each) => ({
     ...each,
@@ -73,7 +70,7 @@ export async function startReplicas(
   let isClosing = false
 
   function start() {
-    const begin = { stores: versioned, server, chunkCache, freshness, startedMs: timer() }
+    const begin = { stores: versioned, server, freshness, startedMs: timer() }
     const started = replicaWorker.start(begin, (said: Said) => {
       if ('line' in said) say(said.line, said.isFault ? 'error' : 'info')
       else {
@@ -220,12 +217,11 @@ async function untilAnswered(call: () => Promise<unknown>): Promise<void> {
 }
 
 async function keepReplicas(
-  { stores, server, chunkCache, freshness, startedMs }: Start,
+  { stores, server, freshness, startedMs }: Start,
   parent: Parent<Said, Asked>,
 ): Promise<void> {
   const say = (line: string, isFault: boolean): void => parent.send({ line, isFault })
   const followers = new Map<StoreName, ReturnType<typeof follow>>()
-  const fetched = createFetchedChunks(chunkCache)
   for (const replicated of stores) {
     const { store, times } = replicated
     const replica = openReplica({
@@ -234,7 +230,6 @@ async function keepReplicas(
       server,
       timer: () => startedMs + performance.now(),
       say: (line) => say(`bookfeed: ${line}`, false),
-      keepChunks: fetched.keep,
     })
     await untilAnswered(replica.pull).catch((error) => {
       throw new Error(

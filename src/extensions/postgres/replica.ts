@@ -2,7 +2,8 @@
  * The replica of a store: a SQLite file on this machine with the rows of PostgreSQL. The log of the
  * database (table `change`) names the rows that changed; a pull reads the log and the current values
  * of these rows in one transaction, and writes them in one local transaction. So the file always
- * equals a state that the database had.
+ * equals a state that the database had. Only the chunks of a first copy, which nothing reads yet,
+ * are written in many transactions before, so that a copy that was interrupted continues.
  */
 
 import { rmSync } from 'node:fs'
@@ -14,13 +15,19 @@ import { formatOf } from '#src/database/migrations.ts'
 import { packedInBytes } from '#src/database/packing.ts'
 import { type FileFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { chunkKinds, type StoreName } from '#src/database/stores.ts'
-import type { FetchedPart } from '#src/history/tables/chunk-fetch.ts'
 import { createMeta } from '#src/history/tables/meta-table.ts'
 import { within } from '#src/platform/patience.ts'
 
 import { addressOf } from './address.ts'
 import type { StoreTimes } from './answer-times.ts'
-import { type Answer, askWithin, closeNow, connect, type Question } from './bridge.ts'
+import {
+  type Answer,
+  askWithin,
+  closeNow,
+  connect,
+  MAY_STAND_STILL,
+  type Question,
+} from './bridge.ts'
 import { assertVersion } from './faults.ts'
 import { formats } from './formats.ts'
 import { createRowProgress, type StoreTable } from './tables.ts'
@@ -33,10 +40,10 @@ const ROWS_MS_MAX = 30_000
 const ROWS_AT_ONCE = 5000
 /** Statements that are sent before the first answer is read. */
 const STATEMENTS_AT_ONCE = 8
-/** Cells of chunks up to this length are pointers to an archive, and are copied; longer ones hold books, and are not. */
-const CELL_BYTES_MAX = 128
-/** A pull with more new chunks is an import, whose books no live stream reads. */
-const NEW_CHUNKS_MAX = 256
+/** Chunks that one statement names, and that one local transaction of a first copy writes. */
+const CHUNKS_AT_ONCE = 1000
+/** Bytes of chunks that one statement returns; it returns one chunk at least. */
+const CHUNK_BYTES_AT_ONCE = 4 * 1024 * 1024
 /** Older heartbeats belong to servers that no longer run, and are deleted. */
 const HEARTBEAT_KEPT_MS = 86_400_000
 
@@ -48,12 +55,25 @@ const COMMIT: Question = { text: 'COMMIT', values: [] }
 const NOW_MS = 'CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)'
 const FIND_STATE = `SELECT last.serial, last.at_ms,
     CAST(EXISTS (SELECT 1 FROM change WHERE serial = $1 AND at_ms = $2) AS INT),
-    coalesce((SELECT number FROM heartbeat WHERE server = $3), 0)
+    coalesce((SELECT number FROM heartbeat WHERE server = $3), 0),
+    CAST(NOT EXISTS (SELECT 1 FROM change WHERE serial <= $1) AS INT)
   FROM (SELECT serial, at_ms FROM change ORDER BY serial DESC LIMIT 1) AS last`
 const LIST_CHANGES = 'SELECT DISTINCT name, key FROM change WHERE serial > $1 ORDER BY name, key'
-const FIND_OPEN_CHUNKS = `SELECT chunk.id, ${chunkKinds.map((kind) => `chunk.${kind}`)} FROM chunk
-  JOIN market ON market.id = market_id AND is_closed = 0
-  WHERE chunk.id = ANY (CAST(CAST($1 AS TEXT) AS BIGINT[]))`
+/** All columns but the bytes, with the sizes of these: what two chunks with the same id have in common only if they are the same. */
+const chunkPrint = (size: 'octet_length' | 'length'): string =>
+  [
+    'market_id',
+    'first_ms',
+    'first_id',
+    'last_ms',
+    'last_id',
+    'up_count',
+    'down_count',
+    ...chunkKinds.map((kind) => `${size}(${kind})`),
+  ].join(" || ' ' || ")
+/** The newest first, which are asked for first. */
+const LIST_CHUNKS = `SELECT id, ${chunkPrint('octet_length')} FROM chunk WHERE id < $1
+  ORDER BY id DESC LIMIT ${CHUNKS_AT_ONCE}`
 const BEAT = `INSERT INTO heartbeat (server, number, at_ms) VALUES ($1, $2, ${NOW_MS})
   ON CONFLICT (server) DO UPDATE SET number = excluded.number, at_ms = excluded.at_ms`
 /**
@@ -92,8 +112,6 @@ type Options = {
   version?: number | undefined
   /** Hears how far a full copy is. */
   say?: ((line: string) => void) | undefined
-  /** Called with the books of new chunks of open markets, before the file names these chunks. */
-  keepChunks?: ((parts: readonly FetchedPart[]) => void) | undefined
   /** How long the database takes to answer is counted here. */
   times?: StoreTimes | undefined
 }
@@ -106,13 +124,14 @@ export function openReplica({
   server,
   timer,
   say = () => undefined,
-  keepChunks,
   times,
   version = formatOf(formats[store].migrations),
 }: Options) {
   const { file, schema, tables: storeTables } = formats[store]
   const address = addressOf(place, schema)
   const tables = storeTables.map(toReplicated)
+  const chunk = tables.find(({ name }) => name === 'chunk')
+  const others = tables.filter((table) => table !== chunk)
   const db = openFile(path, file)
   const local = createLocal(db, tables, store)
   const pulling = connect(address)
@@ -136,6 +155,10 @@ export function openReplica({
   async function pullOn(connection: ReservedSQL): Promise<boolean> {
     const known = local.state()
     const check = { text: assertVersion(version), values: [] }
+    if (known === NO_STATE && chunk !== undefined) {
+      await askWithin(ANSWER_MS_MAX, connection, [check])
+      await copyChunks(connection, chunk, local.writeChunks)
+    }
     const state = { text: FIND_STATE, values: [known.serial, known.atMs, server], isBare: true }
     const changes = { text: LIST_CHANGES, values: [known.serial], isBare: true }
     const begunMs = timer()
@@ -145,14 +168,16 @@ export function openReplica({
     listing.catch(() => {})
     const [, , found] = await finding
     times?.read.answered(timer() - begunMs)
-    const [serial = 0, atMs = 0, isKnown, heartbeat = 0] = numbersIn(found)
+    const [serial = 0, atMs = 0, isKnown, heartbeat = 0, isPruned] = numbersIn(found)
     const [list] = await listing
     const isContinued = isKnown === 1 && version === known.version
+    // Chunks never change under their id, as long as it is the same database and format.
+    const keepsChunks = known === NO_STATE || (isPruned === 1 && version === known.version)
     const entries = (list?.rows ?? []) as [name: string, key: string][]
     const isChanged = !isContinued || entries.length > 0
     if (isChanged) {
       await local.write({ serial, atMs, version }, () =>
-        isContinued ? copyChanges(connection, entries) : copyAll(connection),
+        isContinued ? copyChanges(connection, entries) : copyAll(connection, keepsChunks),
       )
     } else await askWithin(ROWS_MS_MAX, connection, [COMMIT])
     noteHeartbeat(heartbeat)
@@ -164,9 +189,13 @@ export function openReplica({
     connection: ReservedSQL,
     entries: readonly [name: string, key: string][],
   ): Promise<void> {
-    await keepNewChunks(connection, entries)
     const keysOf = Map.groupBy(entries, ([name]) => name)
-    const slices = tables.flatMap((table) => {
+    if (chunk !== undefined) {
+      const ids = keysOf.get(chunk.name)?.map(([, key]) => Number(JSON.parse(key)[0])) ?? []
+      for (const id of ids) local.remove(chunk, [id])
+      for (const some of slicesOf(ids, CHUNKS_AT_ONCE)) await copyNamed(connection, chunk, some)
+    }
+    const slices = others.flatMap((table) => {
       const keys = keysOf.get(table.name)?.map(([, key]) => key) ?? []
       return slicesOf(keys, ROWS_AT_ONCE).map((some) => ({ table, keys: some }))
     })
@@ -184,27 +213,75 @@ export function openReplica({
         local.insert(table, answers[at]?.rows as Cell[][])
       }
     }
+    if (groups.length === 0) await askWithin(ROWS_MS_MAX, connection, [COMMIT])
   }
 
-  /** Keeps the books of new chunks, so that live streams never wait for a chunk. */
-  async function keepNewChunks(
+  /** Copies chunks by their ids, as far as they are there, some megabytes at a time. */
+  async function copyNamed(
     connection: ReservedSQL,
-    entries: readonly [name: string, key: string][],
-  ): Promise<void> {
-    const ids = entries.flatMap(([name, key]) => (name === 'chunk' ? [key.slice(1, -1)] : []))
-    if (keepChunks === undefined || ids.length === 0 || ids.length > NEW_CHUNKS_MAX) return
-    const [answer] = await askWithin(ROWS_MS_MAX, connection, [
-      { text: FIND_OPEN_CHUNKS, values: [`{${ids}}`], isBare: true },
-    ])
-    const parts = ((answer?.rows ?? []) as [id: number, ...Uint8Array[]][]).flatMap(
-      ([chunkId, ...cells]) => chunkKinds.map((kind, at) => ({ chunkId, kind, bytes: cells[at] })),
-    )
-    keepChunks(parts.filter((part) => part.bytes !== undefined) as FetchedPart[])
+    table: Table,
+    ids: readonly number[],
+  ): Promise<number> {
+    const ask = (some: readonly number[]): Promise<Answer[]> => {
+      const asking = askWithin(ROWS_MS_MAX, connection, [table.findSome(some)])
+      // It is awaited below, unless these rows cannot be written.
+      asking.catch(() => {})
+      return asking
+    }
+    let copied = 0
+    let rest = ids.toSorted((a, b) => a - b)
+    for (let asking = ask(rest); rest.length > 0;) {
+      const rows = ((await asking)[0]?.rows ?? []) as Cell[][]
+      const bytes = rows.flat().reduce((sum: number, cell) => sum + sizeOf(cell), 0)
+      const lastId = Number(rows.at(-1)?.[0])
+      rest = bytes < CHUNK_BYTES_AT_ONCE ? [] : rest.filter((id) => id > lastId)
+      // The next rows arrive while these are written.
+      if (rest.length > 0) asking = ask(rest)
+      local.insert(table, rows)
+      copied += rows.length
+    }
+    return copied
   }
 
-  async function copyAll(connection: ReservedSQL): Promise<void> {
+  /**
+   * Brings the chunks of the file to those of the database, the newest first. What the file has
+   * already is not copied again. `write` runs what writes some of them.
+   */
+  async function copyChunks(
+    connection: ReservedSQL,
+    table: Table,
+    write: (body: () => Promise<void>) => Promise<void> = (body) => body(),
+  ): Promise<void> {
     const noteRows = createRowProgress(store, say)
-    for (const table of tables) {
+    const list = (beforeId: number) =>
+      askWithin(ROWS_MS_MAX, connection, [{ text: LIST_CHUNKS, values: [beforeId], isBare: true }])
+    let beforeId = Number.MAX_SAFE_INTEGER
+    for (let listing = list(beforeId), isLast = false; !isLast;) {
+      const listed = ((await listing)[0]?.rows ?? []) as [id: number, print: string][]
+      isLast = listed.length < CHUNKS_AT_ONCE
+      const fromId = isLast ? 0 : (listed.at(-1)?.[0] ?? 0)
+      const held = local.listChunks(fromId, beforeId)
+      const lacking = listed.filter(([id, print]) => held.get(id) !== print).map(([id]) => id)
+      const found = new Set(listed.map(([id]) => id))
+      const gone = [...held.keys()].filter((id) => !found.has(id))
+      if (lacking.length > 0 || gone.length > 0)
+        await write(async () => {
+          for (const id of gone) local.remove(table, [id])
+          noteRows(await copyNamed(connection, table, lacking), table.name)
+        })
+      if (!isLast) listing = list(fromId)
+      beforeId = fromId
+    }
+  }
+
+  async function copyAll(connection: ReservedSQL, keepsChunks: boolean): Promise<void> {
+    await askWithin(ANSWER_MS_MAX, connection, [{ text: MAY_STAND_STILL, values: [] }])
+    if (chunk !== undefined) {
+      if (!keepsChunks) local.empty(chunk)
+      await copyChunks(connection, chunk)
+    }
+    const noteRows = createRowProgress(store, say)
+    for (const table of others) {
       local.empty(table)
       // The transaction closes the cursor.
       let coming = askWithin(ROWS_MS_MAX, connection, [table.declareCursor, table.fetch])
@@ -292,6 +369,8 @@ async function withConnection<T>(
 const numbersIn = (answer: Answer | undefined): number[] =>
   ((answer?.rows[0] ?? []) as Cell[]).map(Number)
 
+const sizeOf = (cell: Cell): number => (cell instanceof Uint8Array ? cell.length : 0)
+
 const slicesOf = <T>(list: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, at) =>
     list.slice(at * size, (at + 1) * size),
@@ -304,13 +383,6 @@ function toReplicated({ name, columns, keys, order, into }: StoreTable) {
   // An entry of `tail` names all rows of a market from a time on.
   const operatorOf = (index: number): string => (name === 'tail' && index === 1 ? '>=' : '=')
   const logged = name === 'tail' ? keys.slice(0, 2) : keys
-  const isBook = (column: string): boolean =>
-    name === 'chunk' && chunkKinds.some((kind) => kind === column)
-  const cells = columns.map((column) =>
-    isBook(column)
-      ? `CASE WHEN octet_length(${column}) <= ${CELL_BYTES_MAX} THEN ${column} ELSE '' END`
-      : column,
-  )
   const isNamed = logged.map(
     (key, index) => `${key.name} ${operatorOf(index)} CAST(entry->>${index} AS ${key.type})`,
   )
@@ -318,13 +390,24 @@ function toReplicated({ name, columns, keys, order, into }: StoreTable) {
     name,
     /** Selects the rows that entries of the log name; rows that it does not return were deleted. */
     find: (entries: readonly string[]): Question => ({
-      text: `SELECT ${cells} FROM json_array_elements(CAST(CAST($1 AS TEXT) AS JSON)) AS named(entry)
+      text: `SELECT ${columns} FROM json_array_elements(CAST(CAST($1 AS TEXT) AS JSON)) AS named(entry)
         JOIN ${name} ON ${isNamed.join(' AND ')}`,
       values: [`[${entries}]`],
       isBare: true,
     }),
+    /** Selects chunks by their ids, which ascend, until they have so many bytes. */
+    findSome: (ids: readonly number[]): Question => ({
+      text: `SELECT ${columns} FROM (
+          SELECT ${columns}, sum(size) OVER (ORDER BY id) - size AS bytes_before FROM (
+            SELECT ${columns}, ${chunkKinds.map((kind) => `octet_length(${kind})`).join(' + ')} AS size
+            FROM ${name} WHERE id = ANY (CAST(CAST($1 AS TEXT) AS BIGINT[]))
+          ) AS sized
+        ) AS summed WHERE bytes_before < ${CHUNK_BYTES_AT_ONCE} ORDER BY id`,
+      values: [`{${ids}}`],
+      isBare: true,
+    }),
     declareCursor: {
-      text: `DECLARE all_${name} NO SCROLL CURSOR FOR SELECT ${cells} FROM ${name} ORDER BY ${order}`,
+      text: `DECLARE all_${name} NO SCROLL CURSOR FOR SELECT ${columns} FROM ${name} ORDER BY ${order}`,
     } satisfies Question,
     fetch: {
       text: `FETCH ${ROWS_AT_ONCE} FROM all_${name}`,
@@ -352,17 +435,19 @@ function openFile(path: string, format: FileFormat): Database {
     "SELECT name FROM sqlite_schema WHERE type = 'trigger'",
   )
   for (const { name } of triggers.all()) db.run(`DROP TRIGGER ${name}`)
+  // Of a replica of 0.8.0 and before, which has no bytes of chunks.
+  db.run('DROP TABLE IF EXISTS replica')
   db.run(
-    'CREATE TABLE IF NOT EXISTS replica (serial INTEGER NOT NULL, at_ms INTEGER NOT NULL, version INTEGER NOT NULL)',
+    'CREATE TABLE IF NOT EXISTS copied (serial INTEGER NOT NULL, at_ms INTEGER NOT NULL, version INTEGER NOT NULL)',
   )
   return db
 }
 
 /** The file of a replica. */
 function createLocal(db: Database, tables: readonly Table[], store: StoreName) {
-  const findState = db.prepare<State, []>('SELECT serial, at_ms AS "atMs", version FROM replica')
+  const findState = db.prepare<State, []>('SELECT serial, at_ms AS "atMs", version FROM copied')
   const putState = db.prepare<unknown, [State]>(
-    'INSERT INTO replica (serial, at_ms, version) VALUES ($serial, $atMs, $version)',
+    'INSERT INTO copied (serial, at_ms, version) VALUES ($serial, $atMs, $version)',
   )
   const statements = new Map(
     tables.map(({ name, insert, removeNamed }) => [
@@ -373,6 +458,24 @@ function createLocal(db: Database, tables: readonly Table[], store: StoreName) {
       },
     ]),
   )
+  const listChunks =
+    store === 'history'
+      ? db.prepare<unknown, [number, number]>(
+          `SELECT id, ${chunkPrint('length')} FROM chunk WHERE id >= $1 AND id < $2`,
+        )
+      : undefined
+
+  async function inTransaction(body: () => Promise<void>): Promise<void> {
+    db.run(db.engine.beginWriting)
+    try {
+      await body()
+      db.run('COMMIT')
+    } catch (error) {
+      if (db.inTransaction) db.run('ROLLBACK')
+      throw error
+    }
+  }
+
   const metas = ['meta', 'log_meta'] as const
   const sealed = store === 'history' ? metas.map((name) => createMeta(db, name)) : []
 
@@ -380,19 +483,20 @@ function createLocal(db: Database, tables: readonly Table[], store: StoreName) {
     state: (): State => findState.get() ?? NO_STATE,
 
     /** Runs what writes to the file in one transaction, which leads to `state`. */
-    async write(state: State, body: () => Promise<void>): Promise<void> {
-      db.run(db.engine.beginWriting)
-      try {
+    write: (state: State, body: () => Promise<void>): Promise<void> =>
+      inTransaction(async () => {
         await body()
         for (const meta of sealed) meta.sealCopy(packedInBytes)
-        db.run('DELETE FROM replica')
+        db.run('DELETE FROM copied')
         putState.run(state)
-        db.run('COMMIT')
-      } catch (error) {
-        if (db.inTransaction) db.run('ROLLBACK')
-        throw error
-      }
-    },
+      }),
+
+    /** Writes chunks of a file that has no state yet, so nothing reads it. */
+    writeChunks: inTransaction,
+
+    /** By id what `chunkPrint` says of chunks, from an id up to another, exclusive. */
+    listChunks: (fromId: number, beforeId: number): Map<number, string> =>
+      new Map((listChunks?.values(fromId, beforeId) ?? []) as [number, string][]),
 
     empty: (table: Table): void => void db.run(`DELETE FROM ${table.name}`),
 

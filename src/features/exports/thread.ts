@@ -14,7 +14,7 @@ import type { Pieces, Progress } from '#src/tables/ndjson.ts'
 import type { Job } from './pieces.ts'
 
 /** Where the history is, and what keeps chunks that are fetched from the archive. */
-type Store = Pick<MarketHistory, 'chunksAt' | 'chunkCache'> & { path: string }
+type Store = Pick<MarketHistory, 'chunkCache'> & { path: string }
 
 /** Whose an export is, and the level of the caller. */
 type By = { owner: string; level: number }
@@ -87,12 +87,12 @@ function toFault(error: unknown): SentError {
 }
 
 async function makeExports(
-  { path, chunksAt, chunkCache }: Store,
+  { path, chunkCache }: Store,
   parent: Parent<never, Ask>,
 ): Promise<never> {
   // Not where the thread is only asked: a start is spared the writer of Parquet.
   const { makePieces } = await import('./pieces.ts')
-  await prepareHistory(chunksAt ?? path)
+  await prepareHistory(path)
   let history: MarketHistory | undefined
   /** Of histories that were closed. */
   let bucketBefore = nothingAsked
@@ -106,7 +106,6 @@ async function makeExports(
       chunkCacheBytes: 0,
       isReadOnly: true,
       isServing: true,
-      chunksAt,
       chunkCache,
     })
     return { pieces: makePieces(history, job, progress), progress }

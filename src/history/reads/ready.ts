@@ -2,7 +2,7 @@
 import type { ChunkKind } from '#src/database/stores.ts'
 
 import type { MarketHistory, RowRange } from '../history.ts'
-import type { ElsewherePart } from '../tables/chunk-fetch.ts'
+import type { ArchivedPart } from '../tables/chunk-fetch.ts'
 import type { ChunkRef } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { MarketView, Views } from './market-read.ts'
@@ -26,8 +26,8 @@ export function createReady(
     return kinds
   }
 
-  function lackingOf(refs: Iterable<ChunkRef>, kinds: readonly ChunkKind[]): ElsewherePart[] {
-    const lacking: ElsewherePart[] = []
+  function lackingOf(refs: Iterable<ChunkRef>, kinds: readonly ChunkKind[]): ArchivedPart[] {
+    const lacking: ArchivedPart[] = []
     for (const ref of refs) {
       for (const kind of kinds) {
         if (kind === 'rows' && chunks.isKept(ref)) continue
@@ -47,7 +47,7 @@ export function createReady(
     }
   }
 
-  function lackingById(view: MarketView, id: number): ElsewherePart[] {
+  function lackingById(view: MarketView, id: number): ArchivedPart[] {
     const { likely, others } = chunksById(view.refs, id)
     const lacking = lackingOf(likely, ['rows'])
     if (lacking.length > 0) return lacking
@@ -55,7 +55,7 @@ export function createReady(
     return findPosition(known, chunks, id) === undefined ? lackingOf(others, ['rows']) : []
   }
 
-  function lackingIn(range: RowRange): ElsewherePart[] {
+  function lackingIn(range: RowRange): ArchivedPart[] {
     const view = viewOf(range)
     if (view === undefined) return []
     if (range.id !== undefined) return lackingById(view, range.id)
@@ -66,7 +66,7 @@ export function createReady(
     return lackingOf(chunksOf(view, { ...range, limit }), kindsOf(range))
   }
 
-  async function fetchAll(ranges: readonly RowRange[], first: ElsewherePart[]): Promise<void> {
+  async function fetchAll(ranges: readonly RowRange[], first: ArchivedPart[]): Promise<void> {
     let lacking = first
     for (let round = 0; lacking.length > 0 && round < ROUNDS_MAX; round++) {
       await elsewhere.fetch(lacking)

@@ -22,7 +22,7 @@ import type { ChunkWriter } from '../codec/chunk-writer.ts'
 import { Chunk } from '../codec/chunk.ts'
 import { ownChunkOf } from '../codec/own-chunk.ts'
 import { decodePointer, encodePointer, type Pointer, SEALED_POINTER_BYTES } from './archive.ts'
-import type { ChunkFetch, ElsewherePart } from './chunk-fetch.ts'
+import type { ArchivedPart, ChunkFetch } from './chunk-fetch.ts'
 
 type ChunkRow = typeof chunkTable.$inferSelect
 type RefRow = Omit<ChunkRow, Kind>
@@ -47,8 +47,6 @@ const refColumns = [
   'upCount',
   'downCount',
 ] as const
-
-const NOTHING = new Uint8Array(0)
 
 /** What may be kept of a chunk: all of it, its rows of up and of down, and its tops. */
 const WHOLE = 0
@@ -164,12 +162,11 @@ function createBlobs(db: Database, elsewhere: ChunkFetch) {
     ]),
   )
 
-  /** Where a blob is that the file does not have; undefined where it has it, or something else. */
-  function partAt(kind: Kind, ref: ChunkRef, stored: unknown): ElsewherePart | undefined {
+  /** Where an archived blob is; undefined where the file has it, or something else. */
+  function partAt(kind: Kind, ref: ChunkRef, stored: unknown): ArchivedPart | undefined {
     const place = placeOf(kind, ref)
     const pointer = decodePointer(stored, place)
-    const isAbsent = stored instanceof Uint8Array && stored.length === 0
-    return pointer || isAbsent ? { chunkId: ref.id, kind, place, pointer } : undefined
+    return pointer && { chunkId: ref.id, kind, place, pointer }
   }
 
   function toBlob(kind: Kind, ref: ChunkRef, stored: Cell | undefined): Uint8Array {
@@ -189,11 +186,10 @@ function createBlobs(db: Database, elsewhere: ChunkFetch) {
 
   return {
     /** What has to be fetched before a blob can be read; of one that is gone, nothing. */
-    lackingPart(kind: Kind, ref: ChunkRef): ElsewherePart | undefined {
+    lackingPart(kind: Kind, ref: ChunkRef): ArchivedPart | undefined {
       const length = lengths.get(kind)?.values(ref.id)[0]?.[0]
-      if (length === undefined || Number(length) > SEALED_POINTER_BYTES) return undefined
-      const stored = length === 0 ? NOTHING : cells[kind](ref.id)
-      const part = partAt(kind, ref, stored)
+      if (Number(length) !== SEALED_POINTER_BYTES) return undefined
+      const part = partAt(kind, ref, cells[kind](ref.id))
       return part && elsewhere.isLacking(part) ? part : undefined
     },
 

@@ -1,6 +1,5 @@
 /** The tables of a history, of which everything else is made, and their rows as snapshots. */
 import { createClock, type Database, withLater } from '#src/database/database.ts'
-import type { ChunkSource } from '#src/database/stores.ts'
 import type { Beside, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
@@ -27,25 +26,16 @@ export type TableOptions = {
   chunkCacheBytes: number
   /** When changes are noted to be made; the clock of the database by default. */
   clock?: Clock | undefined
-  /** Of a file: what is elsewhere is fetched before it is read, and not waited for. */
+  /** Of a file: what is archived is fetched before it is read, and not waited for. */
   isServing?: boolean | undefined
   /** Books may go to an archive while it is open. */
   isArchiving?: boolean | undefined
-  /** The database at an address, of which this one is a replica. */
-  chunkSource?: ChunkSource | undefined
   fetched: FetchedChunks
 }
 
 export function createTables(
   db: Database,
-  {
-    chunkCacheBytes,
-    clock: given,
-    isServing = false,
-    isArchiving = false,
-    chunkSource: source,
-    fetched,
-  }: TableOptions,
+  { chunkCacheBytes, clock: given, isServing = false, isArchiving = false, fetched }: TableOptions,
 ) {
   const meta = createMetaTable(db)
   const logMeta = createLogMeta(db)
@@ -54,8 +44,7 @@ export function createTables(
     db.prepare<unknown, []>('SELECT 1 FROM segment LIMIT 1').get() !== null
   const elsewhere = createChunkFetch(archive, fetched, {
     isServing,
-    isUsed: isArchiving || source !== undefined || hasSegment(),
-    source,
+    isUsed: isArchiving || hasSegment(),
   })
   const chunks = createChunkTable(db, elsewhere, chunkCacheBytes)
   const clock = given === undefined ? createClock(db) : withLater(() => given)
@@ -67,7 +56,6 @@ export function createTables(
     closeElsewhere(): void {
       archive.close()
       fetched.close()
-      source?.close()
     },
     segments: createSegmentTable(db, logMeta),
     chunks,

@@ -80,7 +80,6 @@ describe.skipIf(!canMount)('a nearly full disk of PostgreSQL', () => {
         ],
         {
           server: 'test',
-          chunkCache: { path: join(folder, 'chunks.db'), bytesMax: 1e6 },
           timer: () => performance.now(),
           say: () => {},
         },

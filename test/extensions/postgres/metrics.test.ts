@@ -332,7 +332,6 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
         [{ store: 'history', place: postgres.url, path: join(data, 'replica-history.db') }],
         {
           server: 'test',
-          chunkCache: { path: join(data, 'chunks.db'), bytesMax: 1e6 },
           timer: () => performance.now(),
           say: () => {},
         },

@@ -36,16 +36,14 @@ const unwritten = {
   history: new Set(['segment', 'manifest', 'manifest_body']),
   ledger: new Set(['credit', 'paid_answer', 'unmatched_transfer', 'scanned_block']),
 }
-const books = ['tops', 'rows', 'hashes', 'notes']
 
-/** Tables of a store with their columns, without the blobs of chunks, which are not copied. */
+/** Tables of a store with their columns. */
 const tablesOf = (store: StoreName) =>
   Object.values(schemas[store])
     .filter((table) => is(table, SQLiteTable))
     .map((table) => {
       const { name, columns } = getTableConfig(table)
-      const names = columns.map((column) => column.name)
-      return { name, columns: names.filter((each) => name !== 'chunk' || !books.includes(each)) }
+      return { name, columns: columns.map((column) => column.name) }
     })
 
 /** Rows as texts, in any order. The checksum over all rows of a table depends on the engine. */
@@ -219,7 +217,7 @@ for (const store of ['history', 'ledger'] as const)
             using file = new Database(path)
             file.run('DELETE FROM meta')
             // The last time the rows are of an older format.
-            if (index === losses.length) file.run('UPDATE replica SET version = version - 1')
+            if (index === losses.length) file.run('UPDATE copied SET version = version - 1')
             file.close()
             await Bun.sleep(100)
             await sql.unsafe(loss)

@@ -15,7 +15,7 @@ import { createFetchedChunks } from '#src/history/tables/fetched-chunks.ts'
 import { createTables } from '#src/history/tables/tables.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
 
-import { type Elsewhere, moveChunks } from '../support/chunks-elsewhere.ts'
+import { archiveInMemory, type MemoryArchive } from '../support/memory-archive.ts'
 import { appendAll, aSnapshot, conditionIdOf, getMarket, START_MS } from './books.ts'
 
 const ROWS = 2600
@@ -25,7 +25,7 @@ const DRAWS = 2500
 const VERB_DRAWS = 120
 
 let folder = ''
-let source: Elsewhere
+let source: MemoryArchive
 const pathOf = (name: string): string => join(folder, `${name}.db`)
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ beforeAll(async () => {
   fill(history, createRandom('fetched rows'))
   history.dispose()
   await cp(pathOf('whole'), pathOf('moved'))
-  source = moveChunks(pathOf('moved'))
+  source = archiveInMemory(pathOf('moved'))
 })
 afterAll(() => rm(folder, { recursive: true }))
 
@@ -160,7 +160,6 @@ describe('ready', () => {
     for (let draw = 0; draw < VERB_DRAWS; draw++) {
       const moved = openHistory(pathOf('moved'), {
         isServing: true,
-        chunkSource: source,
         chunkCacheBytes: random.pick([0, 200_000, 10_000_000]),
       })
       const market = getMarket(whole, conditionIdOf(1 + random.integer(MARKETS)))
@@ -177,7 +176,7 @@ describe('ready', () => {
 
   test('behavior: what several reads lack is asked for once, and once for those at the same time', async () => {
     const whole = openHistory(pathOf('whole'))
-    const moved = openHistory(pathOf('moved'), { isServing: true, chunkSource: source })
+    const moved = openHistory(pathOf('moved'), { isServing: true })
     const before = source.asked.length
     const ranges = [1, 2].map((number) => ({
       market: getMarket(whole, conditionIdOf(number)),
@@ -192,12 +191,11 @@ describe('ready', () => {
   test('error: a read that was not ready says that it can be tried again; nothing else is asked', () => {
     const whole = openHistory(pathOf('whole'))
     const market = getMarket(whole)
-    const moved = openHistory(pathOf('moved'), {
-      isServing: true,
-      chunkSource: { fetch: () => Promise.reject(new Error('asked')), close() {} },
-    })
+    const moved = openHistory(pathOf('moved'), { isServing: true })
+    const before = source.asked.length
     const read = () => moved.page({ market, order: 'asc', limit: 1 })
     expect(read).toThrow(expect.objectContaining({ code: 'storage_unavailable' }))
+    expect(source.asked).toHaveLength(before)
     expect(whole.ready([{ market, order: 'asc' }])).toBeUndefined()
     for (const history of [whole, moved]) history.dispose()
   })

@@ -1,0 +1,54 @@
+/** Moves the sealed chunks of a history file to an archive in memory. */
+import { addStores, type ObjectReader, type Part, prepareStore } from '#src/database/stores.ts'
+import { openHistory } from '#src/history/open.ts'
+
+export type MemoryArchive = {
+  objects: Map<string, Uint8Array>
+  /** The parts that were fetched, in the order of the requests. */
+  asked: (readonly Part[])[]
+}
+
+const SCHEME = 'memory://'
+const archives = new Map<string, MemoryArchive>()
+
+const readerOf = ({ asked, objects }: MemoryArchive): ObjectReader => {
+  const read = ({ name, at, length }: Part) => objects.get(name)?.slice(at, at + length)
+  return {
+    async fetch(parts) {
+      asked.push(parts)
+      await Promise.resolve()
+      return parts.map(read)
+    },
+    counts: () => ({ answered: asked.length, failed: 0, ms: 0, bytes: 0 }),
+    read() {
+      throw new Error('A server waits for no part of an archive.')
+    },
+    close() {},
+  }
+}
+
+addStores({
+  objects: {
+    isArchive: (place) => place.startsWith(SCHEME),
+    load: async () => (place) => readerOf(archives.get(place) ?? { asked: [], objects: new Map() }),
+  },
+})
+await prepareStore()
+
+/** Archives all that is sealed in a file. */
+export function archiveInMemory(path: string): MemoryArchive {
+  const place = SCHEME + path
+  const made: MemoryArchive = { asked: [], objects: new Map() }
+  archives.set(place, made)
+  const history = openHistory(path)
+  const { archive } = history
+  archive.setPlace(place)
+  for (const marketId of archive.due(Number.MAX_SAFE_INTEGER)) {
+    for (let packed = archive.pack(marketId, 0); packed; packed = archive.pack(marketId, 0)) {
+      made.objects.set(packed.name, packed.bytes)
+      packed.seal()
+    }
+  }
+  history.dispose()
+  return made
+}
