@@ -49,7 +49,9 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
       const archiving = openHistory(pathOf('archived'))
       const before = archiving.usedBytes()
       expect(await archiveAll(archiving, placeOf('file'))).toBeGreaterThan(3)
-      expect(archiving.usedBytes()).toBeLessThan(before / 2)
+      // Room is counted in pages, of which some hold other rows too.
+      const freed = before - archiving.usedBytes()
+      expect(freed).toBeGreaterThan(0.8 * archiving.archive.totals().bytes)
       expect([...archiving.verify()]).toEqual([])
       archiving.dispose()
       const archived = openHistory(pathOf('archived'), { isServing: true })
