@@ -176,13 +176,30 @@ export function createTestServer<Deps extends ReaderDeps>({
     return appOf(kind)
   }
 
+  /** The simulated day, for the names of its markets; throws `unavailable` until it is made. */
+  function day(): MarketHistory {
+    const stored = open('day')
+    if (stored !== undefined) return stored
+    // After a failure, the next caller has it made again.
+    void hold?.('day')
+    throw makingError(secondsLeft('day'))
+  }
+
+  /** No data but the names of markets: a tool may name a market without its coin. */
+  const withNames = (empty: MarketHistory): MarketHistory => ({
+    ...empty,
+    findMarket: (conditionId) => day().findMarket(conditionId),
+    findMarketBySlug: (slug) => day().findMarketBySlug(slug),
+    findMarketByAsset: (assetId) => day().findMarketByAsset(assetId),
+  })
+
   /**
    * Answers requests that need no data, such as those of agents for the tools, and refuses all
    * others. Its requests count in the metrics of the server.
    */
   function placeholder(): Served {
     const now = current()
-    noData ??= openHistory(':memory:')
+    noData ??= withNames(openHistory(':memory:'))
     now.placeholder ??= createApp({
       ...deps,
       ...shared,

@@ -9,7 +9,7 @@ import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextp
 
 import { createHarness } from '../../support/harness.ts'
 import { createMarketHistory } from '../../support/market-history.ts'
-import { createTestGround, openMarket } from '../../support/test-mode.ts'
+import { createTestGround, openMarket, testHistories } from '../../support/test-mode.ts'
 
 const known = createMarketHistory()
 const { both } = known
@@ -354,7 +354,7 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
 
 describe('answers of tools', () => {
   const { ask } = createTestGround()
-  async function call(name: string, args: Record<string, unknown>) {
+  async function call(name: string, args: Record<string, unknown>, send = ask) {
     const message = {
       jsonrpc: '2.0',
       id: 1,
@@ -365,12 +365,48 @@ describe('answers of tools', () => {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     }
-    const answer = await ask('/mcp', { method: 'POST', headers, body: JSON.stringify(message) })
+    const answer = await send('/mcp', { method: 'POST', headers, body: JSON.stringify(message) })
     const text = await answer.text()
     const line = text.split('\n').find((each) => each.startsWith('data: {'))
     const { result } = JSON.parse(line?.slice(6) ?? text) as { result: Answer }
     return { result, bytes: text.length, data: dataOf(result) }
   }
+
+  test('default: a market of the test data is found by any name without its coin', async () => {
+    const market = openMarket.slug
+    const ts = openMarket.windowMs + 60_000
+    const fill = { ts, outcome: 'up', side: 'buy', size: 1 }
+    const found = testHistories().day.findMarketBySlug(market)
+    for (const name of [market, found?.conditionId, found?.assetIds?.up]) {
+      for (const [tool, args] of [
+        ['find_markets', {}],
+        ['book_as_of', { ts }],
+        ['quotes', { limit: 2 }],
+        ['trades', { limit: 2 }],
+        ['fill_cost', fill],
+        ['coverage', {}],
+        ['export_link', {}],
+      ] as const) {
+        const { result } = await call(tool, { ...args, market: name })
+        const expected = await call(tool, { ...args, coin: 'btc', market: name })
+        expect([tool, result.isError ?? false]).toEqual([tool, false])
+        expect([tool, result]).toEqual([tool, expected.result])
+      }
+    }
+  })
+
+  test('error: a name is looked up once the test data are made', async () => {
+    const ground = createTestGround()
+    ground.setData(false)
+    const { result } = await call('coverage', { market: openMarket.slug }, ground.ask)
+    expect(result).toMatchObject({
+      isError: true,
+      structuredContent: { code: 'unavailable', retryAfterSeconds: 3 },
+    })
+    ground.setData(true)
+    const again = await call('coverage', { market: openMarket.slug }, ground.ask)
+    expect(again.result.isError ?? false).toBeFalse()
+  })
 
   test('default: ten markets are at most 8 kB, text and structure together; full is the route', async () => {
     const { bytes, data } = await call('find_markets', {
