@@ -1,7 +1,7 @@
 /**
  * Arguments of tools as models send them: numbers or text, lists or comma-separated text, coins by
- * symbol or name, markets by address, lengths in words, days for moments. Each becomes the text
- * that a query of the API has.
+ * symbol or name, markets by address, lengths in words, days for moments, parameters by other
+ * names. Each becomes the text that a query of the API has.
  */
 import { parameterError } from '#src/domain/errors.ts'
 import { coins, coinTable } from '#src/domain/market.ts'
@@ -19,11 +19,16 @@ const SECONDS_MAX = 100_000_000_000
 /** Returns what writes the arguments of a tool as text; what cannot be text is refused by name. */
 export function createArgumentReader(parameters: readonly Parameter[]) {
   const readers = new Map(parameters.map((each) => [each.name, readerOf(each)]))
+  const nameOf = createNaming([...readers.keys()])
   return (args: Arguments, nowMs: number): Record<string, string> => {
     const texts: Record<string, string> = {}
-    for (const [name, value] of Object.entries(args)) {
+    for (const [sent, value] of Object.entries(args)) {
       // Models send null for what they leave out.
       if (value === null || value === undefined) continue
+      const name = nameOf(sent)
+      if (Object.hasOwn(texts, name) || (name !== sent && (args[name] ?? null) !== null)) {
+        throw parameterError(name, `\`${name}\` is sent twice, as \`${sent}\` too. Send it once.`)
+      }
       const parts: unknown[] = Array.isArray(value) ? value : [value]
       if (parts.some((part) => isRecord(part) || Array.isArray(part))) {
         throw parameterError(name, `\`${name}\` must be a text, a number, or a list of them.`)
@@ -32,6 +37,28 @@ export function createArgumentReader(parameters: readonly Parameter[]) {
       texts[name] = parts.map((part) => read(part, nowMs)).join(',')
     }
     return texts
+  }
+}
+
+/** Names that models send for a parameter, where the tool has no parameter of that name. */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  ts: ['time', 'timestamp', 'at', 'moment'],
+  market: ['slug'],
+  coin: ['symbol'],
+  from: ['start'],
+  to: ['end'],
+}
+
+/** Returns what finds the parameter of a name: its own, another, or either in snake case. */
+function createNaming(names: readonly string[]): (sent: string) => string {
+  const known = new Set(names)
+  const others = new Map(
+    names.flatMap((name) => (otherNames[name] ?? []).map((other) => [other, name] as const)),
+  )
+  return (sent) => {
+    if (known.has(sent)) return sent
+    const camel = sent.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    return others.get(camel) ?? (known.has(camel) ? camel : sent)
   }
 }
 
@@ -52,13 +79,22 @@ function readerOf({ name, schema }: Parameter): Read {
 const hasForm = ({ anyOf }: Parameter['schema'], form: 'date' | 'date-time'): boolean =>
   Array.isArray(anyOf) && anyOf.some((each) => isRecord(each) && each.format === form)
 
+/** Words that models send for a word of a list: the venue calls open markets active. */
+const otherWords = new Map([
+  ['active', 'open'],
+  ['ascending', 'asc'],
+  ['descending', 'desc'],
+])
+
 /** A word of a list in any case; of lengths of time also `10`, `60s`, `5 minutes` and `day`. */
 function choiceReader(choices: readonly string[]): Read {
   const lengths = new Map(choices.map((each) => [lengthMsOf(each), each]))
   lengths.delete(undefined)
   return (part) => {
     const text = plainText(part).toLowerCase()
-    return choices.find((each) => each === text) ?? lengths.get(lengthMsOf(text)) ?? plainText(part)
+    const words = [text, otherWords.get(text)]
+    const choice = choices.find((each) => words.includes(each))
+    return choice ?? lengths.get(lengthMsOf(text)) ?? plainText(part)
   }
 }
 
@@ -114,11 +150,14 @@ function readMoment(part: unknown, nowMs: number): string {
   return day === undefined ? text : `${day}T${minute}${second}Z`
 }
 
-/** A number alone is of seconds before the end, with a minus sign or without. */
+/** Lengths before the end, with a minus sign or without; a number alone is of seconds. */
 const readOffsets = (part: unknown): string =>
   plainText(part)
     .split(',')
-    .map((offset) =>
-      offset.trim().replace(/^-?(\d+)(ms|s|m|h)?$/, (_, n, unit = 's') => `-${n}${unit}`),
-    )
+    .map((each) => {
+      const offset = each.trim().replace(/^-\s*/, '')
+      if (/^\d+(ms|s|m|h)$/.test(offset)) return `-${offset}`
+      const lengthMs = lengthMsOf(offset.toLowerCase())
+      return lengthMs === undefined ? each.trim() : `-${lengthMs / 1000}s`
+    })
     .join(',')

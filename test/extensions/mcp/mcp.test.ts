@@ -207,6 +207,8 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
       { ...panel, offsets: ['-240s', '-60s'] },
       { ...panel, offsets: [240, '-60'] },
       { ...panel, offsets: ' -240s, -60 ' },
+      { ...panel, offsets: ['4 minutes', '-1 minute'] },
+      { ...panel, offsets: '240 sec, 60S' },
     ])
     await same('find_markets', [
       { coin: 'btc', market: conditionId },
@@ -248,6 +250,29 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
       ['quotes', { market: slug, day: '2026-01-01' }, { ...week, market: slug }],
       ['quotes', { market: slug, day: '2026-01-01T12:00:00Z' }, { ...week, market: slug }],
       ['spot', { coin: 'BITCOIN', day: '2026-01-01' }, week],
+      ['coverage', { market: slug, day: '2026-01-01' }, { ...week, market: slug }],
+      ['coverage', { slug }, { market: slug }],
+      ['coverage', { condition_id: conditionId, symbol: 'btc' }, { market: slug }],
+      [
+        'quotes',
+        { slug, start: '2026-01-01', end: '2026-01-02', order: 'ascending' },
+        { ...week, market: slug, order: 'asc' },
+      ],
+      ['find_markets', { ...week, with_books: true }, { ...week, withBooks: 'true' }],
+      ['find_markets', { ...week, status: 'Active' }, { ...week, status: 'open' }],
+      ['find_markets', { coin: 'btc', slug }, { coin: 'btc', slug, symbol: null }],
+      [
+        'book_as_of',
+        { slug, time: ts, max_age_ms: 60_000 },
+        { market: slug, ts, maxAgeMs: 60_000 },
+      ],
+      ['book_as_of', { market: slug, timestamp: ts }, { market: slug, ts }],
+      ['book_as_of', { market: slug, at: '2026-01-01 00:00:30' }, { market: slug, ts }],
+      [
+        'fill_cost',
+        { slug, at: ts, outcome: 'up', side: 'buy', size: 1, limit_price: 0.9, fee_bps: 1 },
+        { market: slug, ts, outcome: 'up', side: 'buy', size: 1, limitPrice: 0.9, feeBps: 1 },
+      ],
       [
         'book_as_of',
         { market: slug, ts: '2026-01-01 00:00:30' },
@@ -342,6 +367,13 @@ describe.each(['modern', 'legacy'] as const)('POST /mcp, by a %s client', (kind)
       ['fill_cost', { ...market, ts: true }, 'ts'],
       ['export_link', { coin: 'btc', format: 'xml' }, 'format'],
       ['export_link', { ...market, more: 1 }, 'more'],
+      ['coverage', { ...market, slug: 'another' }, 'market'],
+      ['book_as_of', { ...market, at: 'now', ts: 'now' }, 'ts'],
+      ['book_as_of', { ...market, at: 'now', time: 'now' }, 'ts'],
+      ['quotes', { ...market, time: 'now' }, 'time'],
+      ['spot', { coin: 'btc', slug: 'btc' }, 'slug'],
+      ['spot', { coin: 'btc', toString: 'btc' }, 'toString'],
+      ['panel', { coin: 'btc', timeframe: '5m', offsets: '1 week' }, 'offsets'],
     ] as const) {
       const { isError, structuredContent } = await call(name, args)
       expect([isError, structuredContent]).toMatchObject([
