@@ -1,22 +1,16 @@
-/** Connections to services whose certificates are of a private authority. */
+/** A bucket whose certificate a private authority has signed. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { hasOpenssl, makeAuthority } from '../support/private-authority.ts'
 import { runCommand } from '../support/run-command.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-authority-'))
-const authority = join(folder, 'ca.pem')
-const key = join(folder, 'server.key')
-const certificate = join(folder, 'server.pem')
+let files: Awaited<ReturnType<typeof makeAuthority>>
 let bucket: Bun.Server<undefined> | undefined
 const list = ['backup', 'list', '--from', 's3://books/backups']
-
-function openssl(words: string): void {
-  const { exitCode, stderr } = Bun.spawnSync(['openssl', ...words.split(' ')], { cwd: folder })
-  if (exitCode !== 0) throw new Error(stderr.toString())
-}
 
 /** With what a bucket is reached by; an empty list of the authorities is that of the runtime. */
 const run = (env: Record<string, string>, ...words: string[]) =>
@@ -32,18 +26,12 @@ const run = (env: Record<string, string>, ...words: string[]) =>
     ...words,
   )
 
-describe.skipIf(Bun.which('openssl') === null)('BOOKFEED_CA_FILE', () => {
+describe.skipIf(!hasOpenssl)('BOOKFEED_CA_FILE', () => {
   beforeAll(async () => {
-    const names = 'subjectAltName=DNS:localhost'
-    openssl('req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=Private')
-    openssl('req -newkey rsa:2048 -nodes -keyout server.key -out request -subj /CN=localhost')
-    await Bun.write(join(folder, 'names'), names)
-    openssl(
-      'x509 -req -in request -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out server.pem',
-    )
+    files = await makeAuthority(folder)
     bucket = Bun.serve({
       port: 0,
-      tls: { key: Bun.file(key), cert: Bun.file(certificate) },
+      tls: { key: Bun.file(files.key), cert: Bun.file(files.certificate) },
       fetch: () =>
         new Response('<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>'),
     })
@@ -54,7 +42,7 @@ describe.skipIf(Bun.which('openssl') === null)('BOOKFEED_CA_FILE', () => {
   })
 
   test('default: a bucket whose certificate it has signed is reached', async () => {
-    const listed = await run({ BOOKFEED_CA_FILE: authority }, ...list)
+    const listed = await run({ BOOKFEED_CA_FILE: files.authority }, ...list)
     expect(listed).toMatchObject({ exitCode: 0 })
   }, 60_000)
 
@@ -64,7 +52,7 @@ describe.skipIf(Bun.which('openssl') === null)('BOOKFEED_CA_FILE', () => {
   }, 60_000)
 
   test('error: a file without certificates is refused by name', async () => {
-    const { printed, exitCode } = await run({ BOOKFEED_CA_FILE: key }, 'doctor')
+    const { printed, exitCode } = await run({ BOOKFEED_CA_FILE: files.key }, 'doctor')
     expect(exitCode).not.toBe(0)
     expect(printed).toContain('BOOKFEED_CA_FILE')
   }, 60_000)
