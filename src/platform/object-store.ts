@@ -73,7 +73,7 @@ export function createObjectStore(
         const code = codeOf(cause)
         if (code === 'NoSuchKey')
           throw new Fault(`${what}: it is not there.`, { kind: 'object_missing', cause })
-        if (--left === 0 || final.test(code))
+        if (--left === 0 || final.test(code) || untrusted.test(code))
           throw new Fault(`${what} (${code}). ${adviceOn(cause)}`, {
             kind: 'object_unreachable',
             cause,
