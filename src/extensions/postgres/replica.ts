@@ -58,7 +58,9 @@ const FIND_STATE = `SELECT last.serial, last.at_ms,
     coalesce((SELECT number FROM heartbeat WHERE server = $3), 0),
     CAST(NOT EXISTS (SELECT 1 FROM change WHERE serial <= $1) AS INT)
   FROM (SELECT serial, at_ms FROM change ORDER BY serial DESC LIMIT 1) AS last`
-const LIST_CHANGES = 'SELECT DISTINCT name, key FROM change WHERE serial > $1 ORDER BY name, key'
+/** None where the log does not have the entry that was read last: then they are of no use, and may be millions. */
+const LIST_CHANGES = `SELECT DISTINCT name, key FROM change WHERE serial > $1
+  AND EXISTS (SELECT 1 FROM change WHERE serial = $1 AND at_ms = $2) ORDER BY name, key`
 /** All columns but the bytes, with the sizes of these: what two chunks with the same id have in common only if they are the same. */
 const chunkPrint = (size: 'octet_length' | 'length'): string =>
   [
@@ -160,7 +162,7 @@ export function openReplica({
       await copyChunks(connection, chunk, local.writeChunks)
     }
     const state = { text: FIND_STATE, values: [known.serial, known.atMs, server], isBare: true }
-    const changes = { text: LIST_CHANGES, values: [known.serial], isBare: true }
+    const changes = { text: LIST_CHANGES, values: [known.serial, known.atMs], isBare: true }
     const begunMs = timer()
     const finding = askWithin(ANSWER_MS_MAX, connection, [BEGIN, check, state])
     const listing = askWithin(ROWS_MS_MAX, connection, [changes])
@@ -230,6 +232,7 @@ export function openReplica({
     }
     let copied = 0
     let rest = ids.toSorted((a, b) => a - b)
+    if (rest.length === 0) return copied
     for (let asking = ask(rest); rest.length > 0;) {
       const rows = ((await asking)[0]?.rows ?? []) as Cell[][]
       const bytes = rows.flat().reduce((sum: number, cell) => sum + sizeOf(cell), 0)
@@ -260,13 +263,12 @@ export function openReplica({
       const listed = ((await listing)[0]?.rows ?? []) as [id: number, print: string][]
       isLast = listed.length < CHUNKS_AT_ONCE
       const fromId = isLast ? 0 : (listed.at(-1)?.[0] ?? 0)
-      const held = local.listChunks(fromId, beforeId)
+      const part = { fromId, beforeId, ids: JSON.stringify(listed.map(([id]) => id)) }
+      const held = local.findChunks(part)
       const lacking = listed.filter(([id, print]) => held.get(id) !== print).map(([id]) => id)
-      const found = new Set(listed.map(([id]) => id))
-      const gone = [...held.keys()].filter((id) => !found.has(id))
-      if (lacking.length > 0 || gone.length > 0)
+      if (lacking.length > 0 || local.hasOtherChunks(part))
         await write(async () => {
-          for (const id of gone) local.remove(table, [id])
+          local.removeOtherChunks(part)
           noteRows(await copyNamed(connection, table, lacking), table.name)
         })
       if (!isLast) listing = list(fromId)
@@ -443,6 +445,9 @@ function openFile(path: string, format: FileFormat): Database {
   return db
 }
 
+/** The chunks with ids from `fromId` up to `beforeId`, exclusive, are those with `ids`, a JSON list. */
+type ChunkPart = { fromId: number; beforeId: number; ids: string }
+
 /** The file of a replica. */
 function createLocal(db: Database, tables: readonly Table[], store: StoreName) {
   const findState = db.prepare<State, []>('SELECT serial, at_ms AS "atMs", version FROM copied')
@@ -458,11 +463,17 @@ function createLocal(db: Database, tables: readonly Table[], store: StoreName) {
       },
     ]),
   )
-  const listChunks =
+  const others = `FROM chunk WHERE id >= $fromId AND id < $beforeId
+    AND id NOT IN (SELECT value FROM json_each($ids))`
+  const chunks =
     store === 'history'
-      ? db.prepare<unknown, [number, number]>(
-          `SELECT id, ${chunkPrint('length')} FROM chunk WHERE id >= $1 AND id < $2`,
-        )
+      ? {
+          find: db.prepare<unknown, [string]>(
+            `SELECT id, ${chunkPrint('length')} FROM chunk WHERE id IN (SELECT value FROM json_each($1))`,
+          ),
+          findOther: db.prepare<unknown, [ChunkPart]>(`SELECT 1 ${others} LIMIT 1`),
+          removeOthers: db.prepare<unknown, [ChunkPart]>(`DELETE ${others}`),
+        }
       : undefined
 
   async function inTransaction(body: () => Promise<void>): Promise<void> {
@@ -494,9 +505,14 @@ function createLocal(db: Database, tables: readonly Table[], store: StoreName) {
     /** Writes chunks of a file that has no state yet, so nothing reads it. */
     writeChunks: inTransaction,
 
-    /** By id what `chunkPrint` says of chunks, from an id up to another, exclusive. */
-    listChunks: (fromId: number, beforeId: number): Map<number, string> =>
-      new Map((listChunks?.values(fromId, beforeId) ?? []) as [number, string][]),
+    /** By id what `chunkPrint` says of the chunks of a part that the file has. */
+    findChunks: ({ ids }: ChunkPart): Map<number, string> =>
+      new Map((chunks?.find.values(ids) ?? []) as [number, string][]),
+
+    /** Whether the file has chunks in the span of a part that the part does not name. */
+    hasOtherChunks: (part: ChunkPart): boolean => (chunks?.findOther.get(part) ?? null) !== null,
+
+    removeOtherChunks: (part: ChunkPart): void => void chunks?.removeOthers.run(part),
 
     empty: (table: Table): void => void db.run(`DELETE FROM ${table.name}`),
 

@@ -229,6 +229,48 @@ for (const store of ['history', 'ledger'] as const)
       TEST_MS_MAX,
     )
 
+    test.skipIf(store === 'ledger')(
+      'behavior: a first copy that was interrupted goes on, and a large chunk is copied by itself',
+      () =>
+        whileWriting('halfway', async ({ sql, open, path, expectSame }) => {
+          const columns = 'market_id, first_ms, first_id, last_ms, last_id, up_count, down_count'
+          for (let tries = 0; tries < 100; tries++) {
+            const [[count] = []] = await sql.unsafe('SELECT count(*) FROM halfway.chunk').values()
+            if (Number(count) > 0) break
+            await Bun.sleep(100)
+          }
+          // One chunk of 5 MB, and small ones for four transactions.
+          await sql.unsafe(`INSERT INTO halfway.chunk (${columns}, tops, rows, hashes, notes)
+            SELECT ${columns}, tops, CAST(repeat('x', CASE n WHEN 1 THEN 5000000 ELSE 900 END) AS bytea),
+              hashes, notes
+            FROM (SELECT * FROM halfway.chunk ORDER BY id LIMIT 1) AS one, generate_series(1, 4000) AS n`)
+          const inFile = (text: string): unknown[] => {
+            using file = new Database(path)
+            return file.query(text).values().flat()
+          }
+          const countIn = () => Number(inFile('SELECT count(*) FROM chunk')[0])
+          const first = open()
+          const pulling = first.pull().catch((error) => error)
+          while (countIn() === 0) await Bun.sleep(1)
+          first.close()
+          expect(await pulling).toBeInstanceOf(Error)
+          expect(countIn()).toBeLessThan(4000)
+          // The newest came first, and what is there is not copied again.
+          const [id] = inFile('SELECT max(id) FROM chunk WHERE length(rows) = 900')
+          const mark = "CAST(replace(CAST(rows AS TEXT), 'x', 'y') AS BLOB)"
+          inFile(`UPDATE chunk SET rows = ${mark} WHERE id = ${id}`)
+          const again = open()
+          await again.pull()
+          expect(inFile(`SELECT rows = ${mark} FROM chunk WHERE id = ${id}`)).toEqual([1])
+          inFile(
+            `UPDATE chunk SET rows = (SELECT rows FROM chunk WHERE id = ${id} - 1) WHERE id = ${id}`,
+          )
+          await expectSame(again)
+          again.close()
+        }),
+      TEST_MS_MAX,
+    )
+
     test(
       'behavior: pulls on after its connections were ended',
       () =>
