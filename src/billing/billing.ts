@@ -5,7 +5,12 @@ import type { ChainView } from '#src/domain/selling/chain-view.ts'
 import type { Credit } from '#src/domain/selling/credit.ts'
 import type { Facilitator } from '#src/domain/selling/facilitator.ts'
 import type { PaymentChain, PaymentToken } from '#src/domain/selling/payment-chain.ts'
-import type { Offer, Payment, PaymentRequirements } from '#src/domain/selling/payment.ts'
+import type {
+  Offer,
+  Payment,
+  PaymentRequirements,
+  SignedPayment,
+} from '#src/domain/selling/payment.ts'
 import type { Screen } from '#src/domain/selling/screening.ts'
 import type { Subscription } from '#src/domain/selling/subscription.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
@@ -157,9 +162,9 @@ export type Billing = {
   /**
    * As `settle`, of a payment of `demand`: what it buys is the payer's, whose account is made where
    * there is none. A payment that cannot be made is not written down. Throws what `settle` throws.
-   * `origin.onAdmitted` is awaited with the payer's address, in lower case, once the payment is
-   * known to be the payer's and before it is taken: what that throws is thrown, and nothing is
-   * settled. `isKnown` is true of a payment that was taken before.
+   * `origin.onAdmitted` is awaited with what was signed, once the payment is known to be the payer's
+   * and before it is taken: what that throws is thrown, and nothing is settled. `isKnown` is true of
+   * a payment that was taken before.
    */
   settleUnquoted(
     product: Tier,
@@ -199,8 +204,10 @@ export type Origin = {
 }
 
 /**
- * `isProved`: true if it was sent by its payer, as far as anything but a signature can prove that:
- * the payment came for the first time, or again with the identifier of the first time.
+ * `isProved`: true if its payer sent it, as far as a payment can prove that: it came for the first
+ * time, or again with the identifier of the first time, or the answer is an earlier payment and this
+ * one was signed after that. An older signature may be public although it is unspent: a transaction
+ * that was reverted shows it to everyone.
  */
 export type UnquotedSettlement = Settlement & { isProved: boolean }
 
@@ -212,5 +219,7 @@ export type UnquotedOrigin = Origin & {
    * where it is not given, none does.
    */
   repeatsSinceMs?: number | undefined
-  onAdmitted?: ((payer: string, isKnown: boolean) => Promise<void>) | undefined
+  onAdmitted?:
+    | ((signed: Pick<SignedPayment, 'payer' | 'validBefore'>, isKnown: boolean) => Promise<void>)
+    | undefined
 }

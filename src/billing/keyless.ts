@@ -9,7 +9,12 @@ import { AppError, unsoundPayment } from '#src/domain/errors.ts'
 import { blockedError } from '#src/domain/selling/caller.ts'
 import { parsePayment, sealPayment } from '#src/domain/selling/payload.ts'
 import type { Network, PaymentToken } from '#src/domain/selling/payment-chain.ts'
-import { OFFER_LIFE_MS, type Payment, VALID_BEFORE_MS_MAX } from '#src/domain/selling/payment.ts'
+import {
+  isSignedAfter,
+  OFFER_LIFE_MS,
+  type Payment,
+  VALID_BEFORE_MS_MAX,
+} from '#src/domain/selling/payment.ts'
 import { termsOf, type Tier } from '#src/domain/selling/tier.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { isRecord } from '#src/platform/record.ts'
@@ -146,20 +151,21 @@ export async function admitUnquoted(
   if (!isUnseen) {
     await assertPaidSince(sealed.fromBlock)
     // Its money has moved, so nothing that the wallet has paid before takes its place.
-    await onAdmitted?.(payer, true)
+    await onAdmitted?.(parsed.signed, true)
     return claim({ isUnseen })
   }
   // A wallet that has paid already may have nothing left to pay with.
   if (fault === 'allowance_required' || fault === 'insufficient_balance') {
     const isForged = faults.includes('signature_invalid')
-    if (!isForged) await onAdmitted?.(payer, false)
+    if (!isForged && offerFault(signed, offer, moment) === undefined)
+      await onAdmitted?.(parsed.signed, false)
   }
   // Written down only if it can be made: signing what cannot be costs a caller nothing.
   if (fault === 'allowance_required') throw allowanceError({ signed }, offer)
   if (fault !== undefined) throw rejectedError(options, { reason: fault, signed, offer })
   assertFewFailed(options, offer)
   try {
-    await onAdmitted?.(payer, false)
+    await onAdmitted?.(parsed.signed, false)
   } catch (error) {
     // What the wallet has paid before may be this payment, which another server took meanwhile.
     const same = isFault(error, 'paid_before') && payments.findPaymentByNonce(signed)
@@ -179,9 +185,10 @@ export async function admitUnquoted(
         return { payment, offer: findOfferOf(options, payment), isProved: true }
       case 'existing':
         return assertSame(payment)
-      case 'repeated':
-        // The signature is unspent, so it is of the wallet itself.
-        return { payment, offer: findOfferOf(options, payment), isProved: true }
+      case 'repeated': {
+        const isProved = isSignedAfter(parsed.signed, payment.signed)
+        return { payment, offer: findOfferOf(options, payment), isProved }
+      }
       case 'identifier_taken':
         throw conflictError(
           'Another payment of this wallet with the same `payment-identifier` was made, or may still be made, so this one was not accepted and no money moved. Do not pay again: the wallet gets what the other payment buys.',
@@ -191,7 +198,7 @@ export async function admitUnquoted(
 
   async function again(payment: Payment): Promise<Admitted> {
     const same = assertSame(payment)
-    await onAdmitted?.(payer, true)
+    await onAdmitted?.(parsed.signed, true)
     return same
   }
 

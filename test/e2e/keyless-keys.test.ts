@@ -1,6 +1,6 @@
 /**
- * Who is shown a key: a signed payment is public once it is on a chain, so whoever sends one gets
- * no key of an account that is not his. Judged by a local chain, and by what keys read.
+ * Who is shown a key: a signed payment is public once anyone but its payer has it, so a stranger who
+ * sends it gets no key of the payer's account. Judged by a local chain, and by what keys read.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { appendPaymentIdentifierToExtensions } from '@x402/extensions/payment-identifier'
-import { privateKeyToAccount } from 'viem/accounts'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { parsePayment } from '#src/domain/selling/payload.ts'
@@ -99,6 +99,15 @@ describe.skipIf(!hasAnvil)('who is shown a key', () => {
 
   const received = () => chain.balanceOf('USDC', chain.payee.address)
   const sign = (path: string, buyer: Buyer) => payFor(server.origin + path, buyer, chain, 'POST')
+  /** As `sign`, in a later second: clients sign the end of a payment in whole seconds. */
+  async function signAfter(path: string, buyer: Buyer, earlier: Headers): Promise<Headers> {
+    const endOf = (headers: Headers) => parsePayment(read(headers)).signed.validBefore
+    for (;;) {
+      const later = await sign(path, buyer)
+      if (endOf(later) > endOf(earlier)) return later
+      await Bun.sleep(50)
+    }
+  }
   async function post(path: string, headers: Headers, body?: object) {
     const json = body === undefined ? {} : { body: JSON.stringify(body) }
     const type: Headers = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -308,19 +317,100 @@ describe.skipIf(!hasAnvil)('who is shown a key', () => {
     async ({ path, price }) => {
       const payer = await newBuyer(chain)
       const before = await received()
-      const first = await post(path, await sign(path, payer))
-      const spare = await sign(path, payer)
-      const again = await post(path, spare)
+      const paid = await sign(path, payer)
+      const first = await post(path, paid)
+      const again = await post(path, await signAfter(path, payer, paid))
       // Its wallet signed it, so it gets the same answer, until the key was used.
       expect(again).toEqual(first)
       expect(await statusWith(first.body.key)).toBe(200)
-      expect(await post(path, await sign(path, payer))).toMatchObject({
+      expect(await post(path, await signAfter(path, payer, paid))).toMatchObject({
         code: 200,
         body: shownNothing,
       })
       expect((await received()) - before).toBe(price)
     },
   )
+
+  /** A wallet with money, and a signature of it that was on the chain when it had none. */
+  async function newReverted(path: string) {
+    const key = generatePrivateKey()
+    const payer: Buyer = { key, address: privateKeyToAccount(key).address }
+    const reverted = await sign(path, payer)
+    await expect(submit(reverted)).rejects.toThrow('transfer amount exceeds balance')
+    await chain.mintUsdc(payer.address, 100_000_000n)
+    return { payer, reverted }
+  }
+
+  test.each(products)(
+    'error: an unspent signature for $path that a reverted transaction shows is no proof of the wallet that bought after it',
+    async ({ path, price }) => {
+      const stranger = await newBuyer(chain)
+      const { payer, reverted } = await newReverted(path)
+      const before = await received()
+      const bought = await post(path, await sign(path, payer))
+      expect(bought).toMatchObject({ code: 200, body: { howToGetKey: null } })
+      const theft = withOfferOf(reverted, await sign(path, stranger))
+      // With a name of its own, and a second time, it is the same.
+      for (const headers of [theft, named(theft, 'order_2026_11_30_6'), reverted, reverted]) {
+        expect(await post(path, headers)).toMatchObject({ code: 200, body: shownNothing })
+      }
+      expect((await received()) - before).toBe(price)
+      expect(await statusWith(bought.body.key)).toBe(200)
+    },
+  )
+
+  test.each(products)(
+    'error: an unspent signature for $path that a reverted transaction shows gets no claim of a purchase in flight, nor ends its key',
+    async ({ path, price }) => {
+      const { payer, reverted } = await newReverted(path)
+      const before = await received()
+      let land: () => Promise<unknown> = async () => undefined
+      instead = async (...given) => {
+        land = () => local.settle(...given)
+        return { kind: 'unknown', reason: 'none' }
+      }
+      const paid = await sign(path, payer)
+      const pending = await post(path, paid)
+      expect(pending).toMatchObject({ code: 202, body: { status: 'pending' } })
+      const theft = await post(path, reverted)
+      expect(theft).toMatchObject({ code: 202, body: { pollUrl: path } })
+      expect(theft.body).not.toContainKey('claim')
+      // The owner signs again, and has the claim.
+      const again = await post(path, await signAfter(path, payer, paid))
+      expect(again).toMatchObject({ code: 202, body: { claim: pending.body.claim } })
+      await land()
+      const shown = await post(path, reverted)
+      expect(shown).toMatchObject({ code: 200, body: shownNothing })
+      const bought = await post(path, {}, { claim: pending.body.claim })
+      expect(bought).toMatchObject({ code: 200, body: { howToGetKey: null } })
+      const owner = { authorization: `Bearer ${bought.body.key}` }
+      const listed = await ask(`${server.origin}/v1/keys`, { headers: owner })
+      const [{ id }] = ((await listed.json()) as { data: [{ id: string }] }).data
+      const removed = await ask(`${server.origin}/v1/keys/${id}`, {
+        method: 'DELETE',
+        headers: { authorization: `Bearer ${shown.body.key}` },
+      })
+      expect(removed.status).toBe(401)
+      expect(await statusWith(bought.body.key)).toBe(200)
+      expect((await received()) - before).toBe(price)
+    },
+  )
+
+  test('default: every offer, and each quote, gives a payment the same time', async () => {
+    const customer = await addCustomer(server)
+    const quoted = await customer.quote('pro')
+    const seconds = [quoted.paymentRequirements.maxTimeoutSeconds]
+    for (const { path } of products) {
+      const response = await ask(server.origin + path, { method: 'POST' })
+      const { paymentRequired } = (await response.json()) as {
+        paymentRequired: { accepts: { maxTimeoutSeconds: number }[] }
+      }
+      // USDC, whose signature has `validBefore`, and USDT, whose signature has a deadline.
+      expect(paymentRequired.accepts).toHaveLength(2)
+      seconds.push(...paymentRequired.accepts.map((offer) => offer.maxTimeoutSeconds))
+    }
+    expect(new Set(seconds)).toEqual(new Set([600]))
+  })
 
   test('error: a payment that matches an open quote of its payer is refused without a key', async () => {
     const customer = await addCustomer(server)

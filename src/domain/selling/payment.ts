@@ -117,6 +117,15 @@ export type SignedPayment = {
   payload: string
 }
 
+/**
+ * True if a payment was signed after another, by at least a second: every offer gives a payment the
+ * same time (`maxTimeoutSeconds`), so it ends later, too.
+ */
+export const isSignedAfter = (
+  { validBefore }: Pick<SignedPayment, 'validBefore'>,
+  other: Pick<SignedPayment, 'validBefore'>,
+): boolean => validBefore > other.validBefore
+
 /** Where the chain says that money arrived. */
 export type PaymentProof = { txHash: string; blockNumber: number; logIndex: number }
 

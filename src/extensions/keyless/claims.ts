@@ -1,5 +1,5 @@
 /**
- * Keys of purchases without a key. A payment is public once it is on a chain, so it proves no
+ * Keys of purchases without a key. A payment is public once anyone but us has it, so it proves no
  * person: a key is shown only of an account that begins with a payment that was on no chain when it
  * arrived, and that this server submitted. It is shown again to the holder of its claim, until it
  * was used. Keys are stored as digests: the one that was shown is in memory, and after a restart

@@ -18,7 +18,12 @@ import { isUnquoted } from '#src/billing/sealed-offer.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { blockedError, type Caller } from '#src/domain/selling/caller.ts'
 import { covers, type Credit, mayAnswer, UNDELIVERED_MS } from '#src/domain/selling/credit.ts'
-import { openStates, type Payment } from '#src/domain/selling/payment.ts'
+import {
+  isSignedAfter,
+  openStates,
+  type Payment,
+  type SignedPayment,
+} from '#src/domain/selling/payment.ts'
 import {
   isPack,
   type Pack,
@@ -59,6 +64,8 @@ export type KeylessDeps = {
 const URL_LENGTH_MAX = 200
 
 export type Seller = ReturnType<typeof createSeller>
+
+type JustSigned = Pick<SignedPayment, 'payer' | 'validBefore'>
 
 /** Who buys a tier or a pack: the account of the key, if one was sent. */
 type Buyer = { accountId: string | undefined; isAnother: boolean }
@@ -107,17 +114,17 @@ export function createSeller(deps: KeylessDeps) {
     const visit = visitOf(request)
     visit.keepOpen?.(SETTLE_SECONDS_MAX)
     const { trace, requestId } = traceOf(request)
-    let before: Settlement | undefined
-    async function onAdmitted(payer: string, isKnown: boolean): Promise<void> {
-      before = await findBefore(payer, isKnown)
-      if (before !== undefined)
-        throw new Fault('The wallet has paid before.', { kind: 'paid_before' })
+    let before: UnquotedSettlement | undefined
+    async function onAdmitted(signed: JustSigned, isKnown: boolean): Promise<void> {
+      const found = await findBefore(signed.payer, isKnown)
+      if (found === undefined) return
+      before = { ...found, isProved: isSignedAfter(signed, found.payment.signed) }
+      throw new Fault('The wallet has paid before.', { kind: 'paid_before' })
     }
     const settlement = await billing
       .settleUnquoted(product, payload, { ...origin, trace, requestId, onAdmitted })
       .catch((error: unknown) => {
-        // The new signature is unspent, so it is of the wallet itself.
-        if (before !== undefined) return { ...before, isProved: true }
+        if (before !== undefined) return before
         throw error
       })
     noteReceipt(visit, settlement)

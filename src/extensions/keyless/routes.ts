@@ -91,7 +91,7 @@ const productRoutes = (api: Api, deps: Deps) =>
           operationId: 'buyPack',
           summary: 'Buy a pack of requests',
           description:
-            'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the account of the wallet that paid. The answer shows a key if the account begins with this payment, which was on no chain before and was submitted here; otherwise `howToGetKey` says how the owner of the wallet gets one. A new signature of the same wallet within an hour is not submitted: the answer is that of the first purchase, as it is for the `claim` of a 202 and for the same payment with the same `payment-identifier`. With the key of the account, the requests are added to those that it has. GET /v1/usage shows what is left.',
+            'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the account of the wallet that paid. The answer shows a key if the account begins with this payment, which was on no chain before and was submitted here; otherwise `howToGetKey` says how the owner of the wallet gets one. A new signature of the same wallet within an hour is not submitted: if its `validBefore` (or `deadline`) is later than that of the first purchase, the answer is that of the first purchase, as it is for the `claim` of a 202 and for the same payment with the same `payment-identifier`. With the key of the account, the requests are added to those that it has. GET /v1/usage shows what is left.',
         },
       },
     )
@@ -108,7 +108,7 @@ const productRoutes = (api: Api, deps: Deps) =>
           operationId: 'buyTier',
           summary: 'Buy a tier without a key, and get one',
           description:
-            'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier. The answer shows a key if the account begins with this payment, which was on no chain before and was submitted here; otherwise `howToGetKey` says how the owner of the wallet gets one. A new signature of the same wallet within an hour is not submitted: the answer is that of the first purchase, as it is for the `claim` of a 202 and for the same payment with the same `payment-identifier`. With the key of the account, `anotherPeriod=true` buys one more period within that hour.',
+            'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier. The answer shows a key if the account begins with this payment, which was on no chain before and was submitted here; otherwise `howToGetKey` says how the owner of the wallet gets one. A new signature of the same wallet within an hour is not submitted: if its `validBefore` (or `deadline`) is later than that of the first purchase, the answer is that of the first purchase, as it is for the `claim` of a 202 and for the same payment with the same `payment-identifier`. With the key of the account, `anotherPeriod=true` buys one more period within that hour.',
         },
       },
     )

@@ -320,7 +320,7 @@ export const BoughtBody = object('Bought', {
     'The requests that were bought; null of a tier, and without `key` if no key was sent.',
   ),
   key: textOrNull(
-    'A key of the account, if the account begins with this payment. Keep it where secrets are kept. Null if the account existed before, if a key was sent, once the key was used, and if the same payment is sent again without its `payment-identifier`.',
+    'A key of the account, if the account begins with this payment. Keep it where secrets are kept. Null if the account existed before, if a key was sent, once the key was used, and if the same payment is sent again without its `payment-identifier`, or one that was not signed after it.',
     'bf_live_0kT9rWq2mZs5YvC8xHd4Bn7LgJ1a3fPuEo6R',
   ),
   howToGetKey: textOrNull(
