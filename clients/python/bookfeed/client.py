@@ -29,7 +29,7 @@ from .export import Download, Progress, download
 from .filters import ExportFilters, LatestFilters, accept
 from .frames import Library, columns_of, read_parquet, require
 from .live import Live
-from .transport import Fault, Request, Transport, name_of, path_of, read_key, to_json
+from .transport import Fault, Request, Transport, keep, name_of, path_of, read_key, to_json
 from .walk import Page, Walk
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ class Client:
 
     def walk(self, path: str, **filters: Any) -> Walk[Any]:
         """Any list with a cursor, such as `walk("/v1/manifests")`; `cursor` continues a walk."""
+        filters = keep(filters)
 
         def read(at: str | None) -> Page[Any]:
             request = Request(path, {**filters, "cursor": at})
@@ -159,8 +160,9 @@ class Client:
         accept("latest", LatestFilters, filters)
         rows: list[Snapshot] = []
         asked = filters.get("outcome")
+        kept = keep(filters)
         for outcome in ["up", "down"] if asked is None else [asked]:
-            last = {**filters, "outcome": outcome, "order": "desc", "limit": 1}
+            last = {**kept, "outcome": outcome, "order": "desc", "limit": 1}
             rows += self._get(coin, "markets", market, "snapshots", **last)["data"]
         return rows
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .decode import decode
 from .errors import ApiError, Disconnected
-from .transport import Request, Transport, as_disconnected, inflater, is_gzip, log
+from .transport import Request, Transport, as_disconnected, inflater, is_gzip, keep, log
 
 PIECE_BYTES = 1 << 16
 HEARTBEAT_SECONDS = 15
@@ -37,7 +37,7 @@ class Live:
         self, transport: Transport, path: str, query: Mapping[str, object], exact: bool
     ) -> None:
         self.cursor = str(query["cursor"]) if query.get("cursor") else None
-        others = {name: value for name, value in query.items() if name != "cursor"}
+        others = {name: value for name, value in keep(query).items() if name != "cursor"}
         self._query = {"heartbeat": HEARTBEAT_SECONDS, **others}
         self._transport, self._path, self._exact = transport, path, exact
         self._connection: HTTPConnection | None = None

@@ -35,7 +35,16 @@ CONNECTIONS_MAX = 8
 """Idle connections that are kept for the next requests."""
 KEY = re.compile(r"[!-~]+")
 """What a header can hold without changing it."""
+WHOLE = re.compile(r"-?[0-9]{1,16}")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+def keep(query: Mapping[str, object]) -> dict[str, object]:
+    """Parameters that can be read again: an iterator gives its values only once."""
+    return {
+        name: list(value) if isinstance(value, Iterator) else value
+        for name, value in query.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,9 @@ class Request:
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "query", keep(self.query))
 
 
 @contextmanager
@@ -93,8 +105,11 @@ def to_text(value: object) -> str:
 
 
 def to_json(value: object) -> object:
-    """The same in a body, where numbers and booleans stay what they are."""
-    return value if isinstance(value, (int, bool)) else to_text(value)
+    """The same in a body, where booleans and whole numbers, also those in a text, are of JSON."""
+    if isinstance(value, bool):
+        return value
+    text = to_text(value)
+    return int(text) if WHOLE.fullmatch(text) else text
 
 
 def name_of(name: str) -> str:

@@ -8,6 +8,7 @@ import unittest
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -40,7 +41,8 @@ def moments(moment: datetime) -> Forms:
     ms = int(moment.timestamp()) * 1000
     naive = moment.replace(tzinfo=None)
     day = moment.date()
-    return [[ms, ms // 1000, f"{naive}Z".replace(" ", "T"), f"{day}", day, naive, moment, zoned]]
+    numbers = [ms, ms // 1000, str(ms), ms / 1000, Decimal(ms)]
+    return [[*numbers, f"{naive}Z".replace(" ", "T"), f"{day}", day, naive, moment, zoned]]
 
 
 def forms_of(name: str, kind: Any) -> Forms:
@@ -176,6 +178,37 @@ class Parameters(unittest.TestCase):
         all_of_them = list(self.client.markets("btc"))
         with_books = list(self.client.markets("btc", with_books=True))
         self.assertEqual(with_books, [row for row in all_of_them if row["snapshots"] > 0])
+
+    def test_an_iterator_is_read_once_and_sent_with_every_page(self) -> None:
+        names = ["id", "outcome"]
+        for call in (
+            lambda names: self.client.quotes("btc", self.id, limit=10, fields=names, to=self.end()),
+            lambda names: self.client.latest("btc", self.id, fields=names),
+            lambda names: self.client.as_of("btc", self.id, self.end(), fields=names),
+            lambda names: self.client.as_of_many(
+                "btc", [(self.id, "up", self.end())], fields=names
+            ),
+            lambda names: self.client.get(f"/v1/btc/markets/{self.id}/quotes", fields=names),
+        ):
+            # Rows of three pages, where there are so many.
+            sent_once = islice(call(name for name in names), 25)
+            self.assertEqual(list(sent_once), list(islice(call(names), 25)))
+
+    def test_numbers_of_many_books_in_every_type(self) -> None:
+        moment = [(self.id, "up", self.end())]
+        for name, number in {"depth": 1, "max_age_ms": 3_600_000}.items():
+            for value in (number, str(number), float(number), Decimal(number)):
+                with self.subTest(f"as_of_many({name}={value!r})"):
+                    many = list(self.client.as_of_many("btc", moment, **{name: value}))
+                    of_one = self.client.as_of(
+                        "btc", self.id, self.end(), outcome="up", **{name: value}
+                    )
+                    self.assertEqual(
+                        [{**each["snapshot"], "ageMs": each["ageMs"]} for each in many], of_one
+                    )
+
+    def end(self) -> str:
+        return self.market["windowEnd"]
 
     def test_moments_of_many_books_in_every_type(self) -> None:
         # A day that is over: no book of this market is older.
