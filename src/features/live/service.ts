@@ -130,7 +130,7 @@ export function createLiveService({
       market,
       cursor,
     }: Pick<LiveStart, 'options' | 'market' | 'cursor'>): Steps<void> {
-      if (cursor !== undefined) return
+      if (cursor !== undefined || history.archive.place() === undefined) return
       const { coin, timeframe, filter } = options
       const nowMs = clock()
       const open = { coin, timeframe, status: 'open', nowMs, limit: MARKETS_A_READ } as const
