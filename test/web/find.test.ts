@@ -182,6 +182,8 @@ describe.skipIf(chromiumPath === undefined)('the search, in a browser', () => {
     expect(await listed('api ref')).toEqual(['API reference'])
     await page.keyboard.press('Enter')
     await page.waitForURL('**/swagger')
+    await page.goto(new URL('/pricing', server.url).href)
+    await page.waitForSelector('.find-button')
     expect(await listed('dashboard')).toContain('Dashboard')
     expect(page.faults).toEqual([])
   })

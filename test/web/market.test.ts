@@ -215,7 +215,7 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
     const seconds = left.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
     // The window itself is 300 seconds long.
     expect(seconds).toBeGreaterThan(400)
-    await page.waitForSelector('text=/ UTC · opens in \\d/')
+    await page.waitForSelector('text=/markets · opens in \\d/')
     await page.waitForSelector('.market-side >> text=Shown once the window opens')
     expect(await page.locator('text=trades are not recorded').count()).toBe(0)
     expect(page.faults).toEqual([])

@@ -98,6 +98,7 @@ describe.skipIf(chromiumPath === undefined)(
       expect(await page.evaluate<boolean>(FITS)).toBe(true)
       await page.setViewportSize({ width: 1280, height: 900 })
       // What happens now is not known: that nothing was recorded, neither.
+      await page.click('[aria-label="Time shown"] >> text=Window')
       await pointAt(page, lastMs() + 20_000)
       await until(page, "/^[0-9:.]+$/.test(document.querySelector('.heat-readout').textContent)")
       // The first was cut; after the third it would wait for six seconds.

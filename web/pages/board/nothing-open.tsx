@@ -3,7 +3,7 @@
 import { useEffect } from 'preact/hooks'
 
 import { ProbabilityChart } from '../../charts/small-charts.tsx'
-import { request, useApi, useAsked } from '../../lib/api.ts'
+import { rateStore, request, useApi, useAsked } from '../../lib/api.ts'
 import type { CoverageDay, Listed, Market } from '../../lib/bodies.ts'
 import { serverNowMs } from '../../lib/clock.ts'
 import { bestCovered } from '../../lib/covered.ts'
@@ -176,6 +176,9 @@ function stripText(days: readonly CoverageDay[]): string {
   return `${held.length} of ${days.length} days recorded${last ? `, the last one ${showShare(last.covered)}` : ''}`
 }
 
+/** Requests a minute from which each of these windows may take one. */
+const CHARTS_LIMIT_MIN = 60
+
 type Bar = { outcome: string; start: string; close: number | null }
 /** Bars that a chart of a few pixels can show. */
 const steps: Readonly<Record<string, string>> = {
@@ -189,7 +192,10 @@ const steps: Readonly<Record<string, string>> = {
 /** How far the coin moved, and what that did to the probability of Up. */
 function MoveChart({ market, rights }: { market: Market; rights: Rights }) {
   const { symbol, conditionId, timeframe, windowStart, windowEnd } = market
-  const isOpen = mayRead(rights, { route: 'prices', coin: symbol, market: conditionId })
+  const { limit = 0 } = useStore(rateStore) ?? {}
+  const isOpen =
+    limit >= CHARTS_LIMIT_MIN &&
+    mayRead(rights, { route: 'prices', coin: symbol, market: conditionId })
   const outcome = bestCovered(market)
   const path = `/v1/${symbol}/markets/${conditionId}/prices`
   const { data } = useApi<Listed<Bar>>(isOpen ? path : undefined, {
@@ -209,7 +215,7 @@ function MoveChart({ market, rights }: { market: Market; rights: Rights }) {
   }
   return (
     <span class="num move-chart">
-      <ProbabilityChart line={line} label="Probability of Up" />
+      {isOpen && <ProbabilityChart line={line} label="Probability of Up" />}
       <span class={change < 0 ? 'down' : 'up'}>{showChange(change)}</span>
     </span>
   )
