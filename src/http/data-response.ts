@@ -8,7 +8,7 @@ import { isOver, staleCoverage } from '#src/domain/coverage.ts'
 import type { FindMarket } from '#src/domain/market.ts'
 import { callerLevels, levelOf } from '#src/domain/selling/caller.ts'
 import type { StaleSince } from '#src/domain/staleness.ts'
-import { tagOf } from '#src/domain/tag.ts'
+import { encodedTag, tagOf } from '#src/domain/tag.ts'
 import { after } from '#src/platform/maybe-promise.ts'
 import type { Page, PageCache } from '#src/platform/page-cache.ts'
 import { mediaTypes } from '#src/tables/column.ts'
@@ -91,7 +91,7 @@ export function answerData(
     body.length >= GZIP_BYTES_MIN &&
     mediaType !== mediaTypes.parquet &&
     acceptsGzip(request.headers.get('accept-encoding'))
-  const etag = caching === 'unkept' ? undefined : `"${tagOf(bytes)}${isGzip ? '.gzip' : ''}"`
+  const etag = caching === 'unkept' ? undefined : `"${encodedTag(tagOf(bytes), isGzip)}"`
   const facts: Facts = { ...notes, caching, isGzip, etag, mediaType }
   if (etag !== undefined && hasTag(request, etag))
     return respond(null, isOfPage ? { ...facts, resumeCursor: undefined } : facts)

@@ -1,5 +1,5 @@
 /** Texts that stay the same while the process lives, tagged and compressed once, when asked for. */
-import { tagOf } from '#src/domain/tag.ts'
+import { encodedTag, tagOf } from '#src/domain/tag.ts'
 
 import { answerUnchanged } from './data-response.ts'
 import { acceptsGzip } from './negotiation.ts'
@@ -34,7 +34,7 @@ export function createFixedText(fixed: FixedText) {
     const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
     if (isGzip) gzipped ??= Bun.gzipSync(made.plain)
     const bytes = (isGzip && gzipped) || made.plain
-    const etag = `"${made.tag}${isGzip ? '.gzip' : ''}"`
+    const etag = `"${encodedTag(made.tag, isGzip)}"`
     const unchanged = answerUnchanged(request, etag, headers)
     if (unchanged !== undefined) return unchanged
     return new Response(bytes, {

@@ -8,12 +8,12 @@ import { type Static, type TProperties, Type } from '@sinclair/typebox'
 
 import { coverageText } from '#src/domain/coverage.ts'
 import type { CursorCodec, PageEnd, Walk } from '#src/domain/cursor.ts'
-import { type HistoryFilters, type HistoryList, snapshotList } from '#src/domain/lists.ts'
+import type { HistoryFilters, HistoryList } from '#src/domain/lists.ts'
 import type { Market } from '#src/domain/market.ts'
 import { ROW_BYTES_MAX, type SeriesPage, type StatePart } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import type { ServedMoment } from '#src/domain/staleness.ts'
-import { historyTagOf, tagOf } from '#src/domain/tag.ts'
+import { encodedTag, historyTagOf, tagOf } from '#src/domain/tag.ts'
 import { readRange } from '#src/domain/time.ts'
 import { putText } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, RowQuery } from '#src/history/history.ts'
@@ -132,15 +132,11 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
     return { body: made instanceof Uint8Array ? made : yield* made, resumeCursor }
   }
 
-  /** Tags of snapshots are arranged in another way, so that those that clients keep stay true. */
   function tagger(market: Market, { filters, range }: Asked, isGzip: boolean) {
     const { after, limit } = range
     const position = after === undefined ? '' : `${after.timestampMs}.${after.id}`
-    const key = `${historyTag}.${market.id}.${list.text(filters)}.${position}.${limit}`
-    return (version: number | string): string =>
-      list.name === snapshotList.name
-        ? `${key}.${isGzip ? 'gzip' : 'identity'}.${version}`
-        : `${list.name}.${key}.${version}${isGzip ? '.gzip' : ''}`
+    const key = `${list.name}.${historyTag}.${market.id}.${list.text(filters)}.${position}.${limit}`
+    return (version: number | string): string => encodedTag(`${key}.${version}`, isGzip)
   }
 
   function toAnswer(call: Call<Query>, asked: Asked): PageAnswer {

@@ -107,6 +107,16 @@ describe('ETag', () => {
     expect(new Set(await Promise.all(tags)).size).toBe(tags.length)
   })
 
+  test.each(['snapshots', 'quotes', 'prices', 'heatmap', 'export'])(
+    'behavior: of %s, compressed, it is the plain one with an ending, and names what it is of',
+    async (name) => {
+      const path = both.path.replace(/snapshots$/, name)
+      const plain = await etagOf(send, path)
+      expect(plain.startsWith(`"${name}.`)).toBeTrue()
+      expect(await etagOf(send, path, accept('gzip'))).toBe(plain.replace(/"$/, '.gzip"'))
+    },
+  )
+
   test('behavior: differs between two histories with the same markets', async () => {
     const other = createHarness({ history: createMarketHistory().history })
     expect(await etagOf(other.send, both.path)).not.toBe(await etagOf(send, both.path))

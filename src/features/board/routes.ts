@@ -3,6 +3,7 @@ import { Elysia } from 'elysia'
 import { AppError } from '#src/domain/errors.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
+import { encodedTag } from '#src/domain/tag.ts'
 import type { PageAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { type Identify, identifyFollower } from '#src/http/gate.ts'
@@ -41,7 +42,7 @@ export function boardRoutes(
     yield* board.refresh()
     const { text, tag: digest, coverage } = board.print(wanted)
     const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
-    const tag = `board.${digest}${isGzip ? '.gzip' : ''}`
+    const tag = encodedTag(`board.${digest}`, isGzip)
     return {
       tag,
       isGzip,

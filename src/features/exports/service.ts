@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 
+import { encodedTag, historyTagOf, tagOf } from '#src/domain/tag.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { release } from '#src/platform/release.ts'
@@ -67,10 +67,10 @@ export function createExportService({
     /** Names everything that decides the bytes; fit for an `ETag`. */
     tagOf({ format, shape, markets, rows }: ExportPlan, isGzip: boolean): string {
       const { outcome, fromMs, toMs, after } = rows
-      const parts = [format, shape, outcome, fromMs, toMs, after, isGzip, [...history.cursorKey]]
+      const parts = [format, shape, outcome, fromMs, toMs, after]
       const revisions = markets.map(({ conditionId, revision }) => [conditionId, revision])
-      const text = JSON.stringify([...parts, revisions])
-      return createHash('sha256').update(text).digest('base64url')
+      const digest = tagOf(JSON.stringify([...parts, revisions]))
+      return encodedTag(`export.${historyTagOf(history.cursorKey)}.${digest}`, isGzip)
     },
 
     /** True when nothing but a backfill can change it. */

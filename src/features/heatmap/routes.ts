@@ -13,7 +13,7 @@ import type { Market } from '#src/domain/market.ts'
 import { type Caller, readsPrices } from '#src/domain/selling/caller.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import type { ServedMoment } from '#src/domain/staleness.ts'
-import { historyTagOf } from '#src/domain/tag.ts'
+import { encodedTag, historyTagOf } from '#src/domain/tag.ts'
 import { readRange, toIso } from '#src/domain/time.ts'
 import { byteOf } from '#src/domain/wire/json-bytes.ts'
 import {
@@ -88,7 +88,10 @@ function answerHeatmap({ history, pages, served }: Deps, asked: Asked): PageAnsw
   const name = withRemoved ? `${what}.removed` : what
   // How much of it is known changes with time as long as the market is open.
   const version = market.isClosed ? market.revision : `${market.revision}.${nowMs}`
-  const tag = `heatmap.${historyTagOf(history.cursorKey)}.${market.id}.${name}.${version}${isGzip ? '.gzip' : ''}`
+  const tag = encodedTag(
+    `heatmap.${historyTagOf(history.cursorKey)}.${market.id}.${name}.${version}`,
+    isGzip,
+  )
   return {
     tag,
     isGzip,
