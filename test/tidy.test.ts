@@ -155,7 +155,6 @@ const owners: Record<string, RegExp> = {
   commander: /^src\/(cli\/|extensions\/|server\/extension\.ts)/,
   'cli-progress': /^src\/server\/progress\.ts/,
   hyparquet: /^src\/ingest\/parquet-rows\.ts/,
-  'hyparquet-writer': /^src\/(platform\/parquet|tables)\//,
   negotiator: /^src\/http\//,
   '@modelcontextprotocol/server': /^src\/extensions\/mcp\/mcp-server\.ts/,
   sax: /^src\/screening\//,

@@ -16,6 +16,7 @@ import {
   type Numbers,
 } from '#src/tables/column.ts'
 import { createJsonCsv } from '#src/tables/csv.ts'
+import { createJsonParquet } from '#src/tables/json-parquet.ts'
 import {
   type JsonEncoder,
   type JsonRow,
@@ -84,7 +85,7 @@ export function createTable(list: TObject, membersOf?: MembersOf) {
   return <T extends Answer>(
     { request, query, caller }: { request: Request; query: TableQuery; caller?: Caller },
     made: T | Steps<T>,
-  ): T | Steps<T> | Steps<DataAnswer> | Promise<Steps<DataAnswer>> => {
+  ): T | Steps<T> | Steps<DataAnswer> => {
     const format = query.format ?? preferredType(request, listTypes, 'json')
     if (format === 'json') return varied(made)
     visitOf(request).isLong = true
@@ -113,12 +114,10 @@ function toTable(
   format: keyof typeof mediaTypes,
   numbers: Numbers,
   columns: readonly Column<JsonRow>[],
-): Steps<DataAnswer> | Promise<Steps<DataAnswer>> {
-  if (format === 'csv') return tableSteps(result, format, columns, createJsonCsv(columns))
-  // Loaded when first asked for, which most processes never are.
-  return import('#src/tables/json-parquet.ts').then(({ createJsonParquet }) =>
-    tableSteps(result, format, columns, createJsonParquet(columns, numbers)),
-  )
+): Steps<DataAnswer> {
+  const encoder =
+    format === 'csv' ? createJsonCsv(columns) : createJsonParquet(columns, numbers, GROUP_ROWS)
+  return tableSteps(result, format, columns, encoder)
 }
 
 function* tableSteps(

@@ -1,16 +1,27 @@
 const encoder = new TextEncoder()
 
+const VARINT_BASE = 128
+
 /** A growable run of bytes; reused, so that a body allocates nothing but its result. */
 export class ByteWriter {
   #bytes: Uint8Array<ArrayBuffer>
+  #view: DataView
   #length = 0
+  #taken = 0
 
   constructor(capacity: number) {
     this.#bytes = new Uint8Array(capacity)
+    this.#view = new DataView(this.#bytes.buffer)
+  }
+
+  /** Bytes written since `reset`, those that were taken included. */
+  get offset(): number {
+    return this.#taken + this.#length
   }
 
   reset(): void {
     this.#length = 0
+    this.#taken = 0
   }
 
   bytes(run: Uint8Array): void {
@@ -24,9 +35,46 @@ export class ByteWriter {
     this.#length += encoder.encodeInto(ascii, this.#bytes.subarray(this.#length)).written
   }
 
-  /** What was written since `reset`; valid until more is. */
+  byte(value: number): void {
+    this.reserve(1)
+    this.#bytes[this.#length++] = value
+  }
+
+  /** Little-endian, modulo 2 ** 32. */
+  int32(value: number): void {
+    this.reserve(4)
+    this.#view.setInt32(this.#length, value, true)
+    this.#length += 4
+  }
+
+  /** Little-endian. */
+  float64(value: number): void {
+    this.reserve(8)
+    this.#view.setFloat64(this.#length, value, true)
+    this.#length += 8
+  }
+
+  /** LEB128, at most 2 ** 53. */
+  varint(value: number): void {
+    let rest = value
+    while (rest >= VARINT_BASE) {
+      this.byte((rest % VARINT_BASE) + VARINT_BASE)
+      rest = Math.floor(rest / VARINT_BASE)
+    }
+    this.byte(rest)
+  }
+
+  /** The bytes since `reset` that were not taken; valid until more is written. */
   view(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length)
+  }
+
+  /** A copy of the bytes since the last time. */
+  take(): Uint8Array<ArrayBuffer> {
+    const piece = this.view().slice()
+    this.#taken += this.#length
+    this.#length = 0
+    return piece
   }
 
   reserve(count: number): void {
@@ -35,5 +83,6 @@ export class ByteWriter {
     const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2))
     grown.set(this.view())
     this.#bytes = grown
+    this.#view = new DataView(grown.buffer)
   }
 }

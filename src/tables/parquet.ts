@@ -1,10 +1,14 @@
 /** Tables as Parquet: prices and sizes are exact decimals, or doubles where that is asked for. */
 
-import { ByteWriter, type SchemaElement } from 'hyparquet-writer'
-
 import { MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
+import { ByteWriter } from '#src/platform/byte-writer.ts'
 import { type Column as EncodedColumn, ColumnEncoder } from '#src/platform/parquet/column.ts'
-import { createParquetFooter, MAGIC } from '#src/platform/parquet/footer.ts'
+import {
+  type ColumnChunk,
+  createParquetFooter,
+  MAGIC,
+  type SchemaColumn,
+} from '#src/platform/parquet/footer.ts'
 
 import type { Columns, ColumnType, Kind, Numbers } from './column.ts'
 import { RowGroup } from './row-group.ts'
@@ -15,41 +19,34 @@ const GROUP_ROWS_MAX = 65_000
 /** Of what is printed by its source: prices of coins have most digits. */
 const DIGITS_SCALE = 18
 const DIGITS_BYTES = 16
+const PIECE_BYTES = 65_536
 const NOTHING = new Uint8Array(0)
 
 const types = {
-  time: {
-    type: 'INT64',
-    converted_type: 'TIMESTAMP_MILLIS',
-    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
-  },
+  time: { type: 'INT64', convertedType: 'TIMESTAMP_MILLIS' },
   int64: { type: 'INT64' },
   int32: { type: 'INT32' },
   boolean: { type: 'BOOLEAN' },
-  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-  millionths: { type: 'INT64', converted_type: 'DECIMAL', precision: 18, scale: 6 },
+  text: { type: 'BYTE_ARRAY', convertedType: 'UTF8' },
+  millionths: { type: 'INT64', convertedType: 'DECIMAL', precision: 18, scale: 6 },
   digits: {
     type: 'FIXED_LEN_BYTE_ARRAY',
-    type_length: DIGITS_BYTES,
-    converted_type: 'DECIMAL',
+    typeLength: DIGITS_BYTES,
+    convertedType: 'DECIMAL',
     precision: 38,
     scale: DIGITS_SCALE,
   },
   double: { type: 'DOUBLE' },
-} as const satisfies Record<Kind | 'double', Omit<SchemaElement, 'name'>>
+} as const satisfies Record<Kind | 'double', Omit<SchemaColumn, 'name' | 'repetition'>>
 
-/** The schema of a file: its root, then its columns. */
-export function toSchema(columns: readonly ColumnType[], numbers: Numbers): SchemaElement[] {
-  const elements = columns.map(({ name, kind, isRequired }): SchemaElement => {
-    const isDouble = numbers === 'double' && (kind === 'millionths' || kind === 'digits')
-    const repetition_type = isRequired ? 'REQUIRED' : 'OPTIONAL'
-    return { name, ...types[isDouble ? 'double' : kind], repetition_type }
-  })
-  return [{ name: 'bookfeed', num_children: columns.length }, ...elements]
+function toSchemaColumn({ name, kind, isRequired }: ColumnType, numbers: Numbers): SchemaColumn {
+  const isDouble = numbers === 'double' && (kind === 'millionths' || kind === 'digits')
+  const repetition = isRequired ? 'REQUIRED' : 'OPTIONAL'
+  return { name, ...types[isDouble ? 'double' : kind], repetition }
 }
 
 /** A decimal as a count of the last of its digits. */
-export function toScaled(text: string): bigint {
+function toScaled(text: string): bigint {
   const [whole = '', fraction = ''] = text.includes('e')
     ? Number(text).toFixed(DIGITS_SCALE).split('.')
     : text.split('.')
@@ -69,13 +66,11 @@ export function createParquet<Row>(
   columns: Columns<Row>,
   { numbers, valuesMax, hasStatistics }: ParquetOptions,
 ) {
-  const schema = toSchema(columns, numbers)
   const rowsMax = Math.min(GROUP_ROWS_MAX, Math.ceil(valuesMax / columns.length))
   const group = new RowGroup(columns, rowsMax)
-  const footer = createParquetFooter(schema)
   const encoder = new ColumnEncoder(rowsMax)
-  const bytes = new PieceWriter()
-  bytes.appendUint32(MAGIC)
+  const bytes = new ByteWriter(PIECE_BYTES)
+  bytes.int32(MAGIC)
   let rowsWritten = 0
 
   /** How values are printed that are not of the type's own form. */
@@ -83,20 +78,21 @@ export function createParquet<Row>(
     const { texts } = group
     if (kind === 'digits') {
       return numbers === 'double'
-        ? (page, code) => page.appendFloat64(Number(texts[code]))
+        ? (page, code) => page.float64(Number(texts[code]))
         : (page, code) => appendDigits(page, texts[code] ?? '')
     }
     return kind === 'millionths' && numbers === 'double'
-      ? (page, value) => page.appendFloat64(value / MILLIONTHS_PER_UNIT)
+      ? (page, value) => page.float64(value / MILLIONTHS_PER_UNIT)
       : undefined
   }
 
-  const encoded = columns.map(({ kind }, index) => ({
-    element: schema[index + 1] ?? { name: '' },
+  const encoded = columns.map((column) => ({
+    element: toSchemaColumn(column, numbers),
     texts: group.texts,
     hasStatistics,
-    print: printerOf(kind),
+    print: printerOf(column.kind),
   }))
+  const footer = createParquetFooter(encoded.map(({ element }) => element))
 
   return {
     /** Whether so many rows can be added to the row group that is gathered. */
@@ -108,24 +104,15 @@ export function createParquet<Row>(
     *flush(): Generator<Uint8Array> {
       const rows = Math.min(rowsMax, group.count)
       if (rows === 0) return
-      const start = bytes.offset
       const columnsAtOnce = Math.ceil(STEP_VALUES / rows)
-      const chunks: ReturnType<typeof encoder.write>[] = []
+      const chunks: ColumnChunk[] = []
       for (const [index, values] of group.values.entries()) {
         const column = encoded[index]
         if (column === undefined) continue
         chunks.push(encoder.write(bytes, { ...column, values: values.subarray(0, rows) }))
         if (index % columnsAtOnce === 0) yield NOTHING
       }
-      footer.add({
-        columns: chunks,
-        total_byte_size: chunks.reduce(
-          (sum, { meta_data }) => sum + (meta_data?.total_uncompressed_size ?? 0n),
-          0n,
-        ),
-        num_rows: BigInt(rows),
-        total_compressed_size: BigInt(bytes.offset - start),
-      })
+      footer.add(chunks, rows)
       group.remove(rows)
       rowsWritten += rows
       yield bytes.take()
@@ -141,19 +128,10 @@ export function createParquet<Row>(
   }
 }
 
-/** Big-endian, as Parquet has decimals of a fixed length; none is negative. */
+/** Two's complement, big-endian, as Parquet has decimals of a fixed length. */
 function appendDigits(page: ByteWriter, text: string): void {
-  const hex = toScaled(text)
+  const hex = BigInt.asUintN(8 * DIGITS_BYTES, toScaled(text))
     .toString(16)
     .padStart(2 * DIGITS_BYTES, '0')
-  page.appendBytes(Buffer.from(hex, 'hex'))
-}
-
-/** Returns what was written since the last time; `offset` counts on. */
-class PieceWriter extends ByteWriter {
-  take(): Uint8Array {
-    const piece = new Uint8Array(this.buffer.slice(0, this.index))
-    this.index = 0
-    return piece
-  }
+  page.bytes(Buffer.from(hex, 'hex'))
 }

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { openHistory } from '#src/history/open.ts'
-import { splitList } from '#src/tables/json-rows.ts'
+import { createJsonParquet } from '#src/tables/json-parquet.ts'
+import { memberColumn, parseRow, splitList } from '#src/tables/json-rows.ts'
 
 import { askDuckDb } from '../support/duckdb.ts'
 import { createHarness } from '../support/harness.ts'
@@ -113,6 +114,36 @@ describe('a list as a table', () => {
       expect([format, found.map(plain)]).toEqual([format, rows.map(plain)])
     }
   })
+
+  test.each(['decimal', 'double'] as const)(
+    'edge: negative numbers, booleans and nulls are those of the JSON (%s)',
+    async (numbers) => {
+      const json = [
+        '{"n":-0.5,"i":-1,"b":true}',
+        '{"n":-123e-7,"i":0,"b":false}',
+        '{"n":7,"i":null}',
+      ]
+      const columns = [
+        memberColumn(['n'], 'digits'),
+        memberColumn(['i'], 'int64'),
+        memberColumn(['b'], 'boolean'),
+      ]
+      const encoder = createJsonParquet(columns, numbers, 1000)
+      const rows = Array.from({ length: 30 }, (_, at) => parseRow(json[at % 3] ?? ''))
+      Array.from(encoder.add(rows.slice(0, 20)))
+      Array.from(encoder.add(rows.slice(20)))
+      const file = join(folder, `edge-${numbers}.parquet`)
+      await Bun.write(file, encoder.end())
+      const found = await askDuckDb(
+        `SELECT n::DOUBLE AS n, i::VARCHAR AS i, b, count(*)::INTEGER AS count FROM '${file}' GROUP BY ALL ORDER BY n`,
+      )
+      expect(found).toEqual([
+        { n: -0.5, i: '-1', b: true, count: 10 },
+        { n: -0.0000123, i: '0', b: false, count: 10 },
+        { n: 7, i: null, b: null, count: 10 },
+      ])
+    },
+  )
 
   test('default: numbers of CSV are those of JSON, digit by digit', async () => {
     const json = await send('/v1/btc/markets')

@@ -1,30 +1,32 @@
 /** A column of a row group as pages: its values, each once where they repeat, and its rows. */
-import { ByteWriter, type ParquetWriter, type SchemaElement } from 'hyparquet-writer'
-import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
-import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js'
-
+import { ByteWriter } from '#src/platform/byte-writer.ts'
 import { createSnappy } from '#src/platform/snappy.ts'
 
-/** In place of a value that is null. */
-export const NONE = -1
+import { type ColumnChunk, encodings, type SchemaColumn } from './footer.ts'
+import { type Struct, writeStruct } from './thrift.ts'
+
+/** In place of a value that is null; no value of any column is so low. */
+export const NONE = Number.MIN_SAFE_INTEGER
 
 const WORD = 2 ** 32
 /** Indexes are written by so many. */
 const GROUP = 8
 const BYTE_VALUES = 256
+const FREE = -1
+const PAGE_BYTES = 65_536
+/** Numbers of the format. */
+const DICTIONARY_PAGE = 2
+const DATA_PAGE_V2 = 3
 
 /** Values are integers, or indexes of `texts`. */
 export type Column = {
-  element: SchemaElement
+  element: SchemaColumn
   values: Float64Array
   texts: readonly string[]
   hasStatistics: boolean
   /** In place of what the type would print; such a column has no statistics but of nulls. */
   print?: ((page: ByteWriter, value: number) => void) | undefined
 }
-
-type PageHeader = Parameters<typeof writePageHeader>[1]
-type ColumnChunk = ParquetWriter['row_groups'][number]['columns'][number]
 
 /** Writes one column after the other, of at most so many rows. */
 export class ColumnEncoder {
@@ -35,7 +37,7 @@ export class ColumnEncoder {
   readonly #shift: number
   readonly #levels: Uint8Array
   /** What is printed before it is compressed. */
-  readonly #page = new ByteWriter()
+  readonly #page = new ByteWriter(PAGE_BYTES)
   readonly #compress = createSnappy()
   #count = 0
   #present = 0
@@ -51,27 +53,25 @@ export class ColumnEncoder {
 
   write(to: ByteWriter, column: Column): ColumnChunk {
     const { element, values, hasStatistics } = column
-    const { name, type = 'INT64' } = element
+    const { name, type } = element
     this.#index(values)
     const start = to.offset
     const hasDictionary = this.#hasDictionary(type)
-    let rawBytes = hasDictionary ? this.#writeDictionary(to, column) : 0
+    const dictionaryBytes = hasDictionary ? this.#writeDictionary(to, column) : 0
     const dataStart = to.offset
-    rawBytes += this.#writeData(to, column, hasDictionary)
+    const plain = type === 'BOOLEAN' ? 'RLE' : 'PLAIN'
+    const encoding = hasDictionary ? 'RLE_DICTIONARY' : plain
+    const dataBytes = this.#writeData(to, column, encoding)
     return {
-      meta_data: {
-        type,
-        encodings: hasDictionary ? ['PLAIN', 'RLE_DICTIONARY'] : ['PLAIN'],
-        path_in_schema: [name],
-        codec: 'SNAPPY',
-        num_values: BigInt(values.length),
-        total_compressed_size: BigInt(to.offset - start),
-        total_uncompressed_size: BigInt(rawBytes),
-        data_page_offset: BigInt(dataStart),
-        ...(hasDictionary ? { dictionary_page_offset: BigInt(start) } : {}),
-        ...(hasStatistics ? { statistics: this.#statistics(column, type) } : {}),
-      },
-      file_offset: BigInt(start),
+      name,
+      type,
+      encodings: hasDictionary ? ['PLAIN', encoding] : [encoding],
+      values: values.length,
+      bytes: to.offset - start,
+      bytesUncompressed: dictionaryBytes + dataBytes,
+      start,
+      dataStart,
+      ...(hasStatistics ? { statistics: this.#statistics(column) } : {}),
     }
   }
 
@@ -80,7 +80,7 @@ export class ColumnEncoder {
     const indexes = this.#indexes
     const levels = this.#levels
     const words = new Int32Array(values.buffer, values.byteOffset, values.length * 2)
-    this.#slots.fill(NONE)
+    this.#slots.fill(FREE)
     this.#count = 0
     let present = 0
     for (let row = 0; row < values.length; row++) {
@@ -98,19 +98,20 @@ export class ColumnEncoder {
     const slots = this.#slots
     const distinct = this.#distinct
     let slot = first
-    let index = slots[slot] ?? NONE
-    while (index !== NONE && distinct[index] !== value) {
+    let index = slots[slot] ?? FREE
+    while (index !== FREE && distinct[index] !== value) {
       slot = slot + 1 === slots.length ? 0 : slot + 1
-      index = slots[slot] ?? NONE
+      index = slots[slot] ?? FREE
     }
-    if (index !== NONE) return index
+    if (index !== FREE) return index
     slots[slot] = this.#count
     distinct[this.#count] = value
     return this.#count++
   }
 
   /** Where values repeat. */
-  #hasDictionary(type: string): boolean {
+  #hasDictionary(type: SchemaColumn['type']): boolean {
+    if (type === 'BOOLEAN') return false
     return type === 'BYTE_ARRAY' ? this.#count > 0 : this.#count * 2 < this.#present
   }
 
@@ -120,84 +121,119 @@ export class ColumnEncoder {
     if (print !== undefined) print(page, value)
     else if (type === 'BYTE_ARRAY') {
       const bytes = Buffer.from(texts[value] ?? '')
-      page.appendUint32(bytes.length)
-      page.appendBytes(bytes)
+      page.int32(bytes.length)
+      page.bytes(bytes)
     } else {
-      page.appendInt32(value)
-      if (type === 'INT64') page.appendInt32(Math.floor(value / WORD))
+      page.int32(value)
+      if (type === 'INT64') page.int32(Math.floor(value / WORD))
     }
   }
 
   #writeDictionary(to: ByteWriter, column: Column): number {
-    this.#page.index = 0
+    this.#page.reset()
     for (let index = 0; index < this.#count; index++) this.#print(index, column)
-    const dictionary_page_header = { num_values: this.#count, encoding: 'PLAIN' } as const
-    return this.#writePage(to, { type: 'DICTIONARY_PAGE', dictionary_page_header }, 0)
+    return this.#writePage(to, 0, {
+      1: DICTIONARY_PAGE,
+      7: { 1: this.#count, 2: encodings.PLAIN },
+    })
   }
 
-  #writeData(to: ByteWriter, column: Column, hasDictionary: boolean): number {
+  #writeData(to: ByteWriter, column: Column, encoding: keyof typeof encodings): number {
     const { element, values } = column
     const page = this.#page
     const present = this.#present
     const rows = values.length
-    page.index = 0
-    if (element.repetition_type === 'OPTIONAL') {
-      writeRleBitPackedHybrid(page, this.#levels.subarray(0, rows), 1)
-    }
-    const levelBytes = page.index
-    if (hasDictionary) {
+    page.reset()
+    if (element.repetition === 'OPTIONAL') writeBits(page, this.#levels.subarray(0, rows))
+    const levelBytes = page.offset
+    if (encoding === 'RLE_DICTIONARY') {
       const groups = Math.ceil(present / GROUP)
       const indexes = this.#indexes.fill(0, present, groups * GROUP).subarray(0, groups * GROUP)
       // Of whole bytes: they compress better, and cost less, than those of as many bits as needed.
       const isShort = this.#count <= BYTE_VALUES
-      page.appendUint8(isShort ? 8 : 16)
-      page.appendVarInt(groups * 2 + 1)
-      page.appendBytes(
+      page.byte(isShort ? 8 : 16)
+      page.varint(groups * 2 + 1)
+      page.bytes(
         isShort ? Uint8Array.from(indexes) : new Uint8Array(indexes.buffer, 0, indexes.byteLength),
       )
+    } else if (encoding === 'RLE') {
+      const bits = new ByteWriter(GROUP)
+      writeBits(
+        bits,
+        Uint8Array.from(this.#indexes.subarray(0, present), (index) => this.#distinct[index] ?? 0),
+      )
+      page.int32(bits.offset)
+      page.bytes(bits.view())
     } else {
       for (const index of this.#indexes.subarray(0, present)) this.#print(index, column)
     }
-    const data_page_header_v2 = {
-      num_values: rows,
-      num_nulls: rows - present,
-      num_rows: rows,
-      encoding: hasDictionary ? ('RLE_DICTIONARY' as const) : ('PLAIN' as const),
-      definition_levels_byte_length: levelBytes,
-      repetition_levels_byte_length: 0,
-      is_compressed: true,
-    }
-    return this.#writePage(to, { type: 'DATA_PAGE_V2', data_page_header_v2 }, levelBytes)
+    return this.#writePage(to, levelBytes, {
+      1: DATA_PAGE_V2,
+      8: {
+        1: rows,
+        2: rows - present,
+        3: rows,
+        4: encodings[encoding],
+        5: levelBytes,
+        6: 0,
+      },
+    })
   }
 
   /** All but the levels is compressed. Returns the bytes that it would take as it is. */
-  #writePage(
-    to: ByteWriter,
-    header: Partial<PageHeader> & Pick<PageHeader, 'type'>,
-    levelBytes: number,
-  ): number {
-    const bytes = this.#page.getBytes()
+  #writePage(to: ByteWriter, levelBytes: number, header: Struct): number {
+    const bytes = this.#page.view()
     const compressed = this.#compress(bytes.subarray(levelBytes))
     const start = to.offset
-    writePageHeader(to, {
-      ...header,
-      uncompressed_page_size: bytes.length,
-      compressed_page_size: levelBytes + compressed.length,
-    })
+    writeStruct(to, { ...header, 2: bytes.length, 3: levelBytes + compressed.length })
     const headerBytes = to.offset - start
-    to.appendBytes(bytes.subarray(0, levelBytes))
-    to.appendBytes(compressed)
+    to.bytes(bytes.subarray(0, levelBytes))
+    to.bytes(compressed)
     return headerBytes + bytes.length
   }
 
-  #statistics({ values, texts, print }: Column, type: string) {
-    const null_count = BigInt(values.length - this.#present)
-    if (this.#count === 0 || print !== undefined) return { null_count }
-    const found = this.#distinct.slice(0, this.#count).sort()
-    const [min = 0, max = 0] = [found[0], found.at(-1)]
-    if (type === 'INT32') return { null_count, min_value: min, max_value: max }
-    if (type === 'INT64') return { null_count, min_value: BigInt(min), max_value: BigInt(max) }
-    const names = Array.from(found, (index) => texts[index] ?? '').sort()
-    return { null_count, min_value: names[0] ?? '', max_value: names.at(-1) ?? '' }
+  #statistics({ element: { type }, values, texts, print }: Column) {
+    const nulls = values.length - this.#present
+    if (this.#count === 0 || print !== undefined || type === 'BOOLEAN') return { nulls }
+    const found = this.#distinct.slice(0, this.#count)
+    if (type === 'BYTE_ARRAY') {
+      const names = Array.from(found, (index) => Buffer.from(texts[index] ?? ''))
+      names.sort(Buffer.compare)
+      return { nulls, min: names[0], max: names.at(-1) }
+    }
+    found.sort()
+    const bytes = type === 'INT64' ? 8 : 4
+    const toBytes = (value = 0): Uint8Array =>
+      new Uint8Array(BigInt64Array.of(BigInt(value)).buffer, 0, bytes)
+    return { nulls, min: toBytes(found[0]), max: toBytes(found.at(-1)) }
   }
+}
+
+/** Writes bits as runs of one, and between these in bytes (Parquet's RLE hybrid, width 1). */
+function writeBits(to: ByteWriter, bits: Uint8Array): void {
+  let start = 0
+  let at = 0
+  const pack = (end: number): void => {
+    if (end === start) return
+    to.varint(((end - start) / GROUP) * 2 + 1)
+    for (let group = start; group < end; group += GROUP) {
+      let byte = 0
+      for (let bit = 0; bit < GROUP; bit++) byte |= (bits[group + bit] ?? 0) << bit
+      to.byte(byte)
+    }
+  }
+  while (at < bits.length) {
+    let end = at + 1
+    while (end < bits.length && bits[end] === bits[at]) end++
+    if (end - at < GROUP) {
+      at += GROUP
+      continue
+    }
+    pack(at)
+    to.varint((end - at) * 2)
+    to.byte(bits[at] ?? 0)
+    at = end
+    start = at
+  }
+  pack(at)
 }

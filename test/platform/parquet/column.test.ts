@@ -1,34 +1,34 @@
 import { expect, test } from 'bun:test'
 
-import { parquetMetadata, parquetReadObjects, type SchemaElement } from 'hyparquet'
-import { ByteWriter } from 'hyparquet-writer'
+import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 
+import { ByteWriter } from '#src/platform/byte-writer.ts'
 import { ColumnEncoder, NONE } from '#src/platform/parquet/column.ts'
-import { createParquetFooter, MAGIC } from '#src/platform/parquet/footer.ts'
+import { createParquetFooter, MAGIC, type SchemaColumn } from '#src/platform/parquet/footer.ts'
 import { createRandom } from '#src/platform/random.ts'
 
 const texts = ['up', 'down', `0x${'ab'.repeat(32)}`]
 const kinds = {
-  optional: { name: 'optional', type: 'INT64', repetition_type: 'OPTIONAL' },
-  required: { name: 'required', type: 'INT64', repetition_type: 'REQUIRED' },
-  small: { name: 'small', type: 'INT32', repetition_type: 'OPTIONAL' },
+  optional: { name: 'optional', type: 'INT64', repetition: 'OPTIONAL' },
+  required: { name: 'required', type: 'INT64', repetition: 'REQUIRED' },
+  small: { name: 'small', type: 'INT32', repetition: 'OPTIONAL' },
   text: {
     name: 'text',
     type: 'BYTE_ARRAY',
-    converted_type: 'UTF8',
-    repetition_type: 'OPTIONAL',
+    convertedType: 'UTF8',
+    repetition: 'OPTIONAL',
   },
-} as const satisfies Record<string, SchemaElement>
+  flag: { name: 'flag', type: 'BOOLEAN', repetition: 'OPTIONAL' },
+} as const satisfies Record<string, SchemaColumn>
 
-type Written = { element: SchemaElement; values: number[] }
+type Written = { element: SchemaColumn; values: number[] }
 
 /** A file of one group, read back by another library; and what its footer says. */
 async function readBack(columns: readonly Written[]) {
   const rows = columns[0]?.values.length ?? 0
-  const schema = columns.map(({ element }) => element)
-  const footer = createParquetFooter([{ name: 'a', num_children: schema.length }, ...schema])
-  const bytes = new ByteWriter()
-  bytes.appendUint32(MAGIC)
+  const footer = createParquetFooter(columns.map(({ element }) => element))
+  const bytes = new ByteWriter(8)
+  bytes.int32(MAGIC)
   const encoder = new ColumnEncoder(30_000)
   const chunks = columns.map(({ element, values }) =>
     encoder.write(bytes, {
@@ -38,9 +38,9 @@ async function readBack(columns: readonly Written[]) {
       hasStatistics: true,
     }),
   )
-  footer.add({ columns: chunks, total_byte_size: 1n, num_rows: BigInt(rows) })
+  footer.add(chunks, rows)
   Array.from(footer.write(bytes))
-  const file = bytes.getBuffer()
+  const file = bytes.view().slice().buffer
   return { rows: await parquetReadObjects({ file }), metadata: parquetMetadata(file) }
 }
 
@@ -48,6 +48,7 @@ function printed({ element, values }: Written): unknown[] {
   return values.map((value) => {
     if (value === NONE) return null
     if (element.type === 'BYTE_ARRAY') return texts[value]
+    if (element.type === 'BOOLEAN') return value === 1
     return element.type === 'INT32' ? value : BigInt(value)
   })
 }
@@ -85,14 +86,20 @@ test('behavior: columns of any kind, spread and share of nulls come back', async
       { element: kinds.required, values: draw(spread, false) },
       { element: kinds.small, values: draw(Math.min(spread, 2 ** 31 - 1), true) },
       { element: kinds.text, values: draw(texts.length, true) },
+      { element: kinds.flag, values: draw(2, true) },
     ])
   }
 }, 60_000)
 
-test('case only nulls, one row, and the largest integer: come back', async () => {
+test('case only nulls, one row, and the largest and negative integers: come back', async () => {
   await expectBack([
     { element: kinds.optional, values: [NONE, NONE, NONE] },
     { element: kinds.text, values: [NONE, NONE, NONE] },
+    { element: kinds.flag, values: [NONE, NONE, NONE] },
+  ])
+  await expectBack([
+    { element: kinds.optional, values: [-1, -(2 ** 40), NONE] },
+    { element: kinds.small, values: [-1, -(2 ** 31), NONE] },
   ])
   await expectBack([{ element: kinds.required, values: [Number.MAX_SAFE_INTEGER] }])
 })
