@@ -331,7 +331,10 @@ export const variables = {
   payTo: {
     name: 'BOOKFEED_PAY_TO',
     default: '',
-    ...matching('0x and 40 hex digits', /^(0x[0-9a-fA-F]{40})?$/),
+    ...matching(
+      '0x and 40 hex digits, in lower case or with the EIP-55 checksum',
+      /^(0x[0-9a-fA-F]{40})?$/,
+    ),
     description:
       'Address that receives payments; it belongs to this ledger alone. Empty: nothing is sold.',
   },

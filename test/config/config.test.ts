@@ -123,7 +123,7 @@ describe('readConfig', () => {
       BOOKFEED_SANCTIONS_DAYS_MAX: '3',
       BOOKFEED_KEYS_PER_ACCOUNT: '2',
       BOOKFEED_SIGNUPS_PER_DAY: '4',
-      BOOKFEED_PAY_TO: `0x${'Ab'.repeat(20)}`,
+      BOOKFEED_PAY_TO: '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
       BOOKFEED_FACILITATOR: 'https://facilitator.example/x402',
       BOOKFEED_FACILITATOR_KEY_ID: 'id',
       BOOKFEED_FACILITATOR_KEY_SECRET: 'secret',
@@ -185,7 +185,7 @@ describe('readConfig', () => {
       rpcUrls: { 'eip155:137': 'http://127.0.0.1:8545/key' },
       sanctionsList: '/srv/SDN.XML',
       sanctionsDaysMax: 3,
-      payTo: `0x${'Ab'.repeat(20)}`,
+      payTo: '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
       facilitator: 'https://facilitator.example/x402',
       facilitatorKeyId: 'id',
       facilitatorKeySecret: 'secret',
@@ -246,6 +246,24 @@ describe('readConfig', () => {
     expect(() => readConfig({ [name]: value })).toThrow(
       new Fault(`${name} is ${shown} must be ${variable?.accepts}.`, { kind: 'config' }),
     )
+  })
+
+  test.each([
+    '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
+    '0x90f79bf6eb2c4f870365e785982e1f101e93b906',
+    `0x${'1'.repeat(40)}`,
+  ])('behavior: the payment address %s is as it should be written', (address) => {
+    expect(readConfig({ BOOKFEED_PAY_TO: address }).payTo).toBe(address)
+  })
+
+  test.each([
+    ['0x90F79bf6EB2c4f870365E785982E1f101E93B906', '0x90F79bf6EB2c4f870365E785982E1f101E93b906'],
+    ['0x90F79BF6EB2C4F870365E785982E1F101E93B906', '0x90F79bf6EB2c4f870365E785982E1f101E93b906'],
+    ['0x90F79bf6EB2c4f870365E785982E1f101E93b907', '0x90f79bf6eb2c4f870365e785982e1F101E93B907'],
+  ])('error: the payment address %s has a wrong checksum', (address, right) => {
+    const message = messageOf(() => void readConfig({ BOOKFEED_PAY_TO: address }))
+    expect(message).toContain(`BOOKFEED_PAY_TO is "${address}"`)
+    expect(message).toEndWith(`write the address as ${right}.`)
   })
 
   test('error: what may be a secret is not shown', () => {
