@@ -31,7 +31,6 @@ export function readConfig(env: Env, ofExtensions: readonly Variables[]): Config
   // Each is what its variable's `parse` returned.
   const config = Object.freeze(settings as Config)
   assertCredentials(config)
-  assertChecksum(config)
   return config
 }
 
@@ -47,19 +46,6 @@ function assertCredentials({ spotSources, spotKey }: Config): void {
   const { spotKey: key, spotSources: sources } = variables
   throw new Fault(
     `${key.name} is empty, but \`live\` in ${sources.name} needs it. Set it to ${key.accepts}, or take \`live\` out of ${sources.name}.`,
-    { kind: 'config' },
-  )
-}
-
-/** A letter that is mistyped would send all payments to an address that nobody owns. */
-function assertChecksum({ payTo }: Config): void {
-  if (payTo === payTo.toLowerCase()) return
-  // Loaded here, because most commands need nothing else of it.
-  const { getAddress } = require('viem') as typeof import('viem')
-  const right = getAddress(payTo.toLowerCase())
-  if (payTo === right) return
-  throw new Fault(
-    `${variables.payTo.name} is ${JSON.stringify(payTo)}, whose capital letters are not its EIP-55 checksum, so a character may be mistyped. If all characters are right, write the address as ${right}.`,
     { kind: 'config' },
   )
 }

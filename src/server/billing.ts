@@ -2,6 +2,7 @@ import { UNCHECKED } from '#src/billing/availability.ts'
 import type { Billing, ChainStatus } from '#src/billing/billing.ts'
 import { closedBilling, createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
+import { toChecksum } from '#src/chain/checksum.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Facilitator } from '#src/domain/selling/facilitator.ts'
 import {
@@ -107,15 +108,24 @@ function warnOfStrangers({ payments }: Ledger, log: Log): void {
   )
 }
 
-/** Money that is sent to the zero address, or to a token's own contract, is lost. */
+/**
+ * Money that is sent to the zero address, to a token's own contract, or to an address with a typing
+ * error is lost.
+ */
 function assertPayee({ payTo }: Config): void {
   const contracts = paymentChains.flatMap(({ permit2, permit2Proxy, tokens }) => {
     return [permit2, permit2Proxy, ...tokens.map(({ address }) => address)]
   })
   const lost = [`0x${'0'.repeat(40)}`, ...contracts]
-  if (!lost.some((address) => address.toLowerCase() === payTo.toLowerCase())) return
+  if (lost.some((address) => address.toLowerCase() === payTo.toLowerCase())) {
+    throw commandError(
+      'BOOKFEED_PAY_TO is a contract of the chain or the zero address: payments to it are lost.',
+    )
+  }
+  const right = payTo === payTo.toLowerCase() ? payTo : toChecksum(payTo)
+  if (payTo === right) return
   throw commandError(
-    'BOOKFEED_PAY_TO is a contract of the chain or the zero address: payments to it are lost.',
+    `BOOKFEED_PAY_TO is ${payTo}, whose capital letters are not its EIP-55 checksum, so a character may be mistyped. If all characters are right, write the address as ${right}.`,
   )
 }
 

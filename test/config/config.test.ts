@@ -248,24 +248,6 @@ describe('readConfig', () => {
     )
   })
 
-  test.each([
-    '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
-    '0x90f79bf6eb2c4f870365e785982e1f101e93b906',
-    `0x${'1'.repeat(40)}`,
-  ])('behavior: the payment address %s is as it should be written', (address) => {
-    expect(readConfig({ BOOKFEED_PAY_TO: address }).payTo).toBe(address)
-  })
-
-  test.each([
-    ['0x90F79bf6EB2c4f870365E785982E1f101E93B906', '0x90F79bf6EB2c4f870365E785982E1f101E93b906'],
-    ['0x90F79BF6EB2C4F870365E785982E1F101E93B906', '0x90F79bf6EB2c4f870365E785982E1f101E93b906'],
-    ['0x90F79bf6EB2c4f870365E785982E1f101E93b907', '0x90f79bf6eb2c4f870365e785982e1F101E93B907'],
-  ])('error: the payment address %s has a wrong checksum', (address, right) => {
-    const message = messageOf(() => void readConfig({ BOOKFEED_PAY_TO: address }))
-    expect(message).toContain(`BOOKFEED_PAY_TO is "${address}"`)
-    expect(message).toEndWith(`write the address as ${right}.`)
-  })
-
   test('error: what may be a secret is not shown', () => {
     for (const { name, isSecret } of configVariables) {
       if (!isSecret) continue

@@ -109,6 +109,22 @@ describe('createShop', () => {
     },
   )
 
+  const payee = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
+
+  test.each([payee, payee.toLowerCase()])('behavior: %s can be paid', (address) => {
+    expect(() => createSale({ ...whole, BOOKFEED_PAY_TO: address })).not.toThrow()
+  })
+
+  test.each([
+    [payee.replace('93b', '93B'), payee],
+    [payee.toUpperCase().replace('0X', '0x'), payee],
+    [payee.replace(/6$/, '7'), '0x90f79bf6eb2c4f870365e785982e1F101E93B907'],
+  ])('error: %s has a wrong checksum, and %s a right one', (address, right) => {
+    expect(() => createSale({ ...whole, BOOKFEED_PAY_TO: address })).toThrow(
+      `BOOKFEED_PAY_TO is ${address}, whose capital letters are not its EIP-55 checksum, so a character may be mistyped. If all characters are right, write the address as ${right}.`,
+    )
+  })
+
   test('error: half of a facilitator key', () => {
     const env = { ...whole, BOOKFEED_FACILITATOR_KEY_ID: 'id' }
     expect(() => createSale(env)).toThrow(/KEY_ID and BOOKFEED_FACILITATOR_KEY_SECRET/)
