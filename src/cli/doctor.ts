@@ -21,6 +21,7 @@ import { asTyped } from '../server/invocation.ts'
 import { createNodes } from '../server/nodes.ts'
 import { ledgerOf } from '../server/open-data-folder.ts'
 import { readToken } from '../server/operator.ts'
+import { createTimeFloor } from '../server/time-floor.ts'
 import { renderJson } from './command-line.ts'
 import {
   checkBackup,
@@ -92,7 +93,7 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       ['backup', () => checkBackup(context)],
       ['recorder', () => checkRecorder(context)],
       ['clock', () => checkClock(context)],
-      ['stored time', () => checkKeptTime(context, ledger)],
+      ['stored time', () => checkKeptTime(context)],
       ['payments', () => checkPayments(context, ledger)],
       ['sanctions', () => checkSanctions(context, ledger)],
       ['payee', () => checkPayee(config, ledger)],
@@ -163,13 +164,13 @@ async function checkClock({ config, clock }: CliContext): Promise<Finding> {
   return Math.abs(drift) > AHEAD_MS_MAX ? found('warning', text, todo) : found('ok', text)
 }
 
-/** A time that the ledger kept while the clock was ahead: a server goes on from there. */
-function checkKeptTime({ clock }: CliContext, ledger: Ledger | undefined): Finding[] {
-  const aheadMs = (ledger?.timeFloor() ?? 0) - clock()
+/** A time that a server stored while the clock was ahead: the next one goes on from there. */
+function checkKeptTime({ clock, config }: CliContext): Finding[] {
+  const aheadMs = (createTimeFloor(config().dataPath).get() ?? 0) - clock()
   if (aheadMs <= WRONG_MS) return []
   const found = finder('stored time')
   const seconds = Math.round(aheadMs / 1000)
-  const text = `The last time that a server stored is ${seconds} s ahead of the clock: the clock was wrong then, or is wrong now.`
+  const text = `The last time that a server of this folder stored is ${seconds} s ahead of the clock: the clock was wrong then, or is wrong now.`
   const todo =
     'Synchronize the clock with NTP. A server continues from the stored time at half speed until the clock has caught up; payments are judged by the time of their chain.'
   return [found('warning', text, todo)]

@@ -68,6 +68,7 @@ import {
 } from '../server/server-jobs.ts'
 import { asService } from '../server/service-lines.ts'
 import { startTestServer } from '../server/test-server.ts'
+import { openTimeFloor } from '../server/time-floor.ts'
 import { variableOption } from './command-line.ts'
 import type { RecordingJob } from './record.ts'
 
@@ -125,7 +126,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
   await using ends = new AsyncDisposableStack()
   ends.defer(() => replicas?.close())
   const served = ends.use(openServed(context, { history, ledger }, replicas))
-  const steady = createSteadyClock({ clock, timer, ledger })
+  const steady = createSteadyClock({ clock, timer, floor: openTimeFloor(context, ledger) })
   const timed = { ...context, clock: steady.now }
   const staleSince = staleSinceOf(context, steady.now, ageOf)
   const log = createLogBuffer(context.writeLog)

@@ -5,16 +5,16 @@ type Deps = {
   clock: Clock
   /** Monotonic milliseconds. */
   timer: Clock
-  /** Port: what keeps a time over a restart. */
-  ledger: { timeFloor(): number | undefined; putTimeFloor(nowMs: number): void }
+  /** Port: what keeps a time over a restart, on this machine. */
+  floor: { get(): number | undefined; put(nowMs: number): void }
 }
 
 /** A clock that is set back by more was far ahead: nothing would be valid until then. */
 const AHEAD_MS_MAX = DAY_MS
 
-/** Begins no earlier than the ledger's last time; `keep` writes it down for the next start. */
-export function createSteadyClock({ clock, timer, ledger }: Deps) {
-  let lastMs = ledger.timeFloor() ?? 0
+/** Begins no earlier than the last time that was kept; `keep` writes it down for the next start. */
+export function createSteadyClock({ clock, timer, floor }: Deps) {
+  let lastMs = floor.get() ?? 0
   let readMs = timer()
 
   function now(): number {
@@ -28,5 +28,5 @@ export function createSteadyClock({ clock, timer, ledger }: Deps) {
     return Math.floor(lastMs)
   }
 
-  return { now, keep: () => ledger.putTimeFloor(now()) }
+  return { now, keep: () => floor.put(now()) }
 }

@@ -130,13 +130,11 @@ export type Ledger = Disposable & {
 
   /** 32 secret bytes made with the ledger, which sign challenges. */
   readonly challengeKey: Uint8Array
-  /** The time that was kept last. */
-  timeFloor(): number | undefined
   /**
-   * Keeps a time, unless a later one of that day is kept; a power cut may lose it. Never waits for
-   * that: throws while another process writes.
+   * Passes on the latest time of the servers that a ledger of a version before 0.9.0 kept, then
+   * removes it. The time is not removed if `keep` throws.
    */
-  putTimeFloor(nowMs: number): void
+  takeTimeFloor(keep: (floorMs: number) => void): void
 
   /** What was answered under an id less than a day ago. */
   findAnswer(id: string, nowMs: number): StoredAnswer | undefined

@@ -1,17 +1,13 @@
-/** Facts about the ledger itself: its key, its time, the coins that it knows, where it went. */
+/** Facts about the ledger itself: its key, the coins that it knows, where it went. */
 import { randomBytes } from 'node:crypto'
 
 import { type Database, storageError, transact } from '#src/database/database.ts'
 import { packingOf } from '#src/database/packing.ts'
 import { coins } from '#src/domain/market.ts'
-import { DAY_MS } from '#src/domain/time.ts'
 
 import { sealKey, unsealKey } from './checksums.ts'
 import type { Ledger } from './ledger.ts'
 import { change, exists } from './rows.ts'
-
-/** A clock that is behind by more is right, and what was kept was far ahead. */
-const AHEAD_MS_MAX = DAY_MS
 
 /**
  * Opens the facts of a ledger, whose challenge key the first opening makes. With `isAsItIs` none is
@@ -21,11 +17,8 @@ export function createMeta(db: Database, { isAsItIs = false } = {}) {
   const find = db.prepare<{ value: number | Uint8Array }, [key: string]>(
     'SELECT value FROM meta WHERE key = $1',
   )
-  const { pack, unpack } = packingOf(db)
-  const put = db.prepare<unknown, [value: number | Uint8Array]>(
-    `INSERT INTO meta (key, value) VALUES ('time_floor', $1)
-     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
-  )
+  const { unpack } = packingOf(db)
+  const removeTimeFloor = db.prepare<unknown, []>("DELETE FROM meta WHERE key = 'time_floor'")
 
   function readChallengeKey(): Uint8Array {
     const read = () => find.get('challenge_key')?.value
@@ -43,20 +36,14 @@ export function createMeta(db: Database, { isAsItIs = false } = {}) {
     throw new Error('The challenge key of the ledger is not bytes.')
   }
 
-  function timeFloor(): number | undefined {
-    const row = find.get('time_floor')
-    const value = row === null ? undefined : unpack(row.value)
-    return typeof value === 'number' ? value : undefined
-  }
-
   return {
     challengeKey: readChallengeKey(),
-    timeFloor,
-    putTimeFloor(nowMs) {
-      const aheadMs = (timeFloor() ?? 0) - nowMs
-      // The clock of another server is ahead.
-      if (aheadMs >= 0 && aheadMs <= AHEAD_MS_MAX) return
-      db.engine.withoutWaiting(db, () => transact(db, () => void put.run(pack(nowMs))))
+    takeTimeFloor(keep) {
+      const row = find.get('time_floor')
+      if (row === null) return
+      const floorMs = unpack(row.value)
+      if (typeof floorMs === 'number') keep(floorMs)
+      transact(db, () => void removeTimeFloor.run())
     },
   } satisfies Partial<Ledger>
 }

@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'bun:test'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 
+import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { DAY_MS } from '#src/domain/time.ts'
+import { openLedger } from '#src/ledger/open.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { addKey, NOW_MS } from '../support/harness.ts'
@@ -8,8 +12,8 @@ import { addKey, NOW_MS } from '../support/harness.ts'
 const MINUTE_MS = 60_000
 
 /**
- * A data folder with a key for ever and one that ends in a minute, as
- * the one does that was rotated.
+ * A data folder with a key without an end and one that expires in a minute, as a key does that was
+ * rotated.
  */
 function createRig() {
   const cli = createCommandLine({
@@ -19,12 +23,10 @@ function createRig() {
   })
   const time = { nowMs: NOW_MS }
   cli.context.clock = () => time.nowMs
-  const [lasting, ending] = cli.withLedger((ledger) => {
-    const keys = [addKey(ledger, 'pro'), addKey(ledger, 'pro')] as const
-    const id = ledger.listKeys().at(-1)?.id ?? ''
-    ledger.expireKey(id, NOW_MS + MINUTE_MS, { actor: 'operator', nowMs: NOW_MS })
-    return keys
-  })
+  using ledger = openLedger(cli.ledgerPath, { nowMs: NOW_MS })
+  const [lasting, ending] = [addKey(ledger, 'pro'), addKey(ledger, 'pro')]
+  const id = ledger.listKeys().at(-1)?.id ?? ''
+  ledger.expireKey(id, NOW_MS + MINUTE_MS, { actor: 'operator', nowMs: NOW_MS })
 
   /** Serves from one moment on; `statusesAt` says how both keys fare after the clock was set. */
   async function serving(
@@ -32,7 +34,12 @@ function createRig() {
   ) {
     const served = cli.run('serve')
     const originOf = () => cli.printed.join('\n').match(/listens on (\S+)/)?.[1]
-    while (originOf() === undefined) await Bun.sleep(5)
+    let hasEnded = false
+    void served.finally(() => (hasEnded = true))
+    while (originOf() === undefined) {
+      if (hasEnded) throw new Error(cli.errors.join('\n'))
+      await Bun.sleep(5)
+    }
     await body(async (nowMs) => {
       time.nowMs = nowMs
       const statuses = [lasting, ending].map(async (key) => {
@@ -74,6 +81,30 @@ describe('a clock that is set back', () => {
     })
     time.nowMs = NOW_MS + 3_650 * DAY_MS
     await serving(async (statusesAt) => expect(await statusesAt(time.nowMs)).toEqual(EXPIRED))
+    await serving(async (statusesAt) => expect(await statusesAt(NOW_MS)).toEqual(VALID))
+  })
+
+  test('behavior: the time that a ledger of an earlier version kept is taken over once', async () => {
+    const { cli, time, serving } = createRig()
+    using _ = cli
+    const kept = () => {
+      const db = openDatabase(cli.ledgerPath, { format: ledgerFormat })
+      try {
+        return db
+          .prepare<{ key: string }, []>("SELECT key FROM meta WHERE key = 'time_floor'")
+          .get()
+      } finally {
+        db.close()
+      }
+    }
+    const db = openDatabase(cli.ledgerPath, { format: ledgerFormat })
+    db.run(`INSERT INTO meta (key, value) VALUES ('time_floor', ${NOW_MS + 2 * MINUTE_MS})`)
+    db.close()
+    time.nowMs = NOW_MS
+    await serving(async (statusesAt) => expect(await statusesAt(NOW_MS)).toEqual(EXPIRED))
+    expect(kept()).toBeNull()
+    await serving(async (statusesAt) => expect(await statusesAt(NOW_MS)).toEqual(EXPIRED))
+    rmSync(join(cli.folder, 'clock.txt'))
     await serving(async (statusesAt) => expect(await statusesAt(NOW_MS)).toEqual(VALID))
   })
 })

@@ -191,6 +191,14 @@ describe('bookfeed doctor', () => {
     expect(await cli.find('clock')).toMatchObject([{ state }])
   })
 
+  test('error: the last time that a server stored is ahead of the clock', async () => {
+    using cli = createPatient()
+    writeFileSync(join(cli.folder, 'clock.txt'), new Date(NOW_MS + 600_000).toISOString())
+    expect(await cli.find('stored time')).toMatchObject([
+      { state: 'warning', text: expect.stringContaining('is 600 s ahead of the clock') },
+    ])
+  })
+
   test('error: what is sold and cannot be paid with, such as on another chain', async () => {
     const selling = { BOOKFEED_PAY_TO: PAYEE, BOOKFEED_FACILITATOR: startServer(NOW_MS) }
     using partial = createPatient(selling)

@@ -13,9 +13,9 @@ function createRig(floorMs?: number) {
   const { now, keep } = createSteadyClock({
     clock: () => at.systemMs,
     timer: () => at.timerMs,
-    ledger: {
-      timeFloor: () => at.floorMs,
-      putTimeFloor: (nowMs) => {
+    floor: {
+      get: () => at.floorMs,
+      put: (nowMs) => {
         at.floorMs = nowMs
       },
     },

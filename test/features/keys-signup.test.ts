@@ -25,8 +25,8 @@ const MINUTE_MS = 60_000
 /** A time to set, and the clock that a server makes of it. */
 function steadyTime() {
   const time = { nowMs: NOW_MS }
-  const ledger = { timeFloor: () => undefined, putTimeFloor() {} }
-  const { now } = createSteadyClock({ clock: () => time.nowMs, timer: () => 0, ledger })
+  const floor = { get: () => undefined, put() {} }
+  const { now } = createSteadyClock({ clock: () => time.nowMs, timer: () => 0, floor })
   return { time, clock: now }
 }
 

@@ -15,21 +15,6 @@ export function conformRequests(use: UseLedger): void {
       }),
     )
   })
-  describe('timeFloor', () => {
-    test(
-      'default: is the latest time of a day; one that was far ahead is left; no deed, no new revision',
-      use((ledger) => {
-        const revision = ledger.revision()
-        const times = [undefined, NOW_MS, NOW_MS + 5, NOW_MS - 5, NOW_MS - 2 * DAY_MS]
-        const kept = times.map((nowMs) => {
-          if (nowMs !== undefined) void ledger.putTimeFloor(nowMs)
-          return ledger.timeFloor()
-        })
-        expect(kept).toEqual([undefined, NOW_MS, NOW_MS + 5, NOW_MS + 5, NOW_MS - 2 * DAY_MS])
-        expect([ledger.revision(), deedsOf(ledger)]).toEqual([revision, []])
-      }),
-    )
-  })
   describe('putAnswer', () => {
     conformAnswers(use)
   })

@@ -165,7 +165,6 @@ function ledgerVerbs(ledger: Ledger): Verb[] {
     () => ledger.addUsage([someUsage(number()), someUsage(number(), { route: 'snapshots' })]),
     () => ledger.addUsage([someUsage(number())], { meter: `2026-11-21 ${seed}`, number: count }),
     () => ledger.pruneUsage(random.integer(20) === 0 ? '2026-11-22' : '2026-11-01'),
-    () => ledger.putTimeFloor(NOW_MS + count),
     () => {
       const stepMs = NOW_MS + random.integer(9) * ACTIVITY_STEP_MS
       ledger.putActivity(

@@ -35,6 +35,7 @@ import { atMost, DRAIN_MS_MAX, every, FLUSH_MS, startStream } from '#src/server/
 import { asService } from '#src/server/service-lines.ts'
 import { openTestData } from '#src/server/test-data.ts'
 import { createTestServer } from '#src/server/test-server.ts'
+import { createTimeFloor } from '#src/server/time-floor.ts'
 
 import { openSharedChoice } from './shared-choice.ts'
 import { createSharedStore, type LimitMemory } from './shared-store.ts'
@@ -120,7 +121,11 @@ async function serveThread(
   // All memory is there.
   const store = createSharedStore(start.limits, { seed: 0, threads: 0, thread })
   const sellsWithoutKey = extensions.some((own) => own.sellsWithoutKey?.(config) === true)
-  const clock = createSteadyClock({ clock: context.clock, timer, ledger }).now
+  const clock = createSteadyClock({
+    clock: context.clock,
+    timer,
+    floor: createTimeFloor(dataPath),
+  }).now
   const real = {
     ...context,
     history,

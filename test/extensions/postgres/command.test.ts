@@ -56,7 +56,6 @@ function makeTemplate(): void {
   const addresses = new Set([`0x${'f'.repeat(40)}`])
   const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', addresses }
   ledger.putSanctionsList(list, by())
-  void ledger.putTimeFloor(NOW_MS + 1)
   const recorder = { startedMs: NOW_MS, rows: 7, lagMs: 12 }
   const step = { stepMs: 0, server: 'a', requests: 3, errors: 1, durations: [1, 2], problems: {} }
   ledger.putActivity([{ ...step, recorder }], 0)
@@ -150,7 +149,6 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
       // It goes on where it was.
       expect(ledger.createKey(aKey(900), by()).accountId).toBe(accountIdOf(1))
       expect(ledger.findKeyByDigest(aKey(5).digest)?.id).toBe(aKey(5).id)
-      expect(ledger.timeFloor()).toBe(NOW_MS + 1)
     },
     TEST_MS_MAX,
   )

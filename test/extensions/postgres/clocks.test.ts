@@ -1,0 +1,64 @@
+/** Servers on one PostgreSQL, of which the clock of one is wrong. */
+import { afterAll, describe, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { openHistory } from '#src/history/open.ts'
+import { byOperator } from '#src/ledger/actor.ts'
+import { openLedger } from '#src/ledger/open.ts'
+
+import { postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
+import { clockSetBy, hasFaketime } from '../../support/faketime.ts'
+import { addKey } from '../../support/harness.ts'
+import { startKillableServer } from '../../support/killable-server.ts'
+import { systemClock } from '../../support/venue/venue.ts'
+
+const MS_MAX = 240_000
+const MINUTE_MS = 60_000
+
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-clocks-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe.skipIf(postgresPrograms === undefined || !hasFaketime)(
+  'a server with a wrong clock',
+  () => {
+    test(
+      'behavior: one that is ten minutes ahead does not set the clock of the next server',
+      async () => {
+        await using stack = new AsyncDisposableStack()
+        const postgres = stack.use(await startPostgres())
+        openHistory(postgres.url).dispose()
+        using ledger = openLedger(postgres.url, { nowMs: systemClock() })
+        const key = addKey(ledger, 'pro')
+        const id = ledger.listKeys().at(-1)?.id ?? ''
+        const nowMs = systemClock()
+        ledger.expireKey(id, nowMs + 5 * MINUTE_MS, byOperator(nowMs))
+
+        /** The status of a request with the key, to a server in a folder. */
+        const statusAt = async (name: string, clock: Record<string, string> = {}) => {
+          const data = join(folder, name)
+          if (!existsSync(data)) mkdirSync(data)
+          const server = await startKillableServer({
+            BOOKFEED_HISTORY: postgres.url,
+            BOOKFEED_LEDGER: postgres.url,
+            BOOKFEED_DATA: data,
+            BOOKFEED_PORT: '0',
+            BOOKFEED_LOG: 'off',
+            BOOKFEED_SAMPLE: 'off',
+            ...clock,
+          })
+          const headers = { authorization: `Bearer ${key}` }
+          const { status } = await fetch(`${server.origin}/v1/btc/markets`, { headers })
+          await server.kill()
+          return status
+        }
+        expect(await statusAt('ahead', clockSetBy('+10m'))).toBe(401)
+        expect(await statusAt('right')).toBe(200)
+        // The folder of the first one keeps its time, also when its clock is right again.
+        expect(await statusAt('ahead')).toBe(401)
+      },
+      MS_MAX,
+    )
+  },
+)
