@@ -34,8 +34,8 @@ import {
 
 const help = `
 Checks the configuration, the clock, the disk, permissions, both stores, PostgreSQL with its standbys, the bucket, day
-files, backups, the recorder, the chain, the facilitator, the sanctions list and the payment address, with the variables
-of the server. It changes nothing, and a server may keep running. Without a network, the clock is not compared.
+files, backups, the recorder, the chain, the facilitator, the sanctions list, the payment address and prices, with the
+variables of the server. It changes nothing, and a server may keep running. Without a network, the clock is not compared.
 
 --json prints an object: ok, and findings with check, state (ok, skipped, warning, wrong), text, todo.
 

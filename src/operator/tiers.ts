@@ -5,6 +5,7 @@ import {
   defaultPacks,
   FREE_TIER_ID,
   isPack,
+  listRivals,
   packsOf,
   type Tier,
   tierRoutes,
@@ -80,6 +81,7 @@ export function planTier(ledger: Catalogue, tierId: string, change: TierChange) 
   const after = apply(before ?? draft(tiers, tierId, change), change)
   assertSound(after)
   assertRank(after, [...ofTiers, ...packs])
+  assertPrice(after, { before, all: [...ofTiers, ...packs] })
   return { before, after, differences: compare(before, after) }
 }
 
@@ -139,6 +141,20 @@ function assertSound({ tierId, isForSale, amountMillionths, periodDays, requests
       'A tier that is for sale needs a period in days, and a pack requests.',
     )
   }
+}
+
+/** Equal prices from before are for doctor to name: they keep no other value from being changed. */
+function assertPrice(
+  after: Tier,
+  { before, all }: { before: Tier | undefined; all: readonly Tier[] },
+): void {
+  const [rival] = listRivals(after, all)
+  if (rival === undefined) return
+  if (before !== undefined && listRivals(before, all).includes(rival)) return
+  throw wrongValue(
+    'price',
+    `${rival.tierId} is for sale at the same price. A payment without a key names only its amount, so one that its owner has sent to the chain could be presented for the other product. Choose another price for one of them, or stop selling ${rival.tierId} first.`,
+  )
 }
 
 function assertRank(tier: Tier, tiers: readonly Tier[]): void {

@@ -2,8 +2,11 @@ import { describe, expect, test } from 'bun:test'
 
 import { coins } from '#src/domain/market.ts'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
+import { byOperator } from '#src/ledger/actor.ts'
+import type { Finding } from '#src/server/finding.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
+import { NOW_MS } from '../support/harness.ts'
 
 const SEEN =
   'Running servers apply the change within a second. Grants follow it; bought subscriptions do not change.'
@@ -204,6 +207,13 @@ describe('bookfeed tiers set', () => {
     [['pro', '--for-sale', '--not-for-sale'], '--not-for-sale'],
     [['pro'], 'Nothing to set'],
     [['Pro', '--price', '1'], 'lower-case'],
+    [['pro', '--price', '19'], 'starter is for sale at the same price'],
+    [['pro', '--price', '10.0'], 'pack-20000 is for sale at the same price'],
+    [['pack-1000', '--price', '49'], 'pro is for sale at the same price'],
+    [
+      ['enterprise', '--price', '49', '--period-days', '7', '--for-sale'],
+      'A payment without a key names only its amount',
+    ],
     [['gold', '--price', '1'], 'There is no tier gold (there are free, starter, pro, enterprise)'],
     [['team', ...team], 'requests per minute'],
     [['team', ...rate, '--name', 'Team'], 'coins'],
@@ -231,6 +241,44 @@ describe('packs', () => {
     expect(printed[0]).toBe('pack-1000: price 1 → 0.8')
     expect(await ids('--packs')).toEqual(before)
     expect(await ids()).toEqual(['free', 'starter', 'pro', 'enterprise'])
+  })
+
+  test('behavior: equal prices are for products that are not both sold, and for single requests', async () => {
+    using line = createCommandLine()
+    line.withLedger(() => {})
+    const set = async (...args: string[]) => (await line.run('tiers', 'set', ...args)).exitCode
+    expect(await set('request-quotes', '--price', '0.001')).toBe(0)
+    expect(await set('enterprise', '--price', '49')).toBe(0)
+    expect(await set('starter', '--not-for-sale', '--price', '49')).toBe(0)
+    expect(await set('starter', '--for-sale')).toBe(2)
+    expect(await set('pro', '--not-for-sale')).toBe(0)
+    expect(await set('starter', '--for-sale')).toBe(0)
+  })
+
+  test('behavior: doctor names equal prices from before, and other values can be changed', async () => {
+    using line = createCommandLine({ BOOKFEED_KEYLESS: 'on' })
+    const find = async () => {
+      const { printed } = await line.run('doctor', '--json')
+      const { findings } = JSON.parse(printed.join('\n')) as { findings: Finding[] }
+      return findings.filter(({ check }) => check === 'prices')
+    }
+    line.withLedger(() => {})
+    expect(await find()).toMatchObject([{ state: 'ok' }])
+    line.withLedger((ledger) => {
+      for (const tier of defaultTiers)
+        if (tier.tierId === 'starter')
+          ledger.putTier({ ...tier, amountMillionths: 49_000_000 }, byOperator(NOW_MS))
+    })
+    expect(await find()).toMatchObject([
+      {
+        state: 'warning',
+        text: expect.stringContaining('starter and pro are for sale at the same'),
+      },
+    ])
+    const rename = await line.run('tiers', 'set', 'pro', '--name', 'Professional')
+    expect(rename.exitCode).toBe(0)
+    expect((await line.run('tiers', 'set', 'pro', '--price', '48')).exitCode).toBe(0)
+    expect(await find()).toMatchObject([{ state: 'ok' }])
   })
 
   test('error: a pack has no period', async () => {

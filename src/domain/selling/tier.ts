@@ -151,6 +151,20 @@ export function packsOf(catalogue: { listPacks(): readonly Pack[] }): readonly P
   return own.length > 0 ? own : defaultPacks
 }
 
+/**
+ * The other products that are for sale at the price of one. A signed payment names an amount and no
+ * product: one that its owner sent to the chain himself could be presented for another product of
+ * that amount, by anyone. Single requests do not count, because such a payment buys none.
+ */
+export function listRivals(product: Tier, all: readonly Tier[]): Tier[] {
+  const isBoughtAhead = ({ isForSale, requests }: Tier) => isForSale && requests !== 1
+  const { tierId, amountMillionths: price } = product
+  if (!isBoughtAhead(product) || !price) return []
+  return all.filter((other) => {
+    return other.tierId !== tierId && isBoughtAhead(other) && other.amountMillionths === price
+  })
+}
+
 /** Tiers, cheapest first, that include a route and a coin, whichever is given. */
 export const tiersWith = (
   tiers: readonly Tier[],

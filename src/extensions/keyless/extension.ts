@@ -6,5 +6,6 @@ import { variables } from './variables.ts'
 export const keyless: Extension = {
   name: 'keyless',
   variables,
+  checks: { prices: async (context) => (await import('./check.ts')).checkPrices(context) },
   load: async () => (await import('./server.ts')).keylessServer,
 }
