@@ -135,7 +135,7 @@ function inner({ placeOf }: OnBucket): void {
           const path = `/v1/btc/markets/${conditionId}/${list}?limit=${ROWS_MAX}`
           pages[list] = (pages[list] ?? 0) + (await walk(compare, path))
         }
-      expect(pages).toEqual({ snapshots: 271, quotes: 271, prices: 174, trades: 163 })
+      expect(pages).toEqual({ snapshots: 271, quotes: 271, prices: 174, trades: 85 })
       expect(await walk(compare, '/v1/btc/markets?limit=7')).toBe(31)
     },
     LIMIT_MS,
