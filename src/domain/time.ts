@@ -31,15 +31,15 @@ export const toUnixMs = (time: number): number => (time >= MILLISECONDS_FROM ? t
 export const MOMENT_MS_MAX = 253_402_300_799_999
 
 const rfc3339 =
-  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i
+  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)$/i
 
 /** True for text that is a date-time in form, though there may be no such day or time of day. */
 export const isDateTime = (text: string): boolean => rfc3339.test(text)
 
 /**
  * Reads Unix milliseconds, Unix seconds (below 100000000000), or RFC 3339 with `Z` or an offset,
- * and `T` or, as pandas and Python print it, a space before the time of day. Cuts off what is finer
- * than a millisecond. Undefined for anything else: local times, days and times of day that do not
+ * also as ISO 8601 and PostgreSQL have it (`+0000`, `+00`), and `T` or, as pandas and Python print
+ * it, a space before the time of day. Cuts off what is finer than a millisecond. Undefined for anything else: local times, days and times of day that do not
  * exist, leap seconds, and moments before 1970 or after 9999.
  */
 export function parseMoment(text: string): number | undefined {

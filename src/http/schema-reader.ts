@@ -269,7 +269,7 @@ const momentRule = (part: Part): Rule => ({
 
 /** A space before an offset is a `+` that was not percent-encoded. */
 const queryMoment = (sent: unknown): number | undefined =>
-  typeof sent === 'string' ? parseMoment(sent.replace(/ (?=\d\d:\d\d$)/, '+')) : undefined
+  typeof sent === 'string' ? parseMoment(sent.replace(/ (?=\d\d(?::?\d\d)?$)/, '+')) : undefined
 
 /** Numbers are Unix times; a text of digits is neither form. */
 function memberMoment(sent: unknown): number | undefined {

@@ -38,6 +38,10 @@ describe('times of what is imported', () => {
     String(startMs / 1000),
     iso(startMs).replace('Z', '000+00:00'),
     iso(startMs).replace('T', ' ').replace('.000Z', '+00:00'),
+    iso(startMs).replace('.000Z', '+00'),
+    iso(startMs).replace('.000Z', '+0000'),
+    iso(startMs).replace('.000Z', '.000999+00'),
+    iso(startMs).replace('.000Z', '.000999Z'),
   ])('default: %p is the same moment, of a book and of a trade', async (timestamp) => {
     for (const line of [aBook(timestamp), aTradeAt(timestamp)]) {
       expect(await importLines([line])).toMatchObject({ timesMs: [startMs], reasons: [] })

@@ -362,6 +362,10 @@ const latest = (a: Place | undefined, b: Place) => (a && comparePlaces(a, b) > 0
 function momentOf(time: number | string | Date | undefined): number {
   if (time === undefined) return 0
   const text = String(sentOf(time))
-  const number = /^\d+$/.test(text) ? Number(text) : Date.parse(text.replace(' ', 'T'))
+  // Date.parse takes no offset of hours alone.
+  const iso = text
+    .replace(' ', 'T')
+    .replace(/(T.*[+-]\d\d):?(\d\d)?$/, (_, head, minutes = '00') => `${head}:${minutes}`)
+  const number = /^\d+$/.test(text) ? Number(text) : Date.parse(iso)
   return number < 100_000_000_000 ? number * 1000 : number
 }

@@ -159,14 +159,11 @@ const NOT_A_TIME = 'not an ISO date-time in UTC, nor Unix milliseconds or second
 const OUT_OF_RANGE = 'before 1970 or after 9999'
 
 /**
- * Reads a date-time as `parseMoment` does, but nothing finer than a millisecond, or what `toUnixMs`
- * takes. Throws a `record` fault.
+ * Reads a date-time as `parseMoment` does, or whole digits as `toUnixMs` does. Throws a `record`
+ * fault.
  */
 export function toTimestampMs(text: string, field: string): number {
-  if (text[4] !== '-') return toWholeMs(text, field)
-  const timeMs = toDateTimeMs(text, field)
-  if (/\.\d{3}\d*[1-9]/.test(text)) throw recordFault(`${field}: finer than a millisecond`)
-  return timeMs
+  return text[4] === '-' ? toDateTimeMs(text, field) : toWholeMs(text, field)
 }
 
 function toDateTimeMs(text: string, field: string): number {

@@ -197,7 +197,6 @@ describe('record fault', () => {
     ['timestamp', '"2026-04-00T08:00:10Z"', 'no such day or time of day'],
     ['timestamp', '"2026-04-14T24:00:00Z"', 'no such day or time of day'],
     ['timestamp', '"2026-04-14T08:00:60Z"', 'no such day or time of day'],
-    ['timestamp', '"2026-04-14T08:00:10.6721Z"', 'finer than a millisecond'],
     ['timestamp', '"1969-12-31T23:59:59Z"', 'before 1970 or after 9999'],
     ['timestamp', '253402300800000', 'before 1970 or after 9999'],
     ['timestamp', 'null', 'not a string'],
