@@ -24,12 +24,14 @@ import {
   type ImportRun,
   keepRecords,
   leaveOut,
+  passOver,
   type PlacedRecord,
   refusalOf,
   refuse,
   watchLosses,
 } from './import-run.ts'
-import { type LineBatch, NEWLINE } from './line-source.ts'
+import { LINES_OF_TEXT } from './kept-forms.ts'
+import { isPlainText, type LineBatch, NEWLINE } from './line-source.ts'
 
 /** Returns a function that takes the batches of each file in their order. */
 export function createLineImport(run: ImportRun): (file: string, batch: LineBatch) => void {
@@ -158,7 +160,8 @@ function createBatchScanner(run: ImportRun) {
   /** Whether a line is tried as a snapshot first, for speed: no line is two things. */
   let expectsSnapshot = true
 
-  function read(line: Uint8Array, reading: Reading): ScannedSnapshot | MarketRecord[] {
+  /** Returns undefined for a line that holds no record. */
+  function read(line: Uint8Array, reading: Reading): ScannedSnapshot | MarketRecord[] | undefined {
     if (expectsSnapshot) {
       try {
         return readSnapshot(line, reading)
@@ -166,7 +169,9 @@ function createBatchScanner(run: ImportRun) {
         if (!isRecordFault(error)) throw error
       }
     }
-    const value = parseJson(decodeUtf8(line) ?? '')
+    const text = decodeUtf8(line) ?? ''
+    const value = parseJson(text)
+    if (!isRecord(value) && text !== '' && isPlainText(text)) return undefined
     const records = isRecord(value) ? readMarketRecords(value, reading) : undefined
     expectsSnapshot = records === undefined
     // For a line that is no JSON object, the scanner's fault is the clearest.
@@ -201,7 +206,8 @@ function createBatchScanner(run: ImportRun) {
       if (skipSpace(bytes, start) >= end) continue
       try {
         const found = read(bytes.subarray(start, end), reading)
-        if (Array.isArray(found)) {
+        if (found === undefined) passOver(run, LINES_OF_TEXT)
+        else if (Array.isArray(found)) {
           for (const record of found) records.push({ place: { file, line }, record })
         } else {
           snapshots.push(found)

@@ -24,7 +24,7 @@ import {
   refuse,
 } from './import-run.ts'
 import { createTableImport, isTableHeader, splitCells } from './import-tables.ts'
-import { batchLines, type LineBatch, openText, type TextFile } from './line-source.ts'
+import { batchLines, isPlainText, type LineBatch, openText, type TextFile } from './line-source.ts'
 import { isParquet, openParquet } from './parquet-rows.ts'
 import { findForm, formTexts } from './table-forms.ts'
 
@@ -142,9 +142,20 @@ const additionPattern = /"(?:payouts|mts)"\s*:/
 const isDocument = (text: string): boolean =>
   text.startsWith('[') || /^\{(?:.*[[{,])?\s*$/.test(text.split('\n', 1)[0] ?? '')
 
+/** The text from its first line on that is not of a log, and no ping: the header of a table is. */
+function beginningOf(head: Uint8Array): string {
+  let text = new TextDecoder().decode(head).trimStart()
+  for (;;) {
+    const [line = ''] = text.split('\n', 1)
+    const isTable = isTableHeader(line) || isOutcomeHeader(line) || headerPattern.test(line)
+    if (line.length === text.length || isTable || !isPlainText(line)) return text
+    text = text.slice(line.length).trimStart()
+  }
+}
+
 function kindOf({ head, path }: TextFile): FileKind {
-  const text = new TextDecoder().decode(head).trimStart()
-  if (isParquet(path, text)) return 'parquet'
+  if (isParquet(path, new TextDecoder().decode(head).trimStart())) return 'parquet'
+  const text = beginningOf(head)
   const [line = ''] = text.split('\n', 1)
   // Cells of a table may hold messages.
   if (isTableHeader(line)) return 'table'
@@ -187,7 +198,7 @@ const importers: Record<FileKind, Import> = {
   lines: (importer, file) => importLines(importer, file, importer.takeLines),
   document: importDocument,
   additions: (importer, file) =>
-    isDocument(new TextDecoder().decode(file.head).trimStart())
+    isDocument(beginningOf(file.head))
       ? importDocument(importer, file)
       : importLines(importer, file, importer.takeLines),
   outcomes: (importer, file) => importLines(importer, file, createOutcomeImport(importer)),
@@ -199,7 +210,7 @@ const importers: Record<FileKind, Import> = {
 /** Messages are one or an array of them a line, or a document over several lines. */
 async function importMessages(importer: Importer, file: TextFile): Promise<void> {
   const { messages, report } = importer
-  const [line = ''] = new TextDecoder().decode(file.head).trimStart().split('\n', 1)
+  const [line = ''] = beginningOf(file.head).split('\n', 1)
   if (line.includes('"')) {
     await importLines(importer, file, messages.take)
     return

@@ -11,6 +11,10 @@ import { isRecord } from '#src/platform/record.ts'
 import { type JsonObject, withoutExponent } from '#src/venue/json-fields.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
+import { isPlainText } from './line-source.ts'
+
+export const LINES_OF_TEXT = 'lines of text'
+
 /** Members that hold a message, or a list of them; the likeliest first. */
 const holders = [
   'raw',
@@ -120,8 +124,10 @@ function readText(text: string, around: Around): Kept[] {
   const value = parseWithTexts(text, seen)
   if (typeof value !== 'object' || value === null) {
     if (text === homeVenue.feed.ping.answer) return []
-    // Text of a capture, such as a ping or an address. A message that was cut begins as one.
-    if (around.depth > 0 && !/^\s*[[{]/.test(text)) return [other('lines of text')]
+    // Text of a capture, such as a ping or an address. A message that was cut begins as one in a
+    // member; of a line, its beginning may be lost as well.
+    const isText = around.depth > 0 ? !/^\s*[[{]/.test(text) : isPlainText(text)
+    if (isText) return [other(LINES_OF_TEXT)]
     return [{ kind: 'message', text, receivedMs: around.receivedMs }]
   }
   const list = Array.isArray(value) ? value : [value]
@@ -169,7 +175,7 @@ function parseWithTexts(text: string, seen = { hasNumbers: false }): unknown {
 
 function unwrap(value: unknown, around: Around): Piece[] {
   if (Array.isArray(value)) return value.flatMap((each: unknown) => unwrap(each, around))
-  if (!isRecord(value)) return [{ kept: other('lines of text') }]
+  if (!isRecord(value)) return [{ kept: other(LINES_OF_TEXT) }]
   const isPrice = isPriceMessage(value)
   if (isPrice || isMessage(value) || isBook(value)) {
     const patterns = 'timestamp' in value && !isPrice ? looseReceipts : receipts

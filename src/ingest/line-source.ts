@@ -131,6 +131,27 @@ function toSourceFault(error: unknown): Fault {
   return new Fault(reason, { kind: 'source', cause: error })
 }
 
+/** The beginning of an object, an array of values, or a text of JSON. */
+const jsonStart = /^\s*(?:\{|"|\[\s*(?:[[{"]|$))/
+/** The rest of JSON that lost its beginning: the end of a member, or an end without its beginning. */
+const jsonRest = /"\s*[:,\]}]|^[^[{]*[\]}]|^\s*[,:]/
+
+/**
+ * True for a line that holds no record and no part of one: a ping, a number, `null`, a comment, a
+ * sentence of a log. False for a line of JSON that was cut.
+ */
+export function isPlainText(line: string): boolean {
+  const text = line.trim()
+  if (text.startsWith('#')) return true
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'string') return !jsonStart.test(value)
+    return typeof value !== 'object' || value === null
+  } catch {
+    return !jsonStart.test(text) && !jsonRest.test(text)
+  }
+}
+
 /** Whole lines in the order of the file; only the last line of a file may lack its newline. */
 export type LineBatch = {
   kind: 'lines'

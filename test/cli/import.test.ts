@@ -181,7 +181,7 @@ describe('bookfeed import', () => {
 
   test('error: names bad lines, counts them and fails, and all others are kept', async () => {
     const { run, printed, errors, dataPath } = aCommand()
-    const file = write('bad.jsonl', `${someLines(3)}nonsense\n${'{}\n'.repeat(30)}`)
+    const file = write('bad.jsonl', `${someLines(3)}["nonsense"]\n${'{}\n'.repeat(30)}`)
     expect(await run(file)).toStartWith('Some lines or entries were refused')
     expect(errors[0]).toBe(`${file}:4: not a JSON object`)
     expect(errors).toHaveLength(21)
@@ -192,9 +192,9 @@ describe('bookfeed import', () => {
 
   test('error: names a file of which nothing could be kept, and fails', async () => {
     const { run, printed, dataPath } = aCommand()
-    const good = write('some-good.jsonl', `${someLines(3)}nonsense\n`)
+    const good = write('some-good.jsonl', `${someLines(3)}["nonsense"]\n`)
     const document = write('all-bad.json', JSON.stringify([{ lastTradePrice: '0.5' }, {}]))
-    const lines = write('all-bad.jsonl', 'nonsense\n{}\n')
+    const lines = write('all-bad.jsonl', '{}\n["nonsense"]\n')
     expect(await run(document, good, lines)).toMatch(
       /^Some lines or entries were refused.* A file must contain snapshots, /,
     )
@@ -223,7 +223,7 @@ describe('bookfeed import', () => {
 
   test('error: --strict ends at the first bad line with nothing of its batch', async () => {
     const { run, errors, dataPath } = aCommand()
-    const file = write('strict.jsonl', `${someLines(3)}nonsense\n`)
+    const file = write('strict.jsonl', `${someLines(3)}["nonsense"]\n`)
     expect(await run('--strict', file)).toContain('because of --strict')
     expect(errors).toEqual([`${file}:4: not a JSON object`])
     expect(snapshotsIn(dataPath)).toBe(0)

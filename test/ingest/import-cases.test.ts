@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 
 import type { MarketHistory } from '#src/history/history.ts'
 
+import { aRecord } from '../support/snapshot-lines.ts'
 import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { createImportHarness } from './import-harness.ts'
 import { aGammaMarket, aToken, conditionId, downId, slug, startMs, upId } from './market-objects.ts'
@@ -93,6 +94,47 @@ describe('importFiles of messages as people keep them', () => {
       'messages of other feeds': 2,
       'books without a token': 1,
     })
+  })
+
+  const plainLines = [
+    'PING',
+    'ping',
+    '"PING"',
+    'null',
+    '17',
+    '# captured by hand, {"asset_id": "1"}',
+    `${received}\tPING`,
+    '[INFO] connected',
+    '2026-04-13 01:15:09 INFO subscribed to 2 assets [a, b]',
+  ]
+
+  test.each(['first', 'last'])(
+    'behavior: lines of text are counted, the %s ones too',
+    async (at) => {
+      const book = JSON.stringify(aBook(0))
+      const row = JSON.stringify(aRecord({ assetId: downId }))
+      for (const line of [book, row]) {
+        const text = (at === 'first' ? [...plainLines, line] : [line, ...plainLines]).join('\n')
+        const { report, reasons } = await importTexts(['capture', text], ['tokens.json', tokens])
+        expect(reasons).toEqual([])
+        expect(report).toMatchObject({ accepted: 1, invalid: 0, filesRefused: [] })
+        expect([...report.passedOver]).toEqual([['lines of text', plainLines.length]])
+      }
+    },
+  )
+
+  test('error: of lines of text alone nothing is read, and a cut line is no text', async () => {
+    const alone = await importTexts(['log.txt', plainLines.join('\n')])
+    expect(alone.report).toMatchObject({ accepted: 0, filesRefused: alone.files })
+    const book = JSON.stringify(aBook(0))
+    const row = JSON.stringify(aRecord({ assetId: downId }))
+    for (const whole of [book, row]) {
+      const cuts = [whole.slice(0, -9), whole.slice(9), whole.slice(0, 1), '"PIN', whole.slice(-2)]
+      const text = [whole, ...cuts].join('\n')
+      const { report, faults } = await importTexts(['cut', text], ['tokens.json', tokens])
+      expect(faults.map(({ line }) => line)).toEqual(cuts.map((_, index) => index + 2))
+      expect(report.invalid).toBe(cuts.length)
+    }
   })
 
   test('error: a message that was cut is named, and so is a capture without messages', async () => {

@@ -62,8 +62,8 @@ describe('importFiles of faulty facts', () => {
   })
 
   test('behavior: bad lines among trades are named by line', async () => {
-    const lines = [aTrade(), aTrade({ lastTradePrice: '2' }), 'x', aTrade({ conditionId: '' })]
-    const text = lines.map((line) => (line === 'x' ? 'x' : JSON.stringify(line))).join('\n')
+    const lines = [aTrade(), aTrade({ lastTradePrice: '2' }), ['x'], aTrade({ conditionId: '' })]
+    const text = lines.map((line) => JSON.stringify(line)).join('\n')
     const { report, faults } = await run([await write('bad-trades.jsonl', text)])
     expect(faults.map(({ line, reason }) => `${line}: ${reason}`)).toEqual([
       '2: lastTradePrice: not a decimal between 0 and 1 with at most six digits',

@@ -86,7 +86,7 @@ describe('importFiles', () => {
     const history = aHistory()
     const [a = '', b = '', c = ''] = someLines(3).split('\n')
     const huge = 'x'.repeat(LINE_BYTES_MAX + 1)
-    const lines = [a, '', 'nonsense', `${b}\r`, huge, '  ', c.replace('"btc"', '"nocoin"'), c]
+    const lines = [a, '', '["nonsense"]', `${b}\r`, huge, '  ', c.replace('"btc"', '"nocoin"'), c]
     const file = await write('bad.jsonl', `\ufeff${lines.join('\n')}`)
     const { report, faults } = await run([file], { history })
     expect(faults).toEqual([
@@ -132,8 +132,8 @@ describe('importFiles', () => {
   test('behavior: strict ends at the first bad line and keeps nothing of its batch', async () => {
     const history = aHistory()
     const lines = someLines(5000).split('\n')
-    lines[2500] = 'nonsense'
-    lines[2600] = 'nonsense'
+    lines[2500] = '["nonsense"]'
+    lines[2600] = '["nonsense"]'
     const file = await write('strict.jsonl', lines.join('\n'))
     const { report, faults } = await run([file, file], { history, isStrict: true })
     expect(faults).toEqual([{ file, line: 2501, reason: 'not a JSON object' }])

@@ -143,7 +143,7 @@ describe('the kind of an object', () => {
       {},
       { bids: [] },
       { ...aRecord(), clobTokenIds: '[]' },
-      'text',
+      { text: 'text' },
       aToken({ outcome: 1 }),
     ]
     const mixed = [...someBooks(), ...trades, aTradedMarket(), aToken(), ...faulty]
