@@ -232,4 +232,49 @@ onEachEngine(({ placeOf }) => {
     expect(payment.state).toBe('provisioned')
     expectOneCredit(worlds)
   })
+
+  test.each([
+    { lifeSeconds: 599, isProved: false },
+    { lifeSeconds: 600, isProved: false },
+    { lifeSeconds: 601, isProved: true },
+  ])(
+    'behavior: without a key, a signature of $lifeSeconds s beside a payment of 600 s is not settled; its payer is proved: $isProved',
+    async ({ lifeSeconds, isProved }) => {
+      const place = placeOf(`keyless_repeated_${lifeSeconds}`)
+      const worlds = [
+        (await openServer(place, 'a', 'atWait')).world,
+        (await openServer(place, 'b', 'atWait')).world,
+      ] as const
+      const [first, second] = worlds
+      const { payload } = await signUnquoted(worlds)
+      const bought = await first.billing.settleUnquoted(product, payload)
+      expect(bought.isProved).toBe(true)
+      // The nonce of the other one is unspent.
+      second.script.preflight = { kind: 'ready' }
+      const { accepts } = await second.billing.demand(product)
+      const offer = { requirements: accepts[0] as PaymentRequirements, createdMs: NOW_MS }
+      const validBefore = String(Math.floor(NOW_MS / 1000) + lifeSeconds)
+      const other = payWithUsdc({ ...offer, payer: undefined }, { validBefore }, 2)
+      const again = await second.billing.settleUnquoted(product, other, { repeatsSinceMs: 0 })
+      expect([again.payment.id, again.isProved]).toEqual([bought.payment.id, isProved])
+      expectOneCredit(worlds)
+    },
+  )
+
+  test('error: without a key, a signature that has ended is not compared with what its empty wallet has paid', async () => {
+    const { world } = await openServer(placeOf('keyless_ended'), 'a', 'atWait')
+    const { accepts } = await world.billing.demand(product)
+    const offer = { requirements: accepts[0] as PaymentRequirements, createdMs: NOW_MS }
+    const validBefore = String(Math.floor(NOW_MS / 1000) - 1)
+    world.script.preflight = { kind: 'fault', faults: ['insufficient_balance'] }
+    const admitted: string[] = []
+    const settled = world.billing.settleUnquoted(
+      product,
+      payWithUsdc({ ...offer, payer: undefined }, { validBefore }),
+      { onAdmitted: async ({ payer }) => void admitted.push(payer) },
+    )
+    await expect(settled).rejects.toMatchObject({ code: 'payment_rejected' })
+    expect(admitted).toEqual([])
+    world.ledger.dispose()
+  })
 })
