@@ -143,11 +143,13 @@ function typeUnlessNull({ $ref, type, enum: values, anyOf, items }: Schema): str
   return known[type ?? ''] ?? 'Any'
 }
 
+/** Of a column: of a list, the kind of its items; of an object in one, those of its members. */
+type Kind = string | [Kind] | { [member: string]: Kind }
 /** A list with a cursor: of each kind of row that it has, the members with their columns. */
 type List = { path: string; kinds: Member[][] }
 type Member = {
   name: string
-  columns: [name: string, kind: string][]
+  columns: [name: string, kind: Kind][]
   /** The parameter without which rows do not have it. */
   needs?: 'fields' | 'interval' | 'view' | undefined
 }
@@ -176,7 +178,7 @@ function columnsOf(
   place: readonly string[],
   schema: Schema,
   schemas: Schemas,
-): [name: string, kind: string][] {
+): [name: string, kind: Kind][] {
   const { nullable, ...known } = resolved(schema, schemas)
   const members = Object.entries(known.properties ?? {})
   if (members.length > 0) {
@@ -189,7 +191,28 @@ function columnsOf(
   const column = place
     .map((name) => name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase())
     .join('_')
+  if (known.type === 'array') return [[column, nestedKind(known, schemas) ?? 'any']]
   return [[column, `${kindOf(known)}${nullable ? '?' : ''}`]]
+}
+
+/** Within lists, times stay text. Undefined for what may be of several types. */
+function nestedKind(schema: Schema, schemas: Schemas): Kind | undefined {
+  const { format: _, items = {}, properties, ...known } = resolved(schema, schemas)
+  if (known.type === 'array') {
+    const kind = nestedKind(items, schemas)
+    return kind && [kind]
+  }
+  if (properties === undefined) {
+    const kind = kindOf(known)
+    return kind === 'any' ? undefined : kind
+  }
+  const kinds: { [member: string]: Kind } = {}
+  for (const [name, member] of Object.entries(properties)) {
+    const kind = nestedKind(member, schemas)
+    if (kind === undefined) return undefined
+    kinds[name] = kind
+  }
+  return kinds
 }
 
 function kindOf({ type = '', format, anyOf }: Schema): string {
@@ -214,7 +237,7 @@ function columnsText(lists: readonly List[]): string {
   const kindText = (members: readonly Member[]): string =>
     members
       .map(({ name, columns, needs = '' }) => {
-        const pairs = columns.map(([column, kind]) => `${textOf(column)}: ${textOf(kind)}`)
+        const pairs = columns.map(([column, kind]) => `${textOf(column)}: ${JSON.stringify(kind)}`)
         return `            ${textOf(name)}: (${textOf(needs)}, {${pairs.join(', ')}}),\n`
       })
       .join('')
@@ -222,10 +245,11 @@ function columnsText(lists: readonly List[]): string {
     ({ path, kinds }) =>
       `    ${textOf(path)}: [\n${kinds.map((kind) => `        {\n${kindText(kind)}        },\n`).join('')}    ],\n`,
   )
-  return `COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, str]]]]] = {
+  return `COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
 ${text.join('')}}
 """Of each list the members of its rows (with \`interval\` the last kind): the parameter that a member
-needs, and the columns that it makes."""
+needs, and the columns that it makes, with their kinds: a name, of a list the kind of its items, of
+objects in one those of their members."""
 `
 }
 

@@ -1183,7 +1183,7 @@ AMOUNTS = frozenset(
 )
 """Members that are decimals, though one without a fraction is printed like an integer."""
 
-COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, str]]]]] = {
+COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
     "/v1/billing/payments": [
         {
             "paymentId": ("", {"payment_id": "text"}),
@@ -1229,20 +1229,20 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, str]]]]] = {
             "volume": ("", {"volume": "float?"}),
             "trades": ("", {"trades": "int?"}),
             "recording": ("", {"recording_state": "text", "recording_reason": "text?", "recording_since": "time?", "recording_covered": "float?"}),
-            "history": ("", {"history_from": "time?", "history_step_ms": "int?", "history_mid": "any?", "history_spot": "any?", "history_average": "any?"}),
+            "history": ("", {"history_from": "time?", "history_step_ms": "int?", "history_mid": ["float"], "history_spot": ["float"], "history_average": ["float"]}),
         },
     ],
     "/v1/coins": [
         {
             "symbol": ("", {"symbol": "text"}),
             "name": ("", {"name": "text"}),
-            "sources": ("", {"sources": "any"}),
+            "sources": ("", {"sources": ["text"]}),
             "markets": ("", {"markets": "int"}),
             "openMarkets": ("", {"open_markets": "int"}),
             "snapshots": ("", {"snapshots": "int"}),
             "firstSnapshot": ("", {"first_snapshot": "time?"}),
             "lastSnapshot": ("", {"last_snapshot": "time?"}),
-            "timeframes": ("", {"timeframes": "any"}),
+            "timeframes": ("", {"timeframes": [{"timeframe":"text","markets":"int","openMarkets":"int","snapshots":"int","firstSnapshot":"text","lastSnapshot":"text"}]}),
         },
     ],
     "/v1/exports": [
@@ -1298,7 +1298,7 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, str]]]]] = {
             "removed": ("", {"removed": "int"}),
             "from": ("", {"from": "time?"}),
             "to": ("", {"to": "time?"}),
-            "facts": ("", {"facts": "any"}),
+            "facts": ("", {"facts": [{"fact":"text","before":"text","after":"text"}]}),
         },
     ],
     "/v1/{coin}/calibration": [
@@ -1310,8 +1310,8 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, str]]]]] = {
             "from": ("", {"from": "time"}),
             "to": ("", {"to": "time"}),
             "markets": ("", {"markets": "int"}),
-            "edges": ("", {"edges": "any"}),
-            "moments": ("", {"moments": "any"}),
+            "edges": ("", {"edges": ["float"]}),
+            "moments": ("", {"moments": [{"beforeEndMs":"int","deviation":"float","windows":["int"],"ups":["int"]}]}),
         },
     ],
     "/v1/{coin}/coverage": [
@@ -1319,10 +1319,10 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, str]]]]] = {
             "day": ("", {"day": "text"}),
             "state": ("", {"state": "text"}),
             "markets": ("", {"markets": "int"}),
-            "timeframes": ("", {"timeframes": "any"}),
+            "timeframes": ("", {"timeframes": [{"timeframe":"text","markets":"int","windows":"int","covered":"float"}]}),
             "snapshots": ("", {"snapshots_up": "int", "snapshots_down": "int"}),
             "covered": ("", {"covered": "float?"}),
-            "gaps": ("", {"gaps": "any"}),
+            "gaps": ("", {"gaps": [{"reason":"text","count":"int","durationMs":"int"}]}),
             "verified": ("", {"verified": "float?"}),
             "longestSilenceMs": ("", {"longest_silence_ms": "int?"}),
         },
@@ -1368,7 +1368,7 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, str]]]]] = {
             "finalPriceTime": ("", {"final_price_time": "time?"}),
             "feeSchedule": ("", {"fee_schedule_rate": "float?", "fee_schedule_exponent": "float?", "fee_schedule_taker_only": "bool?", "fee_schedule_rebate_rate": "float?"}),
             "spot": ("", {"spot_price": "float?", "spot_source": "text?", "spot_window_seconds": "int?", "spot_timestamp": "time?"}),
-            "outcomes": ("", {"outcomes": "any"}),
+            "outcomes": ("", {"outcomes": [{"outcome":"text","assetId":"text","snapshots":"int","verifiedSnapshots":"int","firstSnapshot":"text","lastSnapshot":"text","coverage":{"covered":"float","gaps":"int","longestSilenceMs":"int","verified":"float"}}]}),
             "snapshots": ("", {"snapshots": "int"}),
             "firstSnapshot": ("", {"first_snapshot": "time?"}),
             "lastSnapshot": ("", {"last_snapshot": "time?"}),
@@ -1429,8 +1429,8 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, str]]]]] = {
             "outcome": ("", {"outcome": "text"}),
             "timeframe": ("", {"timeframe": "text"}),
             "timestamp": ("", {"timestamp": "time"}),
-            "bids": ("", {"bids": "any"}),
-            "asks": ("", {"asks": "any"}),
+            "bids": ("", {"bids": [{"price":"float","size":"float","source":"text"}]}),
+            "asks": ("", {"asks": [{"price":"float","size":"float","source":"text"}]}),
             "receivedAt": ("fields", {"received_at": "time?"}),
             "sources": ("view", {"sources_own_id": "text?", "sources_own_timestamp": "time?", "sources_mirror_id": "text?", "sources_mirror_timestamp": "time?", "sources_skew_ms": "int?"}),
         },
@@ -1505,4 +1505,5 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, str]]]]] = {
     ],
 }
 """Of each list the members of its rows (with `interval` the last kind): the parameter that a member
-needs, and the columns that it makes."""
+needs, and the columns that it makes, with their kinds: a name, of a list the kind of its items, of
+objects in one those of their members."""

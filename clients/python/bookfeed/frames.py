@@ -14,22 +14,25 @@ from .api import AMOUNTS, COLUMNS
 from .errors import MissingExtra
 
 Library = Literal["pandas", "polars", "pyarrow"]
-Columns = Mapping[str, str]
-"""What is in each column: `float`, `int`, `bool`, `time`, `text`, or `any`; with `?` also null."""
+Columns = Mapping[str, Any]
+"""What is in each column: `float`, `int`, `bool`, `time`, `text`, or `any`; with `?` also null.
+Of a list the kind of its items, `[kind]`; of objects in one those of their members."""
+DECIMAL = (38, 18)
+"""Digits of decimals, and how many of them are after the point, as in Parquet of the server."""
 NEEDED = {"pandas": ["pandas", "pyarrow"], "polars": ["polars"], "pyarrow": ["pyarrow"]}
 
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
-Members = Mapping[str, "tuple[str, dict[str, str]]"]
+Members = Mapping[str, "tuple[str, dict[str, Any]]"]
 """Of a row: the parameter that each member needs, and the columns that it makes."""
 
 
 @dataclass(frozen=True)
 class Column:
     values: list[Any]
-    kind: str
+    kind: Any
     can_be_null: bool
 
 
@@ -121,16 +124,24 @@ def make_table(
     for name in (*columns, *(each for each in others if each not in whole)):
         values = [row.get(name) for row in flat]
         kind = columns.get(name) or _kind_of(values)
-        can_be_null = kind.endswith("?") or None in values
-        kind = kind.rstrip("?")
+        can_be_null = None in values
+        if isinstance(kind, str):
+            can_be_null = can_be_null or kind.endswith("?")
+            kind = kind.rstrip("?")
         if kind == "time":
             values = [_time(value) for value in values]
         elif kind == "float" and not exact:
             values = [None if value is None else float(value) for value in values]
-        elif kind == "float":
-            kind = "decimal"
-        table[name] = Column(values, kind, can_be_null)
+        table[name] = Column(values, _with_decimals(kind) if exact else kind, can_be_null)
     return MAKERS[library](table)
+
+
+def _with_decimals(kind: Any) -> Any:
+    if isinstance(kind, list):
+        return [_with_decimals(each) for each in kind]
+    if isinstance(kind, Mapping):
+        return {name: _with_decimals(each) for name, each in kind.items()}
+    return "decimal" if kind == "float" else kind
 
 
 def _make_pandas(table: Table) -> Any:
@@ -147,7 +158,8 @@ def _make_pandas(table: Table) -> Any:
 
     def series(column: Column) -> Any:
         known = nullable if column.can_be_null else types
-        return pandas.Series(column.values, dtype=known.get(column.kind, "object"))
+        kind = known.get(column.kind, "object") if isinstance(column.kind, str) else "object"
+        return pandas.Series(column.values, dtype=kind)
 
     return pandas.DataFrame({name: series(column) for name, column in table.items()})
 
@@ -160,9 +172,18 @@ def _make_polars(table: Table) -> Any:
         "int": polars.Int64,
         "bool": polars.Boolean,
         "text": polars.String,
+        "decimal": polars.Decimal(*DECIMAL),
     }
+
+    def type_of(kind: Any) -> Any:
+        if isinstance(kind, list):
+            return polars.List(type_of(kind[0]))
+        if isinstance(kind, Mapping):
+            return polars.Struct({name: type_of(each) for name, each in kind.items()})
+        return types.get(kind)
+
     columns = [
-        polars.Series(name, column.values, dtype=types.get(column.kind))
+        polars.Series(name, column.values, dtype=type_of(column.kind))
         for name, column in table.items()
     ]
     return polars.DataFrame(columns)
@@ -176,9 +197,18 @@ def _make_arrow(table: Table) -> Any:
         "int": arrow.int64(),
         "bool": arrow.bool_(),
         "text": arrow.string(),
+        "decimal": arrow.decimal128(*DECIMAL),
     }
+
+    def type_of(kind: Any) -> Any:
+        if isinstance(kind, list):
+            return arrow.list_(type_of(kind[0]))
+        if isinstance(kind, Mapping):
+            return arrow.struct({name: type_of(each) for name, each in kind.items()})
+        return types.get(kind)
+
     return arrow.table(
-        {name: arrow.array(each.values, types.get(each.kind)) for name, each in table.items()}
+        {name: arrow.array(each.values, type_of(each.kind)) for name, each in table.items()}
     )
 
 
