@@ -77,7 +77,9 @@ does not matter. - is standard input.
   (the window's start in Unix seconds), outcome, btc_open and btc_close, or eth_open …. They add to the
   markets of their windows; rows of windows without a market are kept, and wait for it.
 
-Messages and tables of books name their markets only, so they are read after everything else.
+Messages and tables of books name their markets only, so they are read after everything else. A file of books may
+list them in any order. Changes are read in the order in which they came: those that come after a later
+message are refused.
 
 The members of an object determine its kind, so the lines of a file may be mixed. Prices and sizes are
 strings or numbers with at most six decimals; a side may be sorted either way. A timestamp has a zone (Z or an offset

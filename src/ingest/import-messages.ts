@@ -16,6 +16,7 @@ import { decodeUtf8, parseJson, tolerate } from '#src/venue/json-fields.ts'
 import { readMarketRecords } from '#src/venue/record-kinds.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
+import type { MarketFeedEvent } from './event-order.ts'
 import { isHeard, readHeardLine } from './heard-lines.ts'
 import { countVerdicts } from './import-lines.ts'
 import {
@@ -30,7 +31,7 @@ import {
 import { createKeptReader, holdsKept } from './kept-forms.ts'
 import { type LineBatch, NEWLINE } from './line-source.ts'
 import { createFactCorrection, takeMessages, takeRecording } from './message-evidence.ts'
-import { createRebuild, createReplays, type MarketFeedEvent } from './replay.ts'
+import { createRebuild, createReplays } from './replay.ts'
 
 /** Rows that wait for a transaction, where no recorder says when it made one. */
 const ROWS_MAX = 2000

@@ -22,8 +22,9 @@ import { createJournal, type Heard } from '#src/recorder/journal.ts'
 import { type MarketRecording, recordMarket } from '#src/recorder/market-recording.ts'
 import { createRecipeWatch } from '#src/recorder/recipe-watch.ts'
 import { createSpotReader } from '#src/recorder/spot-reader.ts'
-import type { FeedEvent } from '#src/venue/feed.ts'
 import { homeVenue } from '#src/venue/venues.ts'
+
+import { createEventOrder, type MarketFeedEvent } from './event-order.ts'
 
 /** An unknown token has an id that no message names. */
 const toLiveMarket = ({ assetIds: { up = '', down = '' }, ...market }: Market) => ({
@@ -186,9 +187,6 @@ function createReplay(
   }
 }
 
-/** An event about one market at a time. */
-export type MarketFeedEvent = Extract<FeedEvent, { conditionId: string; timestampMs: number }>
-
 /** Takes events of messages that came by unknown connections; `follow` begins to take rows. */
 export function createRebuild(
   follow: () => {
@@ -260,23 +258,39 @@ export function createRebuild(
     return made
   }
 
+  const order = createEventOrder({
+    follow(file, market, events) {
+      for (const { event, receivedMs } of events) {
+        const found = find(market, file, event.timestampMs)
+        found.file = file
+        found.lastMs = Math.max(found.lastMs, event.timestampMs)
+        found.take(event, receivedMs)
+      }
+    },
+    // What came between these books is unknown, so they are as of another recording.
+    keepApart(market, events) {
+      const made = begin(market)
+      all.push(made)
+      for (const { event, receivedMs } of events) made.take(event, receivedMs)
+    },
+  })
+
   return {
     counts,
 
+    /** Throws a `record` fault for changes in a wrong order. */
     take(
       file: string,
       market: Market,
       event: MarketFeedEvent,
       receivedMs: number | undefined,
     ): void {
-      const found = find(market, file, event.timestampMs)
-      found.file = file
-      found.lastMs = Math.max(found.lastMs, event.timestampMs)
-      found.take(event, receivedMs)
+      order.take(file, market, { event, receivedMs })
     },
 
     /** Nothing more comes. */
     end(): void {
+      order.end()
       for (const { end } of all) end()
     },
   }

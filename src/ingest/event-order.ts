@@ -1,0 +1,152 @@
+/**
+ * Puts the events of a file in order before books are rebuilt of them. A whole book says all of a
+ * state, so it is kept in any order: sellers list the newest first. A change says something only
+ * after the state before it, so a change in a wrong order is refused.
+ */
+
+import type { Market } from '#src/domain/market.ts'
+import { recordFault } from '#src/domain/record-fault.ts'
+import type { FeedEvent } from '#src/venue/feed.ts'
+
+/** An event about one market at a time. */
+export type MarketFeedEvent = Extract<FeedEvent, { conditionId: string; timestampMs: number }>
+
+export type TimedEvent = { event: MarketFeedEvent; receivedMs: number | undefined }
+
+/** Events that wait for the end of their file take up at most some tens of MB. */
+const WEIGHT_MAX = 500_000
+/** What an event weighs beside its levels. */
+const EVENT_WEIGHT = 10
+
+/** A message without a time of receipt may be this late without being in a wrong order. */
+const LATE_MS_MAX = 250
+
+type MarketOrder = {
+  market: Market
+  /** By token, the newest time of a book or change. */
+  newestMs: Map<string, number>
+  newestReceivedMs: number
+  hasChanges: boolean
+  /** Whether all events of the market wait; later, only books in a wrong order do. */
+  isHeld: boolean
+  waiting: TimedEvent[]
+}
+
+/**
+ * Takes events in the order of their files. Events of a market wait until a change comes, the file
+ * ends, or too many wait, and go to `follow` in order of time if books are not in it, else as they
+ * came. Books that come late afterwards go to `keepApart`, ascending.
+ */
+export function createEventOrder(target: {
+  follow(file: string, market: Market, events: readonly TimedEvent[]): void
+  keepApart(market: Market, events: readonly TimedEvent[]): void
+}) {
+  const orders = new Map<string, MarketOrder>()
+  let currentFile = ''
+  let weight = 0
+
+  function find(market: Market): MarketOrder {
+    const known = orders.get(market.conditionId)
+    if (known !== undefined) return known
+    const order: MarketOrder = {
+      market,
+      newestMs: new Map(),
+      newestReceivedMs: 0,
+      hasChanges: false,
+      isHeld: true,
+      waiting: [],
+    }
+    orders.set(market.conditionId, order)
+    return order
+  }
+
+  function pass(order: MarketOrder): void {
+    const { isHeld, market, waiting } = order
+    order.isHeld = false
+    order.waiting = []
+    for (const { event } of waiting) weight -= weigh(event)
+    if (waiting.length === 0) return
+    if (isHeld) target.follow(currentFile, market, areInOrder(waiting) ? waiting : sorted(waiting))
+    else target.keepApart(market, sorted(waiting))
+  }
+
+  function passAll(): void {
+    for (const order of orders.values()) pass(order)
+  }
+
+  function wait(order: MarketOrder, timed: TimedEvent): void {
+    order.waiting.push(timed)
+    weight += weigh(timed.event)
+    if (weight > WEIGHT_MAX) passAll()
+  }
+
+  return {
+    /** Throws a `record` fault for changes in a wrong order. */
+    take(file: string, market: Market, timed: TimedEvent): void {
+      if (file !== currentFile) {
+        passAll()
+        orders.clear()
+        currentFile = file
+      }
+      const order = find(market)
+      const { event, receivedMs } = timed
+      const isMisplaced = isInWrongOrder(order, timed)
+      for (const id of tokensOf(event))
+        order.newestMs.set(id, Math.max(order.newestMs.get(id) ?? 0, event.timestampMs))
+      order.newestReceivedMs = Math.max(order.newestReceivedMs, receivedMs ?? 0)
+      if (event.kind === 'changes' && !order.hasChanges) {
+        order.hasChanges = true
+        pass(order)
+      }
+      if (event.kind === 'changes' && isMisplaced)
+        throw recordFault(
+          'a change of a book that is older than the message before it; changes are read in the order in which they came, so list the oldest first',
+        )
+      if (order.isHeld || (event.kind === 'book' && isMisplaced)) wait(order, timed)
+      else target.follow(file, market, [timed])
+    },
+
+    /** Nothing more comes. */
+    end: passAll,
+  }
+}
+
+function isInWrongOrder(
+  { newestMs, newestReceivedMs, hasChanges }: MarketOrder,
+  { event, receivedMs }: TimedEvent,
+): boolean {
+  const newest = Math.max(...tokensOf(event).map((id) => newestMs.get(id) ?? 0))
+  if (event.timestampMs >= newest) return false
+  if (event.kind === 'book' && !hasChanges) return true
+  // A connection may bring a message late; a capture that is in order has it where it came.
+  if (receivedMs !== undefined && newestReceivedMs > 0) return receivedMs < newestReceivedMs
+  return newest - event.timestampMs > LATE_MS_MAX
+}
+
+function tokensOf(event: MarketFeedEvent): string[] {
+  if (event.kind === 'book') return [event.assetId]
+  return event.kind === 'changes' ? event.changes.map(({ assetId }) => assetId) : []
+}
+
+const weigh = (event: MarketFeedEvent): number =>
+  EVENT_WEIGHT + (event.kind === 'book' ? event.bids.prices.length + event.asks.prices.length : 0)
+
+/** Whether the books of each token ascend. */
+function areInOrder(events: readonly TimedEvent[]): boolean {
+  const newestMs = new Map<string, number>()
+  return events.every(({ event }) => {
+    if (event.kind !== 'book') return true
+    const { assetId, timestampMs } = event
+    const isNext = timestampMs >= (newestMs.get(assetId) ?? 0)
+    newestMs.set(assetId, timestampMs)
+    return isNext
+  })
+}
+
+/** In order of time. Where the newest came first, events of one time are turned around too. */
+function sorted(events: readonly TimedEvent[]): TimedEvent[] {
+  const [first, last] = [events[0], events.at(-1)]
+  const isDescending = first && last && last.event.timestampMs < first.event.timestampMs
+  const list = isDescending ? events.toReversed() : [...events]
+  return list.sort((a, b) => a.event.timestampMs - b.event.timestampMs)
+}
