@@ -51,6 +51,7 @@ import { backUpBeforeUpgrade, startBackups } from '../server/scheduled-backups.t
 import { createScreening, isLoopback, signupStateOf } from '../server/screening.ts'
 import {
   type AgeOf,
+  clockFaultOf,
   openServedHistory,
   openServedLedger,
   staleSinceOf,
@@ -164,6 +165,7 @@ export async function serve(given: CliContext, greetBuyer?: GreetBuyer): Promise
     servedLedger: served.ledger,
     catchUp: replicas && (() => replicas.catchUp('ledger')),
     staleSince,
+    clockFault: replicas && (() => clockFaultOf(context, replicas)),
     config,
     signup,
     billing: shop.billing,

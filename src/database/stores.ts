@@ -3,6 +3,7 @@
  * store is opened synchronously, so what it needs is loaded before, by `prepareStore`.
  */
 
+import type { Clock } from '#src/domain/time.ts'
 import type { JobLock } from '#src/platform/job.ts'
 
 import { type Database, storageError } from './database.ts'
@@ -61,6 +62,11 @@ export type ReplicasOptions = {
 export type Replicas = {
   /** For `replicaAgeMs`, in all threads. */
   freshness: Freshness
+  /**
+   * How far a clock is ahead of the clock of a store's database, as of the last heartbeat, in
+   * milliseconds; behind if negative. 0 where that is within the time of an answer.
+   */
+  clockAheadMs(store: StoreName, clock: Clock): number
   /** Resolves when the file has all that was committed before; rejects after a second. */
   catchUp(store: StoreName): Promise<void>
   /**

@@ -69,6 +69,8 @@ export type AppDeps = ReaderDeps & {
   signup: () => SignupState
   /** Undefined where nothing is recorded. */
   recording: () => RecordingState | undefined
+  /** Why the clock of this machine cannot be used; absent where there is no other clock. */
+  clockFault?: (() => string | undefined) | undefined
   /** Where callers reach the server: `https://api.example.com`. Asked at requests, not before. */
   origin: () => string
   /** Answers requests that extensions make; this app by default. */
@@ -184,6 +186,7 @@ export function createApp(options: AppDeps) {
         ledger: options.servedLedger ?? ledger,
         timer,
         staleSince: options.staleSince ?? alwaysCurrent,
+        clockFault: options.clockFault ?? (() => undefined),
         signup,
         recording,
         billing,

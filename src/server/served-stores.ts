@@ -11,6 +11,7 @@ import {
   type StoreName,
   storeNames,
 } from '#src/database/stores.ts'
+import { clockFault } from '#src/domain/clock-fault.ts'
 import { createStaleSince, type StaleSince } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -86,4 +87,15 @@ export function staleSinceOf(
     ledger: isAddress(ledgerOf(context)),
   }
   return createStaleSince((store) => (isCopied[store] ? ageOf(store) : 0), clock)
+}
+
+/** Why the clock of this machine cannot be used: it differs from that of a database. */
+export function clockFaultOf(
+  context: CliContext,
+  { clockAheadMs }: Pick<Replicas, 'clockAheadMs'>,
+): string | undefined {
+  const faults = replicatedStores(context).map((store) =>
+    clockFault(clockAheadMs(store, context.clock)),
+  )
+  return faults.find((fault) => fault !== undefined)
 }

@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs'
 import { settingsOf } from '#src/config/config.ts'
 import { openDatabase } from '#src/database/sqlite/database.ts'
 import { type StoreName, storeNames } from '#src/database/stores.ts'
-import { toIso } from '#src/domain/time.ts'
+import { clockFault, distanceFrom } from '#src/domain/clock-fault.ts'
+import { type Clock, toIso } from '#src/domain/time.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { messageOf } from '#src/platform/message.ts'
 import type { CliContext } from '#src/server/extension.ts'
@@ -27,25 +28,28 @@ const CONNECTIONS_SHARE_MAX = 0.9
 const found = finder('postgres')
 
 /** Each database once, also where both stores are in it. */
-export async function checkPostgres({ config }: CliContext): Promise<Finding[]> {
+export async function checkPostgres({ config, clock }: CliContext): Promise<Finding[]> {
   const { dataPath } = config()
   const places = settingsOf(config(), variables)
   const stores = storeNames.filter((store) => places[store] !== '')
   const databases = Map.groupBy(stores, (store) => addressOf(places[store]).url)
   const findings: Finding[] = []
   for (const [store] of databases.values())
-    if (store !== undefined) findings.push(...(await checkDatabase(places[store], store)))
+    if (store !== undefined) findings.push(...(await checkDatabase(places[store], store, clock)))
   for (const store of stores)
     findings.push(...(await checkReplica(replicaPathOf(dataPath, store), places[store], store)))
   return findings
 }
 
-async function checkDatabase(place: string, store: StoreName): Promise<Finding[]> {
+async function checkDatabase(place: string, store: StoreName, clock: Clock): Promise<Finding[]> {
   const state = openState(place, store)
   const name = new URL(shownAddress(place))
   name.search = ''
   try {
-    return describe(name.href, await state.look())
+    const begunMs = clock()
+    const looked = await state.look()
+    const aheadMs = distanceFrom(0, looked.atMs - clock(), looked.atMs - begunMs)
+    return [...describe(name.href, looked), ...describeClock(aheadMs)]
   } catch (error) {
     return [
       found('wrong', `${name.href} cannot be used: ${messageOf(error)}`, adviceOn(error, store)),
@@ -86,6 +90,13 @@ function describe(name: string, state: PostgresState): Finding[] {
       : []),
     ...describeStandbys(state),
   ]
+}
+
+function describeClock(aheadMs: number): Finding[] {
+  const fault = clockFault(aheadMs)
+  const todo =
+    'Synchronize both clocks with NTP: timedatectl, chrony. Until then the server is not ready.'
+  return fault === undefined ? [] : [found('wrong', fault, todo)]
 }
 
 function describeStandbys({

@@ -15,6 +15,7 @@ import {
   type Replicated,
   type StoreName,
 } from '#src/database/stores.ts'
+import { distanceFrom } from '#src/domain/clock-fault.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf, sentenceOf } from '#src/platform/message.ts'
 import { within } from '#src/platform/patience.ts'
@@ -45,6 +46,8 @@ type Start = {
   stores: readonly (Replicated & { version: number; times: TimesMemory })[]
   server: string
   freshness: Freshness
+  /** Bounds of the clock of each store's database minus the first thread's monotonic clock. */
+  clocks: Record<StoreName, Float64Array>
   /** The first thread's monotonic clock at the start of this one. */
   startedMs: number
 }
@@ -65,12 +68,13 @@ export async function startReplicas(
     times: memoryOf(answerTimes[each.store]),
   }))
   const freshness = createFreshness()
+  const clocks = { history: createBounds(), ledger: createBounds() }
   const ready = Promise.withResolvers<void>()
   let isReady = false
   let isClosing = false
 
   function start() {
-    const begin = { stores: versioned, server, freshness, startedMs: timer() }
+    const begin = { stores: versioned, server, freshness, clocks, startedMs: timer() }
     const started = replicaWorker.start(begin, (said: Said) => {
       if ('line' in said) say(said.line, said.isFault ? 'error' : 'info')
       else {
@@ -95,6 +99,10 @@ export async function startReplicas(
   await ready.promise
   return {
     freshness,
+    clockAheadMs(store, clock) {
+      const [leastMs = 0, mostMs = 0] = clocks[store]
+      return distanceFrom(clock() - timer(), leastMs, mostMs)
+    },
     catchUp: (store) => thread.ask({ catchUp: store }),
     async probeWrite(store) {
       const failure = await thread.ask<Failure | undefined>({ probe: store })
@@ -106,6 +114,9 @@ export async function startReplicas(
     },
   }
 }
+
+const createBounds = () =>
+  new Float64Array(new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT))
 
 function follow(
   replica: Replica,
@@ -217,7 +228,7 @@ async function untilAnswered(call: () => Promise<unknown>): Promise<void> {
 }
 
 async function keepReplicas(
-  { stores, server, freshness, startedMs }: Start,
+  { stores, server, freshness, clocks, startedMs }: Start,
   parent: Parent<Said, Asked>,
 ): Promise<void> {
   const say = (line: string, isFault: boolean): void => parent.send({ line, isFault })
@@ -229,6 +240,7 @@ async function keepReplicas(
       times: openTimes(times),
       server,
       timer: () => startedMs + performance.now(),
+      onClock: (...bounds) => clocks[store].set(bounds),
       say: (line) => say(`bookfeed: ${line}`, false),
     })
     await untilAnswered(replica.pull).catch((error) => {

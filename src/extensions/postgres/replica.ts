@@ -77,7 +77,7 @@ const chunkPrint = (size: 'octet_length' | 'length'): string =>
 const LIST_CHUNKS = `SELECT id, ${chunkPrint('octet_length')} FROM chunk WHERE id < $1
   ORDER BY id DESC LIMIT ${CHUNKS_AT_ONCE}`
 const BEAT = `INSERT INTO heartbeat (server, number, at_ms) VALUES ($1, $2, ${NOW_MS})
-  ON CONFLICT (server) DO UPDATE SET number = excluded.number, at_ms = excluded.at_ms`
+  ON CONFLICT (server) DO UPDATE SET number = excluded.number, at_ms = excluded.at_ms RETURNING at_ms`
 /**
  * Writes a temporary file of 16 MiB, the size of the next WAL segment, so it fails while the disk has
  * less room. One process at a time, or servers would take that much each. It is a transaction of its
@@ -114,6 +114,11 @@ type Options = {
   version?: number | undefined
   /** Hears how far a full copy is. */
   say?: ((line: string) => void) | undefined
+  /**
+   * Called after a heartbeat with bounds of the clock of the database minus `timer`: the database
+   * read its clock while the heartbeat was under way.
+   */
+  onClock?: ((leastMs: number, mostMs: number) => void) | undefined
   /** How long the database takes to answer is counted here. */
   times?: StoreTimes | undefined
 }
@@ -127,6 +132,7 @@ export function openReplica({
   timer,
   say = () => undefined,
   times,
+  onClock,
   version = formatOf(formats[store].migrations),
 }: Options) {
   const { file, schema, tables: storeTables } = formats[store]
@@ -323,11 +329,13 @@ export function openReplica({
         { text: assertVersion(version), values: [] },
       ]
       if (number === 1) questions.push({ text: REMOVE_HEARTBEATS, values: [HEARTBEAT_KEPT_MS] })
-      questions.push({ text: BEAT, values: [server, number] }, COMMIT)
+      questions.push({ text: BEAT, values: [server, number], isBare: true }, COMMIT)
       try {
-        await withConnection(beating, (connection) =>
+        const answers = await withConnection(beating, (connection) =>
           askWithin(ANSWER_MS_MAX, connection, questions),
         )
+        const [atMs] = numbersIn(answers.at(-2))
+        if (atMs !== undefined) onClock?.(atMs - timer(), atMs - begunMs)
         confirmed.push({ number, begunMs })
         if (isRoomDue) roomMs = begunMs
         else times?.commit.answered(timer() - begunMs)

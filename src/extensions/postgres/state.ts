@@ -43,10 +43,11 @@ const FIND_STATE = `SELECT NOT pg_is_in_recovery() AS "isWritable",
     pg_database_size(current_database()) AS "databaseBytes",
     current_setting('synchronous_standby_names') AS "standbyNames",
     pg_has_role('pg_read_all_stats', 'USAGE') AS "maySeeStandbys",
-    current_setting('temp_file_limit') = '-1' AS "canProbeRoom"`
+    current_setting('temp_file_limit') = '-1' AS "canProbeRoom",
+    CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS "atMs"`
 type StateRow = Pick<
   PostgresState,
-  'isWritable' | 'connections' | 'connectionsMax' | 'databaseBytes'
+  'isWritable' | 'connections' | 'connectionsMax' | 'databaseBytes' | 'atMs'
 > & { standbyNames: string; maySeeStandbys: boolean; canProbeRoom: boolean }
 
 /** An entry that a server which runs would have copied. */
@@ -66,6 +67,8 @@ export type Standby = {
 export type PostgresState = {
   /** The time of an answer, there and back. */
   answerMs: number
+  /** The clock of the database during the call. */
+  atMs: number
   /** False for a standby that was not promoted. */
   isWritable: boolean
   connections: number

@@ -25,6 +25,8 @@ type Deps = {
   /** Monotonic milliseconds. */
   timer: Clock
   staleSince: StaleSince
+  /** Why the clock of this machine cannot be used. */
+  clockFault: () => string | undefined
   signup: () => SignupState
   recording: () => RecordingState | undefined
   billing: Pick<Billing, 'sales' | 'warnings'>
@@ -56,6 +58,7 @@ export function healthRoutes(api: Api, deps: Deps, accepting: () => Check) {
     ledger,
     timer,
     staleSince,
+    clockFault,
     signup,
     recording,
     billing,
@@ -102,9 +105,11 @@ export function healthRoutes(api: Api, deps: Deps, accepting: () => Check) {
   function checkAll(stores: Stores, recorder: RecordingState | undefined): Record<string, Check> {
     sayOnce('history', stores.history)
     sayOnce('ledger', stores.ledger)
+    const wrongClock = clockFault()
     return {
       ...stores,
       accepting: accepting(),
+      ...(wrongClock !== undefined && { clock: { holds: false, reason: wrongClock } }),
       ...(recorder?.isOwn && {
         recording: { holds: recorder.fault === undefined, reason: recorder.fault },
       }),
@@ -151,7 +156,7 @@ export function healthRoutes(api: Api, deps: Deps, accepting: () => Check) {
           operationId: 'getReadiness',
           summary: 'Whether requests should be sent here',
           description:
-            'Fails while the server starts, until what it does in the background runs; while it stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So are purchases that are paused because payments cannot be settled, a node of BOOKFEED_RPC_URL that is on another chain, and a clock that differs much from that of a chain that is sold on.',
+            'Fails while the server starts, until what it does in the background runs; while it stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; while the clock of its machine and the clock of the database differ by more than two seconds; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So are purchases that are paused because payments cannot be settled, a node of BOOKFEED_RPC_URL that is on another chain, and a clock that differs much from that of a chain that is sold on.',
           tags: ['health'],
         },
       },

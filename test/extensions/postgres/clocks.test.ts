@@ -12,6 +12,7 @@ import { postgresPrograms, startPostgres } from '../../support/engines/postgres.
 import { clockSetBy, hasFaketime } from '../../support/faketime.ts'
 import { addKey } from '../../support/harness.ts'
 import { startKillableServer } from '../../support/killable-server.ts'
+import { runCommand } from '../../support/run-command.ts'
 import { systemClock } from '../../support/venue/venue.ts'
 
 const MS_MAX = 240_000
@@ -57,6 +58,47 @@ describe.skipIf(postgresPrograms === undefined || !hasFaketime)(
         expect(await statusAt('right')).toBe(200)
         // The folder of the first one keeps its time, also when its clock is right again.
         expect(await statusAt('ahead')).toBe(401)
+      },
+      MS_MAX,
+    )
+
+    test(
+      'error: it is not ready and says by how much its clock differs, as doctor does',
+      async () => {
+        await using stack = new AsyncDisposableStack()
+        const postgres = stack.use(await startPostgres())
+        openHistory(postgres.url).dispose()
+        openLedger(postgres.url, { nowMs: systemClock() }).dispose()
+        const env = {
+          BOOKFEED_HISTORY: postgres.url,
+          BOOKFEED_LEDGER: postgres.url,
+          BOOKFEED_PORT: '0',
+          BOOKFEED_LOG: 'off',
+          BOOKFEED_SAMPLE: 'off',
+        }
+        const readiness = async (clock: Record<string, string>) => {
+          const data = mkdtempSync(join(folder, 'apart-'))
+          const server = await startKillableServer({ ...env, ...clock, BOOKFEED_DATA: data })
+          const response = await fetch(`${server.origin}/readyz`)
+          await server.kill()
+          return [response.status, await response.text()]
+        }
+        expect(await readiness({})).toEqual([200, expect.any(String)])
+        expect(await readiness(clockSetBy('+1'))).toEqual([200, expect.any(String)])
+        for (const [offset, text] of [
+          ['+10m', /Not ready: clock. The clock of this machine is (600|599)\.\d s ahead of/],
+          ['-3', /Not ready: clock. The clock of this machine is [23]\.\d s behind/],
+        ] as const)
+          expect(await readiness(clockSetBy(offset))).toEqual([503, expect.stringMatching(text)])
+
+        const data = mkdtempSync(join(folder, 'doctor-'))
+        const doctor = await runCommand(
+          { ...env, ...clockSetBy('+10m'), BOOKFEED_DATA: data },
+          'doctor',
+        )
+        expect(doctor.printed).toMatch(
+          /wrong +postgres: The clock of this machine is (600|599)\.\d s ahead of the clock of the database/,
+        )
       },
       MS_MAX,
     )
