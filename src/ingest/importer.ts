@@ -21,9 +21,11 @@ import {
   type ImportOptions,
   type ImportReport,
   type ImportRun,
+  passOver,
   refuse,
 } from './import-run.ts'
 import { createTableImport, isTableHeader, splitCells } from './import-tables.ts'
+import { LINES_OF_TEXT } from './kept-forms.ts'
 import { batchLines, isPlainText, type LineBatch, openText, type TextFile } from './line-source.ts'
 import { isParquet, openParquet } from './parquet-rows.ts'
 import { findForm, formTexts } from './table-forms.ts'
@@ -222,7 +224,10 @@ async function importMessages(importer: Importer, file: TextFile): Promise<void>
 }
 
 async function importTable(importer: Importer, file: TextFile): Promise<number> {
-  const [line = ''] = new TextDecoder().decode(file.head).trimStart().split('\n', 1)
+  const head = new TextDecoder().decode(file.head)
+  const beginning = beginningOf(file.head)
+  const [line = ''] = beginning.split('\n', 1)
+  const headerLine = head.slice(0, head.length - beginning.length).split('\n').length
   const names = renamed(importer, splitCells(line))
   const columns = new Map(names.map((name, at) => [name, at]))
   const table = tableOf(importer, file.path, names)
@@ -230,7 +235,11 @@ async function importTable(importer: Importer, file: TextFile): Promise<number> 
   await importLines(importer, file, (path, { bytes, firstLine }) => {
     for (const [index, text] of decoder.decode(bytes).split('\n').entries()) {
       const place = { file: path, line: firstLine + index }
-      if (place.line === 1 || text.trim() === '') continue
+      if (place.line === headerLine || text.trim() === '') continue
+      if (place.line < headerLine) {
+        passOver(importer, LINES_OF_TEXT)
+        continue
+      }
       const cells = splitCells(text)
       if (cells.length !== names.length)
         refuse(importer, place, `${cells.length} columns where the first line has ${names.length}`)

@@ -123,6 +123,15 @@ describe('importFiles of messages as people keep them', () => {
     },
   )
 
+  test('behavior: a table may have comments before its header', async () => {
+    const row = `${upId},${startMs},bid,0.5,1`
+    const table = `# by hand\n\n# twice\ntoken_id,timestamp,side,price,size\n${row}\n`
+    const { report, reasons } = await importTexts(['levels.csv', table], ['tokens.json', tokens])
+    expect(reasons).toEqual([])
+    expect(report).toMatchObject({ accepted: 1, invalid: 0, filesRefused: [] })
+    expect([...report.passedOver]).toEqual([['lines of text', 2]])
+  })
+
   test('error: of lines of text alone nothing is read, and a cut line is no text', async () => {
     const alone = await importTexts(['log.txt', plainLines.join('\n')])
     expect(alone.report).toMatchObject({ accepted: 0, filesRefused: alone.files })
