@@ -190,7 +190,7 @@ function* digestMarket(history: DigestReads, market: Market): Steps<MarketDigest
     snapshots += value.rows
   }
   hasher.update(lines.end())
-  const trades = history.trades({ market })
+  const trades = history.trades({ market, isTrade: true })
   return {
     conditionId: market.conditionId,
     slug: market.slug ?? null,

@@ -44,7 +44,11 @@ function serve() {
       history,
       rows.map((row) => ({ ...row, ...own, assetId: assets[row.outcome] })),
     )
-    const trades = [{ timestampMs: startMs, price: 530_000 }]
+    // A trade, and a last trade price, which no route lists.
+    const trades = [
+      { timestampMs: startMs, price: 530_000, size: 2_500_000, outcome: 'up', side: 'buy' },
+      { timestampMs: startMs + 1, price: 540_000 },
+    ] as const
     history.putTrades({ id: `${number}`, conditionId: own.conditionId, trades })
     history.close(own.conditionId)
     time.nowMs = startMs + DAY_MS
