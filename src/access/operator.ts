@@ -26,11 +26,12 @@ const ADDRESSES_MAX = 20_000
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
 /**
  * Names of headers that proxies and content networks add: `Via` and `CDN-Loop`, any form of
- * `Forwarded`, and the address of the client (`X-Real-IP`, `Fly-Client-IP`, `X-Azure-ClientIP`,
- * `X-Envoy-External-Address`). No browser and no command line tool sends one by itself.
+ * `Forwarded`, the address of the client (`X-Real-IP`, `Fly-Client-IP`, `X-Azure-ClientIP`,
+ * `X-Envoy-External-Address`), what a proxy was asked for (`X-Original-URL`, `X-Rewrite-URL`), and
+ * those that begin with the name of one. No browser and no command line tool sends one by itself.
  */
 const proxyHeader =
-  /^(via|cdn-loop|cf-ray)$|forwarded|(client|connecting|external|real|remote|source|user|originating|socket|connection)-?(ip(v[46])?|addr(ess)?)$/
+  /^(via|x-varnish|x-cloud-trace-context)$|^(cdn|cf|fly|fastly|cloudfront|akamai|tailscale|x-(original|rewrite|envoy|amzn|arr|azure|akamai|vercel|nf|appengine|appgw))-|forwarded|(client|connecting|external|real|remote|source|user|originating|socket|connection)-?(ip(v[46])?|addr(ess)?)$/
 
 /**
  * Throws `operator_only`, and `rate_limited` after many wrong tokens.
