@@ -66,6 +66,15 @@ describe('importFiles of results', () => {
     expect(report.withoutVersion).toBe(0)
   })
 
+  test('behavior: a market that states no version is counted, with ids of the second alone too', async () => {
+    for (const version of [undefined, '']) {
+      const positions = { version, clobTokenIds: null, positionIds: [upId, downId] }
+      const { market, report } = await importLines(aGammaMarket(positions))
+      expect(market?.assetIds).toEqual({})
+      expect(report.withoutVersion).toBe(1)
+    }
+  })
+
   const path = '../shared/cases/turn4/in/m2.gamma-v2-resolved.json'
   test.skipIf(!existsSync(path))('default: so is the market of the cases', async () => {
     const history = aHistory()

@@ -368,7 +368,8 @@ function readGammaMarket(
   const isLate = nowMs >= (window.windowEndMs ?? 0) + VOID_AFTER_MS
   const winner = readResult(market, ordered, isLate)
   const won = winner === undefined ? {} : ({ winner, winnerSource: 'venue' } as const)
-  const hasNoVersion = facts.assetIds !== undefined && isAbsent(market.version)
+  const hasIds = [...idMembers.values()].some((member) => !isAbsent(market[member]))
+  const hasNoVersion = hasIds && isAbsent(market.version)
   return { kind: 'facts', facts: { ...facts, ...won }, leftOut, hasNoVersion }
 }
 

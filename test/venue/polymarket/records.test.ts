@@ -108,6 +108,9 @@ describe('readMarketRecords of the catalogue', () => {
     [{ version: 'v1' }, false],
     [{ version: 'v2', positionIds: ['3', '4'] }, false],
     [{ clobTokenIds: null }, false],
+    [{ clobTokenIds: null, positionIds: ['3', '4'] }, true],
+    [{ version: '', clobTokenIds: null, positionIds: '["3", "4"]' }, true],
+    [{ version: 'v2', clobTokenIds: null, positionIds: ['3', '4'] }, false],
   ])('behavior: that %j states no version is known to the reader: %p', (changes, hasNoVersion) => {
     const [record] = read(aGammaMarket(changes)) ?? []
     expect(record).toMatchObject({ kind: 'facts', hasNoVersion })
