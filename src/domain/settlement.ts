@@ -59,8 +59,9 @@ const digitsOf = (prices: readonly string[]): number =>
   Math.min(DECIMALS_MAX, Math.max(0, ...prices.map(decimalsOf)))
 
 /**
- * The average of prices of the moment, each of which holds until the next: `fromMs` exclusive,
- * `toMs` inclusive, rounded half up to the digits of the prices. `ticks` ascend by time, are of one
+ * The average of prices of the moment, each of which holds until the next: `fromMs` inclusive,
+ * `toMs` exclusive, so the price at the end has no weight. It is rounded half up to the digits of
+ * the prices. `ticks` ascend by time, are of one
  * source, and begin with the price that holds at `fromMs`. Undefined where prices are missing.
  */
 export function averageOf(ticks: Ticks, span: Span): string | undefined {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
-import { averageOf } from '#src/domain/settlement.ts'
+import { averageOf, neededAverage } from '#src/domain/settlement.ts'
+
+import { twapOf } from '../support/venue/generated.ts'
 
 const ticksOf = (...ticks: [second: number, price: string][]) =>
   ticks.map(([second, price]) => ({ timestampMs: second * 1000, price }))
@@ -33,5 +35,32 @@ describe('averageOf', () => {
   test('error: nothing is known of no time, and without prices', () => {
     expect(averageOf(ticksOf([0, '1']), { fromMs: 0, toMs: 0 })).toBeUndefined()
     expect(averageOf([], { fromMs: 0, toMs: 1000 })).toBeUndefined()
+  })
+})
+
+describe('neededAverage', () => {
+  test('default: Up wins at the test venue exactly if the rest reaches what is needed', () => {
+    const endMs = 300_000
+    const fromMs = endMs - 60_000
+    /** Prices that rise make the price at the end matter most. */
+    const priceAt = (atMs: number) => (64_000 + (atMs / 1000) ** 2 / 100).toFixed(2)
+    const published = Number(twapOf((_, atMs) => priceAt(atMs))('btc', endMs))
+    const ticks = Array.from({ length: 61 }, (_, second) => {
+      const timestampMs = fromMs + second * 1000
+      return { timestampMs, price: priceAt(timestampMs) }
+    })
+    for (const toMs of [fromMs + 1000, fromMs + 30_000, endMs - 1000]) {
+      const rest = ticks.filter(({ timestampMs }) => timestampMs >= toMs && timestampMs < endMs)
+      const mean = rest.reduce((sum, { price }) => sum + Number(price), 0) / rest.length
+      const neededFor = (strike: number) =>
+        Number(
+          neededAverage(
+            ticks.filter(({ timestampMs }) => timestampMs <= toMs),
+            { fromMs, toMs, endMs, strike: strike.toFixed(2) },
+          ),
+        )
+      expect(mean).toBeGreaterThanOrEqual(neededFor(published - 0.01))
+      expect(mean).toBeLessThan(neededFor(published + 0.01))
+    }
   })
 })

@@ -2015,12 +2015,12 @@ export interface components {
                 price: number;
                 /**
                  * Format: date-time
-                 * @description Start of the time that it is the average of, exclusive.
+                 * @description Start of the time that it is the average of, inclusive.
                  */
                 from: string;
                 /**
                  * Format: date-time
-                 * @description End of that time, inclusive.
+                 * @description End of that time, exclusive.
                  */
                 to: string;
                 /** @description Who publishes the average or its prices: a source that windows settle on. */
@@ -2034,7 +2034,7 @@ export interface components {
                 price: number;
                 /**
                  * Format: date-time
-                 * @description Start of the seconds that are left, exclusive.
+                 * @description Start of the seconds that are left, inclusive.
                  */
                 from: string;
             } | null;

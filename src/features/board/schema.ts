@@ -32,8 +32,8 @@ export const recordingStates = ['recorded', 'gap', 'none', 'damaged'] as const
 
 const Average = Type.Object({
   price: decimal('In USD.', 64_120.25),
-  from: time('Start of the time that it is the average of, exclusive.'),
-  to: time('End of that time, inclusive.', '2026-04-14T08:04:40.000Z'),
+  from: time('Start of the time that it is the average of, inclusive.'),
+  to: time('End of that time, exclusive.', '2026-04-14T08:04:40.000Z'),
   source: text(
     'Who publishes the average or its prices: a source that windows settle on.',
     'chainlink',
@@ -46,7 +46,7 @@ const Average = Type.Object({
 
 const Needed = Type.Object({
   price: decimal('In USD, rounded up to the digits of the prices.', 64_131.2),
-  from: time('Start of the seconds that are left, exclusive.', '2026-04-14T08:04:40.000Z'),
+  from: time('Start of the seconds that are left, inclusive.', '2026-04-14T08:04:40.000Z'),
 })
 
 const Recording = group('What is recorded of the window.', {

@@ -12,7 +12,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 
 type SpotHistory = Pick<MarketHistory, 'spot'>
 
-/** The price of an average over a time: `fromMs` exclusive, `toMs` inclusive. */
+/** The price of an average over a time: `fromMs` inclusive, `toMs` exclusive. */
 export type Average = {
   price: string
   fromMs: number

@@ -1,6 +1,7 @@
 /** A playbook made by a seed: every coin and timeframe asked for, window after window. */
 import { createHash } from 'node:crypto'
 
+import { averageOf } from '#src/domain/settlement.ts'
 import { createRandom } from '#src/platform/random.ts'
 
 import { quoteMarket } from './market-maker.ts'
@@ -161,6 +162,8 @@ const basePrices: Record<string, number> = { btc: 64_000, eth: 3_000, sol: 150, 
 
 type Spot = (coin: string, atMs: number) => string
 
+const TWAP_SECONDS = 60
+
 /** A price that can be asked at any moment: three waves whose phases the seed decides. */
 function spotOf(seed: string): Spot {
   const phases = new Map<string, number[]>()
@@ -180,12 +183,16 @@ function spotOf(seed: string): Spot {
   }
 }
 
-/** The mean of the last 60 seconds, one price a second. */
+/** The average of 60 seconds up to a moment, of one price a second, as windows settle on it. */
 export const twapOf =
   (spot: Spot): Spot =>
-  (coin, atMs) => {
-    const prices = Array.from({ length: 60 }, (_, second) =>
-      Number(spot(coin, atMs - second * 1000)),
-    )
-    return (prices.reduce((sum, price) => sum + price, 0) / prices.length).toFixed(8)
+  (coin, toMs) => {
+    const fromMs = toMs - TWAP_SECONDS * 1000
+    const ticks = Array.from({ length: TWAP_SECONDS }, (_, second) => {
+      const timestampMs = fromMs + second * 1000
+      return { timestampMs, price: spot(coin, timestampMs) }
+    })
+    const average = averageOf(ticks, { fromMs, toMs })
+    if (average === undefined) throw new Error('no prices')
+    return average
   }
