@@ -83,10 +83,11 @@ const csvLine = (cells: readonly string[]): string => `${cells.join(',')}\n`
 
 /**
  * A spreadsheet runs such a cell as a formula, and some of them do after space, which `\s` and
- * characters without a width are. A number with a unit, such as `-240s`, is none.
+ * characters without a width are. A number with a unit, such as `-240s`, is none, and neither is a
+ * digest or signature in base64, which begins with a plus sign now and then.
  */
 const formula =
-  /^(?![-+]\d+(\.\d+)?[a-z]{0,2}$)(?:\n|[\s\u180E\u200B-\u200F\u2060]*[-=+@\uFF0B\uFF0D\uFF1D\uFF20])/
+  /^(?![-+]\d+(\.\d+)?[a-z]{0,2}$)(?!\+[A-Za-z\d+/]{40,}={1,2}$)(?:\n|[\s\u180E\u200B-\u200F\u2060]*[-=+@\uFF0B\uFF0D\uFF1D\uFF20])/
 /** Makes a spreadsheet take a cell as text. */
 const TEXT_MARK = "'"
 

@@ -167,6 +167,9 @@ describe('a list as a table', () => {
     ['\u001b[31mred\r\u0007', '\uFFFD[31mred\uFFFD\uFFFD'],
     ['\u202Eupside', '\uFFFDupside'],
     ['-240s', '-240s'],
+    // A signature in base64; a formula of the same letters does not end so.
+    [`+9kj${'a'.repeat(82)}==`, `+9kj${'a'.repeat(82)}==`],
+    [`+9kj${'a'.repeat(82)}`, `'+9kj${'a'.repeat(82)}`],
     ['Bitcoin = up?', 'Bitcoin = up?'],
   ])('error: a question %j runs in no spreadsheet and moves no cursor', async (question, cell) => {
     const own = openHistory(':memory:')
