@@ -78,7 +78,7 @@ export function createReplays(target: ReplayTarget) {
   return {
     counts,
 
-    /** Throws what `putMarket` throws. */
+    /** Throws what `putMarket` throws, and a `record` fault for a line in a wrong order. */
     take(file: string, heard: Heard, atMs: number): void {
       const found = find(file, heard, atMs)
       found.lastMs = Math.max(found.lastMs, atMs)
@@ -157,7 +157,10 @@ function createReplay(
       journal.settle(atMs)
       if (heard.kind === 'message') {
         const following = journal.open.get(heard.connection)
-        if (following === undefined) return
+        if (following === undefined)
+          throw recordFault(
+            `a message of connection ${heard.connection}, whose beginning is not before it; a recorder's lines are read in the order in which it wrote them`,
+          )
         for (const event of homeVenue.feed.decode(heard.text)) following.take(event, atMs)
       } else if (heard.kind === 'started') {
         endAll(atMs)

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 
 import { type Outcome, outcomes } from '#src/domain/market.ts'
 import { createEventOrder, type TimedEvent } from '#src/ingest/event-order.ts'
+import { toHeardLine } from '#src/recorder/journal.ts'
 
 import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { createImportHarness } from './import-harness.ts'
@@ -145,6 +146,28 @@ describe('importFiles of books in another order', () => {
       expect(faults.map(({ line }) => line)).toEqual([2, 4, 5])
       expect(faults[0]?.reason).toContain('list the oldest first')
     }
+  })
+
+  test("refuses the messages of a recorder's file whose connection did not begin", async () => {
+    const [first] = books
+    if (first === undefined) throw new Error('no book')
+    const atMs = Number(first.timestamp)
+    const lines = [
+      toHeardLine({ kind: 'opened', connection: 1, markets: [conditionId] }, atMs),
+      toHeardLine(
+        { kind: 'message', connection: 1, text: JSON.stringify(first), isSound: true },
+        atMs + 40,
+      ),
+      toHeardLine({ kind: 'dropped', connection: 1, reason: 'recorder_down' }, atMs + 1000),
+    ]
+    const forward = await importText(`${lines.join('\n')}\n`)
+    expect(forward.rows).toHaveLength(1)
+    expect(forward.faults).toEqual([])
+
+    const { rows, faults } = await importText(`${lines.toReversed().join('\n')}\n`)
+    expect(rows).toEqual([])
+    expect(faults.map(({ line }) => line)).toEqual([2])
+    expect(faults[0]?.reason).toContain('in the order in which it wrote them')
   })
 
   test('takes no message that the venue sent late for one in a wrong order', async () => {
