@@ -14,7 +14,7 @@ const headers = { 'idempotency-key': 'order-1' }
 
 const folders: string[] = []
 afterAll(async () => {
-  for (const folder of folders) await rm(folder, { recursive: true })
+  for (const folder of folders) await rm(folder, { recursive: true, force: true })
 })
 
 function createRig(options: Parameters<typeof createHarness>[0] = {}) {

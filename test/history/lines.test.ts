@@ -19,7 +19,7 @@ let folder = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'bookfeed-lines-'))
 })
-afterAll(() => rm(folder, { recursive: true }))
+afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const idsOf = (lines: string): number[] =>
   lines

@@ -36,7 +36,7 @@ beforeAll(async () => {
   await cp(pathOf('whole'), pathOf('moved'))
   source = archiveInMemory(pathOf('moved'))
 })
-afterAll(() => rm(folder, { recursive: true }))
+afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** Rows in bursts and pauses, for long of one outcome alone, and some that come late. */
 function fill(history: MarketHistory, random: Random): void {

@@ -15,7 +15,7 @@ let files = 0
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'bookfeed-rows-'))
 })
-afterAll(() => rm(folder, { recursive: true }))
+afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /**
  * A reader that trusts what it knows for an hour, and a writer of the

@@ -19,7 +19,7 @@ export function createImportHarness() {
   })
   afterAll(async () => {
     for (const history of histories) history.dispose()
-    await rm(folder, { recursive: true })
+    await rm(folder, { recursive: true, force: true })
   })
 
   /** A history of its own for a test. */

@@ -13,7 +13,7 @@ let folder = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'bookfeed-lines-'))
 })
-afterAll(() => rm(folder, { recursive: true }))
+afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const limits = { linesMax: 3, bytesMax: 40 }
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
 const recorded: MarketHistory[] = []
 afterAll(async () => {
   for (const history of recorded) history.dispose()
-  await rm(folder, { recursive: true })
+  await rm(folder, { recursive: true, force: true })
 })
 
 const at = (atMs: number, fault: Fault) => ({ atMs, fault })

@@ -190,7 +190,7 @@ describe('a gzip page', () => {
         new Response(child.stdout).text(),
         new Response(child.stderr).text(),
       ])
-      await rm(folder, { recursive: true })
+      await rm(folder, { recursive: true, force: true })
       expect([printed.trim(), errors]).toEqual([`${names.length} pages`, ''])
     },
   )
