@@ -148,7 +148,7 @@ function makeFolder(dataPath: string, warn: (message: string) => void = () => {}
 const OTHERS = 0o077
 /** Of a folder that belongs to all users, such as /tmp. */
 const STICKY = 0o1000
-const ourFiles = /^((history|ledger|chunks)\.db|(server|recorder)\.lock)/
+const ourFiles = /^((history|ledger|chunks)\.db|(server|recorder)\.lock|clock\.txt)/
 
 /** Keeps others out: the files, the WAL too, hold the key of cursors, digests of keys, and usage. */
 function keepPrivate(folder: string, warn: (message: string) => void): void {

@@ -27,7 +27,12 @@ const options = {
   BOOKFEED_TEST_MODE: 'off',
 }
 const names = ['history.db', 'history.db-shm', 'history.db-wal']
-const all = [...names, ...names.map((name) => name.replace('history', 'ledger')), 'server.lock']
+const all = [
+  ...names,
+  ...names.map((name) => name.replace('history', 'ledger')),
+  'server.lock',
+  'clock.txt',
+]
 const ownerOnly = Object.fromEntries(all.map((name) => [name, '600']))
 
 describe('a data folder', () => {
