@@ -28,7 +28,7 @@ const needsQuiet = /-drill\.test\.ts$|^test\/contract\/fuzz-socket\.test\.ts$/
 
 /** Each takes ten seconds of a core or more, and something shorter tests the same part. */
 const longTests =
-  /^test\/(ingest\/(any-order|import-recordings|raw-messages)|recorder\/(books-property|faults|hour|mixture)|history\/corruption|clients\/(python|typescript-streams)|contributing)\.test\.ts$/
+  /^test\/(ingest\/(any-order|import-recordings|raw-messages)|recorder\/(books-property|faults|hour|late-end|mixture|results|unreadable|venue-restart)|history\/corruption|ledger\/ledger-tampering|simulator\/moving-market|features\/cold-rows|server\/(extensions|usage-flush)|extensions\/threads\/threads|clients\/(python|typescript-streams)|contributing)\.test\.ts$/
 
 /**
  * Why `bun run test` leaves a file to `bun run test:all`: the first pattern that fits its path, or
