@@ -23,7 +23,10 @@ import { conditionIdOf, createMarketHistory } from '../support/market-history.ts
 
 setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
-const { app, key, sendAs } = createHarness({ history: createMarketHistory().history })
+const { app, key, sendAs } = createHarness({
+  history: createMarketHistory().history,
+  config: readConfig({ BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' }),
+})
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
 const browser = createBrowser(server.url.origin)
 afterEach(browser.closeTabs)
