@@ -155,10 +155,9 @@ describe.skipIf(postgresPrograms === undefined || prometheusPrograms === undefin
           const used = familiesIn(await Bun.file(join(root, 'deploy', file)).text())
           expect([file, used.filter((name) => !names.has(name))]).toEqual([file, []])
         }
-        // A server creates `chunks.db` when it first reads a chunk that PostgreSQL or the bucket holds.
         const bytesOf = async (file: string) =>
           (await readAt(first.at)).samples.get(`bookfeed_file_bytes{file="${file}"}`) ?? 0
-        for (const file of ['replica-history.db', 'replica-ledger.db', 'chunks.db']) {
+        for (const file of ['replica-history.db', 'replica-ledger.db']) {
           for (let tries = 0; tries < TRIES_MAX && (await bytesOf(file)) === 0; tries++)
             await Bun.sleep(TRY_MS)
           expect(await bytesOf(file), file).toBeGreaterThan(0)
