@@ -4,7 +4,7 @@
  */
 
 import { Database as Driver, type Statement as Compiled } from 'bun:sqlite'
-import { closeSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs'
 
 import { historyMigrations, ledgerMigrations, type Migrations } from '#db/migrations.ts'
 import { assertSound } from '#src/database/checksum.ts'
@@ -109,7 +109,10 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Sqlit
   const { isReadOnly = false, isAsItIs = false, format = historyFormat } = options
   let db: Sqlite | undefined
   try {
-    if (!isReadOnly) makePrivate(path)
+    if (!isReadOnly) {
+      makePrivate(path)
+      assertWritable(path)
+    }
     db = new Sqlite(path, {
       ...(isReadOnly ? { readonly: true } : { create: true, readwrite: true }),
       strict: true,
@@ -194,6 +197,19 @@ function assertOurs(db: Database, path: string, format: FileFormat): void {
   }
   if (isTooOld(format.migrations, version)) throw olderStore(path)
 }
+
+/** SQLite opens a file that may only be read, and refuses the first write to it. */
+function assertWritable(path: string): void {
+  if (!existsSync(path)) return
+  try {
+    accessSync(path, constants.W_OK)
+  } catch (cause) {
+    throw storageError(notWritable(path), { cause })
+  }
+}
+
+const notWritable = (path: string): string =>
+  `${path} cannot be written. Give this user the right to write it and its folder, or set BOOKFEED_DATA.`
 
 function prepare(db: Database, format: FileFormat, bytesMax: number | undefined): void {
   db.run('PRAGMA journal_mode = WAL')
@@ -425,7 +441,7 @@ function toOpenMessage(error: unknown, path: string): string {
     case 'SQLITE_CANTOPEN':
       return `${path} cannot be opened. Check that the folder exists and that this user may read and write it, or set BOOKFEED_DATA.`
     case 'SQLITE_READONLY':
-      return `${path} cannot be written. Give this user the right to write it and its folder, or set BOOKFEED_DATA.`
+      return notWritable(path)
     case 'SQLITE_FULL':
       return `No room is left for ${path}. Free some space, or set BOOKFEED_DATA to another disk.`
     case 'SQLITE_BUSY':
