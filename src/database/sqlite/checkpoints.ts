@@ -1,6 +1,6 @@
 /**
  * Moves what was committed from SQLite's log into the file on a thread of its own: it waits for the
- * disk, which nobody else then does. While writers rest, it empties the log.
+ * disk, so no other thread does. While writers rest, it empties the log.
  */
 
 import { existsSync } from 'node:fs'
