@@ -150,7 +150,7 @@ export async function admitUnquoted(
   assertUnquoted(clockAheadMs(moment), isUnseen)
   if (!isUnseen) {
     await assertPaidSince(sealed.fromBlock)
-    // Its money has moved, so nothing that the wallet has paid before takes its place.
+    // The money has moved, so no earlier purchase replaces this payment.
     await onAdmitted?.(parsed.signed, true)
     return claim({ isUnseen })
   }
@@ -203,8 +203,9 @@ export async function admitUnquoted(
   }
 
   /**
-   * The payment that was taken before. All that is signed can be read on the chain, so it proves
-   * the payment and not who sends it: what a single request reads has to know its sealed offer, too.
+   * The payment that was taken before. Everything signed is public on the chain, so it proves the
+   * payment and not its sender. To read the answer of a single request again, the caller must also
+   * send the sealed offer.
    */
   function assertSame(payment: Payment): Admitted {
     const offered = findOfferOf(options, payment)
@@ -232,7 +233,7 @@ export async function admitUnquoted(
     const quoted = payments.findOfferFor(parsed.signed, at)
     if (quoted === undefined || quoted.accountId === accountId) return
     const endMs = Number(parsed.signed.validBefore) * 1000 + aheadMs
-    // Money that has moved pays a quote that has ended, too.
+    // Money that has moved also pays a quote that has expired.
     const lastMs = isUnsent ? clock() : endMs - VALID_BEFORE_MS_MAX
     if (quoted.expiresMs <= lastMs || quoted.createdMs > endMs) return
     if (payments.isOfferTaken(quoted.id)) return

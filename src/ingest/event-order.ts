@@ -1,7 +1,7 @@
 /**
- * Puts the events of a file in order before books are rebuilt of them. A whole book says all of a
- * state, so it is kept in any order: sellers list the newest first. A change says something only
- * after the state before it, so a change in a wrong order is refused.
+ * Sorts the events of a file before books are rebuilt from them. A whole book needs no other event,
+ * so it is kept in any order: some sellers list the newest first. A change applies to the state
+ * before it, so a change out of order is refused.
  */
 
 import type { Market } from '#src/domain/market.ts'
@@ -13,12 +13,12 @@ export type MarketFeedEvent = Extract<FeedEvent, { conditionId: string; timestam
 
 export type TimedEvent = { event: MarketFeedEvent; receivedMs: number | undefined }
 
-/** Events that wait for the end of their file take up at most some tens of MB. */
+/** Bounds the memory of waiting events to some tens of MB. */
 const WEIGHT_MAX = 500_000
-/** What an event weighs beside its levels. */
+/** The weight of an event without levels; each level adds one. */
 const EVENT_WEIGHT = 10
 
-/** A message without a time of receipt may be this late without being in a wrong order. */
+/** How late a message without a time of receipt may be before it counts as out of order. */
 const LATE_MS_MAX = 250
 
 type MarketOrder = {
@@ -27,7 +27,7 @@ type MarketOrder = {
   newestMs: Map<string, number>
   newestReceivedMs: number
   hasChanges: boolean
-  /** Whether all events of the market wait; later, only books in a wrong order do. */
+  /** True while all events of the market wait; afterwards only books out of order wait. */
   isHeld: boolean
   waiting: TimedEvent[]
 }

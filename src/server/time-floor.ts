@@ -9,7 +9,7 @@ import type { Ledger } from '#src/ledger/ledger.ts'
 import type { CliContext } from './extension.ts'
 import { ledgerOf } from './open-data-folder.ts'
 
-/** The file of a data folder. A power cut may lose what was put last. */
+/** The time floor of a data folder. A power cut may lose the last write. */
 export const createTimeFloor = (dataPath: string) => {
   const path = join(dataPath, 'clock.txt')
   return {
@@ -21,7 +21,7 @@ export const createTimeFloor = (dataPath: string) => {
         return undefined
       }
     },
-    /** Writes in place, and no more than before: a full disk takes it. */
+    /** Writes in place with a fixed length, which needs no room on a full disk. */
     put(nowMs: number): void {
       const file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o600)
       try {
@@ -34,8 +34,8 @@ export const createTimeFloor = (dataPath: string) => {
 }
 
 /**
- * The same for the server of the folder. A ledger of a version before 0.9.0 kept the time: it is
- * taken over from a file, but not from a database, where it may be that of another machine.
+ * Opens the time floor of a server. Before 0.9.0 the ledger kept it: the floor moves from a ledger
+ * in a file, and is ignored in a database, where it may belong to another machine.
  */
 export function openTimeFloor(context: CliContext, ledger: Pick<Ledger, 'takeTimeFloor'>) {
   const floor = createTimeFloor(context.config().dataPath)

@@ -1,9 +1,9 @@
 /**
- * Keys of purchases without a key. A payment is public once anyone but us has it, so it proves no
- * person: a key is shown only of an account that begins with a payment that was on no chain when it
- * arrived, and that this server submitted. It is shown again to the holder of its claim, until it
- * was used. Keys are stored as digests: the one that was shown is in memory, and after a restart
- * another one is made beside it.
+ * Keys of purchases without a key. A payment is public as soon as another party has it, so it does
+ * not prove who sends it. A response shows a key only if the account begins with this payment, the
+ * payment was on no chain when it arrived, and this server submitted it. The holder of the claim gets
+ * the same key again until the key is used. The ledger stores only digests of keys: the shown key is
+ * in memory, and after a restart the server makes another one.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
@@ -15,9 +15,9 @@ import { createCache } from '#src/platform/cache.ts'
 
 const CLAIM_BYTES = 16
 const form = /^(?<id>pay_[0-9a-z]+)\.(?<mac>[A-Za-z0-9_-]{22})$/
-/** How many purchases are remembered whose key was not used yet. */
+/** Purchases with an unused key that are kept in memory. */
 const SHOWN_MAX = 10_000
-/** How many keys are made for one purchase: one at a time by each server, and after each restart. */
+/** Keys of one purchase, over all servers and restarts. */
 const KEYS_MAX = 5
 
 export type Claims = ReturnType<typeof createClaims>
@@ -33,7 +33,7 @@ export function createClaims({
   randomBytes: (length: number) => Uint8Array
   keysPerAccountMax: number
 }) {
-  /** By the payment; `isUsed` is in the ledger some seconds later. */
+  /** By payment id. The ledger learns of a use seconds later, so `isUsed` notes it at once. */
   const shown = createCache<string, { id: string; key: string; isUsed: boolean }>(SHOWN_MAX)
   const macOf = (paymentId: string): string =>
     createHmac('sha256', ledger.challengeKey)
@@ -57,7 +57,7 @@ export function createClaims({
   }
 
   return {
-    /** The claim of a payment: the same each time, and unknown to all but who was given it. */
+    /** The claim of a payment: the same for each response, and secret. */
     issue: ({ id }: Payment): string => `${id}.${macOf(id)}`,
 
     /** The payment of a claim; undefined for anything that this server has not issued. */
@@ -67,7 +67,7 @@ export function createClaims({
       return ledger.payments.findPayment(id)
     },
 
-    /** The key of a purchase that is made; undefined where none is shown, or once it was used. */
+    /** The key of a completed purchase; undefined if none may be shown, or the key was used. */
     showKey(payment: Payment): string | undefined {
       const { id, accountId, attempts, reason } = payment
       if (attempts === 0 || reason === ELSEWHERE) return undefined
