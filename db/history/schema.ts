@@ -86,6 +86,9 @@ export const market = sqliteTable(
     finalPriceMs: integer('final_price_ms'),
     /** JSON of the fees, as `MarketFacts` has it. */
     feeSchedule: text('fee_schedule'),
+    /** Delay of taker orders, and age at which orders can be cancelled, in milliseconds. */
+    takerDelayMs: integer('taker_delay_ms'),
+    orderAgeMs: integer('order_age_ms'),
   },
   (table) => [
     index('market_order').on(table.coin, table.orderMs, table.conditionId),
@@ -307,6 +310,9 @@ export const spot = sqliteTable(
   (table) => [
     uniqueIndex('spot_series').on(table.coin, table.source, table.windowSeconds, table.timeMs),
     index('spot_order').on(table.coin, table.timeMs, table.id),
+    index('spot_dropped')
+      .on(table.coin, table.source, table.windowSeconds, table.timeMs)
+      .where(sql`dropped > 0`),
   ],
 )
 
@@ -373,6 +379,23 @@ export const segment = sqliteTable(
   },
   (table) => [index('segment_market').on(table.marketId, table.layout)],
 )
+
+/**
+ * The last sign of life of each recorder that did not end in order: while it is silent, what it
+ * recorded has a gap.
+ */
+export const recorder = sqliteTable('recorder', {
+  /** Of one run of a process. */
+  id: text('id').primaryKey(),
+  /** Of the machine. */
+  name: text('name').notNull(),
+  /** What it records, separated by commas. */
+  coins: text('coins').notNull(),
+  timeframes: text('timeframes').notNull(),
+  startedMs: integer('started_ms').notNull(),
+  signMs: integer('sign_ms').notNull(),
+  checksum: integer('checksum').notNull(),
+})
 
 /** The digests of a day's markets, chained and signed: domain/manifest.ts. Only added to. */
 export const manifest = sqliteTable(

@@ -1,0 +1,1 @@
+CREATE INDEX `spot_dropped` ON `spot` (`coin`,`source`,`window_seconds`,`time_ms`) WHERE dropped > 0;
