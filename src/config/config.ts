@@ -1,4 +1,4 @@
-/** The configuration comes from `BOOKFEED_*` environment variables alone. */
+/** The configuration, read only from `BOOKFEED_*` environment variables. */
 
 import { Fault } from '#src/platform/fault.ts'
 import { nearestName } from '#src/platform/nearest.ts'
@@ -7,20 +7,20 @@ import { type ConfigVariable, type Variables, variables } from './variables.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** The values of variables, each as its `parse` returned it. */
+/** The values of variables, as returned by their `parse`. */
 export type Settings<T extends Variables> = Readonly<{
   [K in keyof T]: Exclude<ReturnType<T[K]['parse']>, undefined>
 }>
 
 export type Config = Settings<typeof variables>
 
-/** Those of the core, then those of extensions, in the order in which they are documented. */
+/** The variables of the core, then those of extensions, in the order of the documentation. */
 export const listVariables = (ofExtensions: readonly Variables[]): readonly ConfigVariable[] =>
   [variables, ...ofExtensions].flatMap((table) => Object.values<ConfigVariable>(table))
 
 /**
- * Reads the `BOOKFEED_*` variables, also those of extensions, which `settingsOf` returns; an empty
- * one counts as absent. Throws a `config` fault.
+ * Reads the `BOOKFEED_*` variables, including those of extensions, which `settingsOf` returns; an
+ * empty variable counts as absent. Throws a `config` fault.
  */
 export function readConfig(env: Env, ofExtensions: readonly Variables[]): Config {
   assertKnown(env, listVariables(ofExtensions))
@@ -28,13 +28,13 @@ export function readConfig(env: Env, ofExtensions: readonly Variables[]): Config
   for (const table of [variables, ...ofExtensions])
     for (const [name, variable] of Object.entries<ConfigVariable>(table))
       settings[name] = read(env, variable)
-  // Each is what its variable's `parse` returned.
+  // Every value was returned by its variable's `parse`.
   const config = Object.freeze(settings as Config)
   assertCredentials(config)
   return config
 }
 
-/** The settings of an extension: its variables, as `readConfig` has read them. */
+/** The settings of an extension: its variables as read by `readConfig`. */
 export function settingsOf<T extends Variables>(config: Config, own: T): Settings<T> {
   const missing = Object.keys(own).find((name) => !(name in config))
   if (missing !== undefined) throw new Error(`The variable of ${missing} was not read.`)
@@ -60,7 +60,7 @@ function read(env: Env, variable: ConfigVariable): unknown {
   return value
 }
 
-/** A misspelt variable would silently leave its default. */
+/** Refuses a misspelt variable, whose default would otherwise apply silently. */
 function assertKnown(env: Env, listed: readonly ConfigVariable[]): void {
   const known = listed.map(({ name }) => name)
   const ours = Object.keys(env).filter((name) => name.startsWith('BOOKFEED_'))

@@ -1,4 +1,4 @@
-/** Reads the settings that are more than a text or a number; undefined for what is not accepted. */
+/** Parsers of settings that are more than a text or a number; undefined if not accepted. */
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ const CACHE_MB_MAX = 65_536
 export const BYTES_PER_MB = 1024 * 1024
 export const megabytes = bytes(0, CACHE_MB_MAX, BYTES_PER_MB)
 
-/** An address and a port, or a port of this machine alone; empty for none. */
+/** An address and a port, or a port of this machine only; empty for none. */
 export function parseListener(text: string): { host: string; port: number } | '' | undefined {
   if (text === '') return text
   const [, host = '127.0.0.1', number = ''] =
@@ -23,7 +23,7 @@ export function parseListener(text: string): { host: string; port: number } | ''
   return port === undefined ? undefined : { host, port }
 }
 
-/** The path of a file in which all certificates can be read, and there is one; empty for none. */
+/** The path of a file with one or more certificates, all readable; empty for none. */
 export function parseCertificates(path: string): string | undefined {
   if (path === '') return path
   try {
@@ -37,7 +37,7 @@ export function parseCertificates(path: string): string | undefined {
   }
 }
 
-/** URLs of nodes by network (CAIP-2); one that names no network is of the home chain. */
+/** URLs of nodes by network (CAIP-2); a URL without a network is a node of the home chain. */
 export function parseNodes(text: string): Readonly<Record<string, string>> | undefined {
   const nodes: Record<string, string> = {}
   for (const part of text === '' ? [] : text.split(/,\s*(?=eip155:\d+=)/)) {
@@ -48,7 +48,7 @@ export function parseNodes(text: string): Readonly<Record<string, string>> | und
   return nodes
 }
 
-/** Names of sources of prices, with their address; empty for the usual one. */
+/** Names of price sources with their URLs; an empty URL selects the default. */
 export function parseSpotSources(
   text: string,
 ): readonly { name: SpotName; url: string }[] | undefined {
@@ -75,11 +75,11 @@ export function parseRates(text: string): Readonly<Partial<Record<Timeframe, num
   return rates
 }
 
-/** The origin as browsers write it, so that it can be compared. */
+/** The origin in the form that browsers send, so that it can be compared. */
 export function parseOrigin(text: string): string | undefined {
   if (text === '') return text
   const url = URL.parse(text)
-  // Sign-in messages know neither an IPv6 address nor a host of one label.
+  // Sign-in messages support neither IPv6 addresses nor host names of one label.
   const isNamed = isHttpUrl(text) && /^(localhost|([^.:]+\.)+[^.:]+)$/.test(url?.hostname ?? '')
   return isNamed && url?.href === `${url?.origin}/` ? url.origin : undefined
 }

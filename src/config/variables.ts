@@ -1,6 +1,6 @@
 /**
- * Every environment variable of the configuration: the single source of defaults, of what is
- * accepted, of `--help`, and of the test of docs/configuration.md.
+ * All environment variables of the configuration: the single source of defaults, accepted values,
+ * `--help`, and the test of docs/configuration.md.
  */
 import { coins, timeframes } from '#src/domain/market.ts'
 import { parseNetworks } from '#src/platform/network.ts'
@@ -26,13 +26,13 @@ import {
   parseSpotSources,
 } from './parsers.ts'
 
-/** One environment variable. `parse` returns undefined for what it does not accept. */
+/** An environment variable. `parse` returns undefined for a value that is not accepted. */
 export type ConfigVariable = {
   name: string
   default: string
   accepts: string
   description: string
-  /** Its value is never shown, not even to say what is wrong with it. */
+  /** The value is never shown, not even in an error about it. */
   isSecret?: boolean
   parse(text: string): unknown
 }
@@ -46,33 +46,33 @@ export const variables = {
     default: './data',
     ...anyText('a folder path'),
     description:
-      'Folder of all data, made if absent. It contains history.db (the books) and ledger.db (keys and accounts).',
+      'Folder of all data, created if absent. It contains history.db (the books) and ledger.db (keys and accounts).',
   },
   host: {
     name: 'BOOKFEED_HOST',
     default: '127.0.0.1',
     ...matching('an address or a host name of this machine', /^[A-Za-z0-9.:_-]+$/),
-    description: 'Address to listen on; 0.0.0.0 for every interface, as in a container.',
+    description: 'Address to listen on; 0.0.0.0 for all interfaces, for example in a container.',
   },
   port: {
     name: 'BOOKFEED_PORT',
     default: '3000',
     ...integer(0, 65_535),
-    description: 'Port to listen on; 0 takes any free one.',
+    description: 'Port to listen on; 0 selects any free port.',
   },
   log: {
     name: 'BOOKFEED_LOG',
     default: 'auto',
     ...oneOf('auto', 'json', 'text', 'off'),
     description:
-      'Format of the lines that a server and a recorder write to standard error, one for each request and each event of their own: JSON, or text for people; `auto` is text on a terminal and JSON elsewhere, `off` is JSON without the requests that did not fail.',
+      'Format of the log that a server and a recorder write to standard error, one line for each request and event: JSON, or text for people; `auto` is text on a terminal and JSON elsewhere, `off` is JSON without successful requests.',
   },
   metrics: {
     name: 'BOOKFEED_METRICS',
     default: '',
     accepts: 'a port of 127.0.0.1, or an address and a port such as 0.0.0.0:9464',
     description:
-      'Address at which Prometheus reads /metrics, without a key. Empty: no metrics are served.',
+      'Address at which Prometheus scrapes /metrics, without a key. Empty: no metrics are served.',
     parse: parseListener,
   },
   recordMetrics: {
@@ -80,34 +80,34 @@ export const variables = {
     default: '',
     accepts: 'a port of 127.0.0.1, or an address and a port such as 0.0.0.0:9465',
     description:
-      'Address at which `bookfeed record` answers /metrics, /healthz and /readyz, without a key; another one than BOOKFEED_METRICS where both run on one machine. Empty: it answers nothing.',
+      'Address at which `bookfeed record` serves /metrics, /healthz and /readyz, without a key; must differ from BOOKFEED_METRICS if both run on one machine. Empty: nothing is served.',
     parse: parseListener,
   },
   pageCacheBytes: {
     name: 'BOOKFEED_PAGE_CACHE_MB',
     default: '64',
     ...megabytes,
-    description: 'Memory for finished pages of history, in MiB; 0 keeps none.',
+    description: 'Memory for the cache of finished pages, in MiB; 0 disables it.',
   },
   chunkCacheBytes: {
     name: 'BOOKFEED_CHUNK_CACHE_MB',
     default: '256',
     ...megabytes,
-    description: 'Memory for chunks of history, in MiB; 0 keeps none.',
+    description: 'Memory for the cache of chunks of history, in MiB; 0 disables it.',
   },
   drainSeconds: {
     name: 'BOOKFEED_DRAIN_SECONDS',
     default: '0',
     ...integer(0, 3600),
     description:
-      'Seconds after SIGTERM for which the server still takes requests while `/readyz` fails, so that a load balancer sends new requests elsewhere.',
+      'Seconds after SIGTERM for which the server still accepts requests while `/readyz` fails, so that a load balancer sends new requests elsewhere.',
   },
   streamsMax: {
     name: 'BOOKFEED_STREAMS',
     default: '64',
     ...integer(1, 10_000),
     description:
-      'Exports and streams of live events at the same time, for all accounts together; an export takes up to 7 MB.',
+      'Number of concurrent exports and streams of live events, for all accounts together; an export takes up to 7 MB.',
   },
   hasSample: {
     name: 'BOOKFEED_SAMPLE',
@@ -123,47 +123,53 @@ export const variables = {
       /^(auto|off|[\w-]{3,200})$/,
     ),
     description:
-      'Finished market of which all data can be read without a key; `auto` chooses the best covered of the newest recorded markets, or a simulated one until there is one. With `off`, neither it nor simulated markets can be read whole.',
+      'Finished market whose data can all be read without a key; `auto` selects the best covered of the newest recorded markets, or a simulated one until there is one. With `off`, neither it nor simulated markets can be read in full.',
   },
   hasTestMode: {
     name: 'BOOKFEED_TEST_MODE',
     default: 'on',
     ...onOff,
     description:
-      'Serve simulated data to test keys (`bf_test_…`). The first start makes the data in the data folder (4 MB).',
+      'Serve simulated data to test keys (`bf_test_…`). The first start creates the data in the data folder (4 MB).',
+  },
+  workers: {
+    name: 'BOOKFEED_WORKERS',
+    default: '0',
+    ...orWord('auto', integer(0, 64)),
+    description:
+      'Threads that answer requests for data, in addition to the first thread, which records, writes and sells; `auto` is one for each core. 0: the first thread answers them too.',
   },
   isRecording: {
     name: 'BOOKFEED_RECORD',
     default: 'on',
     ...onOff,
-    description:
-      'Whether a server also records the venue; bookfeed record records without serving.',
+    description: 'Record the venue in the server; `bookfeed record` records without serving.',
   },
   recordCoins: {
     name: 'BOOKFEED_RECORD_COINS',
     default: coins.join(','),
     ...someOf(coins),
-    description: 'Coins whose markets are recorded.',
+    description: 'Coins to record.',
   },
   recordTimeframes: {
     name: 'BOOKFEED_RECORD_TIMEFRAMES',
     default: timeframes.join(','),
     ...someOf(timeframes),
-    description: 'Timeframes of the markets that are recorded.',
+    description: 'Timeframes to record.',
   },
   statesPerSecond: {
     name: 'BOOKFEED_RECORD_RATE',
     default: '',
     accepts: 'timeframes with a number from 1 to 1000, such as 5m=10,1h=1',
     description:
-      'Largest number of states of an outcome that are stored each second, by timeframe; the states that are left out are counted. Empty: every state.',
+      'Maximum number of states stored per outcome and second, by timeframe; states that are left out are counted. Empty: every state.',
     parse: parseRates,
   },
   feedUrl: {
     name: 'BOOKFEED_FEED_URL',
     default: '',
     accepts: 'a ws or wss URL',
-    description: "The venue's market data socket. Empty: the venue's own.",
+    description: "URL of the market data socket. Empty: the venue's own.",
     parse: (text: string) =>
       text === '' || /^wss?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined,
   },
@@ -171,80 +177,90 @@ export const variables = {
     name: 'BOOKFEED_CATALOGUE_URL',
     default: '',
     accepts: 'an http or https URL',
-    description: "The venue's catalogue of markets. Empty: the venue's own.",
+    description: "URL of the catalogue of markets. Empty: the venue's own.",
     parse: (text: string) => (text === '' || isHttpUrl(text) ? text.replace(/\/$/, '') : undefined),
+  },
+  orderBookUrl: {
+    name: 'BOOKFEED_ORDER_BOOK_URL',
+    default: '',
+    accepts: 'an http or https URL, or `off`',
+    description:
+      "URL of the venue's order book API, which is asked for the delay and the fees of each recorded market. Empty: the venue's own, or none if `BOOKFEED_CATALOGUE_URL` is set; `off`: none.",
+    parse: (text: string) =>
+      text === '' || text === 'off' || isHttpUrl(text) ? text.replace(/\/$/, '') : undefined,
   },
   feedConnections: {
     name: 'BOOKFEED_FEED_CONNECTIONS',
     default: '1',
     ...integer(1, 2),
     description:
-      'Connections that carry every market at the same time: with 2, one of them may fail.',
+      'Number of redundant connections for every market: with 2, one of them may fail without a gap.',
   },
   hearsLifecycle: {
     name: 'BOOKFEED_LIFECYCLE',
     default: 'off',
     ...onOff,
-    description: 'Whether one more connection receives announcements of new and resolved markets.',
+    description: 'Open one more connection for announcements of new and resolved markets.',
   },
   batchMs: {
     name: 'BOOKFEED_BATCH_MS',
     default: '50',
     ...integer(1, 1000),
     description:
-      'The longest pause, in milliseconds, that the recorder makes between two commits when the disk is slow; on a fast one, a state is written within three milliseconds.',
+      'Longest pause between two commits of the recorder on a slow disk, in milliseconds; on a fast disk, a state is written within three milliseconds.',
   },
   freeBytesMin: {
     name: 'BOOKFEED_FREE_MB',
     default: '1000',
     ...megabytes,
     description:
-      'Free room on the disk, in MiB, below which nothing is recorded, imported, simulated or backed up to it, so that keys and payments can still be written.',
+      'Free disk space, in MiB, below which nothing is recorded, imported, simulated or backed up to the disk, so that keys and payments can still be written.',
   },
   keepDays: {
     name: 'BOOKFEED_KEEP_DAYS',
     default: '0',
     ...integer(0, 36_500),
-    description: 'Days after which markets and prices are deleted; 0 deletes none.',
+    description: 'Days after which markets and prices are deleted; 0 keeps them indefinitely.',
   },
   keepGb: {
     name: 'BOOKFEED_KEEP_GB',
     default: '0',
     ...integer(0, 1_000_000),
     description:
-      'Size of the history, in GB, beyond which the oldest markets are deleted; 0 is no limit.',
+      'Size of the history, in GB, beyond which the oldest markets are deleted; 0 sets no limit.',
   },
   backupTo: {
     name: 'BOOKFEED_BACKUP_TO',
     default: '',
     ...matching('a folder path, s3://bucket/prefix, or `off`', /^(?!s3:(?!\/\/[^/]))/),
     description:
-      'Location of the backups of this data folder alone. A bucket is accessed with S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or AWS_…. Empty: backups are made only before an upgrade, in the folder backups of the data; `off`: never.',
+      'Location of the backups, for this data folder only. A bucket is accessed with S3_ENDPOINT, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or AWS_…. Empty: backups are made only before an upgrade, in the subfolder `backups` of the data folder; `off`: never.',
   },
   backupHours: {
     name: 'BOOKFEED_BACKUP_HOURS',
     default: '24',
     ...integer(1, 8760),
-    description: 'Hours between two backups of a server.',
+    description: 'Hours between two backups of a running server.',
   },
   backupsKept: {
     name: 'BOOKFEED_BACKUP_KEEP',
     default: '7',
     ...integer(1, 10_000),
-    description: 'Backups that are kept; older ones are deleted after a new one was made.',
+    description: 'Number of backups to keep; older ones are deleted after each new backup.',
   },
   rawPath: {
     name: 'BOOKFEED_RAW',
     default: '',
     ...anyText('a folder path'),
     description:
-      'Folder in which every message of the feed and of the sources of prices is stored as it came, for `bookfeed import`; made if absent. Empty: no messages are stored.',
+      'Folder in which every message of the feed and of the price sources is stored as received, for `bookfeed import`; created if absent. Empty: no messages are stored.',
   },
   rawBytesMax: {
     name: 'BOOKFEED_RAW_GB',
     default: '100',
     ...bytes(1, 100_000, 1e9),
-    description: 'Room for these messages, in GB; when it is full, the oldest files are deleted.',
+    description:
+      'Disk space for these messages, in GB; when it is used up, the oldest files are deleted.',
   },
   spotSources: {
     name: 'BOOKFEED_SPOT',
@@ -302,7 +318,7 @@ export const variables = {
     default: '',
     accepts: 'the path of a file with certificates (PEM)',
     description:
-      'Certificates of private authorities, which are trusted besides the public ones for every connection: to PostgreSQL, a bucket, nodes and the facilitator. Empty: public ones alone.',
+      'Certificates of private authorities, trusted in addition to the public ones for all connections: to PostgreSQL, a bucket, nodes and the facilitator. Empty: only public ones.',
     parse: parseCertificates,
   },
   rpcUrls: {
@@ -336,7 +352,7 @@ export const variables = {
       /^(0x[0-9a-fA-F]{40})?$/,
     ),
     description:
-      'Address that receives payments; it belongs to this ledger alone. Empty: nothing is sold.',
+      'Address that receives payments; no other ledger may use it. Empty: nothing is sold.',
   },
   facilitator: {
     name: 'BOOKFEED_FACILITATOR',
@@ -353,7 +369,7 @@ export const variables = {
     default: '',
     ...anyText('a text'),
     description:
-      'Name of the key that signs a token for each call of the facilitator, which CDP requires.',
+      'Id of the key that signs a token for each call of the facilitator; required by CDP.',
   },
   facilitatorKeySecret: {
     name: 'BOOKFEED_FACILITATOR_KEY_SECRET',
@@ -381,13 +397,13 @@ export const variables = {
     default: '10',
     ...integer(1, 1000),
     description:
-      'Number of valid keys that an account may have at a time; an account that has never paid has one.',
+      'Number of valid keys per account; an account that has never paid can have only one.',
   },
   signupsPerDay: {
     name: 'BOOKFEED_SIGNUPS_PER_DAY',
     default: '30',
     ...integer(1, 1_000_000),
     description:
-      'Number of signups that a network address (IPv6: /48) may make each day; each minute, a sixth of it, rounded up.',
+      'Number of signups per day and network address (IPv6: /48); per minute, a sixth of that, rounded up.',
   },
 } satisfies Record<string, ConfigVariable>

@@ -3,10 +3,10 @@
  * store is opened synchronously, so what it needs is loaded before, by `prepareStore`.
  */
 
-import type { Clock } from '#src/domain/time.ts'
 import type { JobLock } from '#src/platform/job.ts'
 
-import { type Database, storageError } from './database.ts'
+import { storageError } from './database.ts'
+import type { StoreHandles } from './transact.ts'
 
 /** A part of an object of an archive; `size` is that of the whole object, in bytes. */
 export type Part = { name: string; size: number; at: number; length: number }
@@ -41,34 +41,31 @@ export type OpenObjects = (place: string) => ObjectReader
 export const storeNames = ['history', 'ledger'] as const
 export type StoreName = (typeof storeNames)[number]
 
-/** A database that answers later than one in this process. */
-export type RemoteDatabase = Database & {
-  /** From now on an answer is waited for for seconds, as what serves or records may stand still. */
-  waitBriefly(): void
-}
+/** Where a store is: in a file, which is a copy of what is at the address, if there is one. */
+export type StorePlace = { store: StoreName; path: string; address?: string | undefined }
+export type SharedPlace = StorePlace & { address: string }
 
-/** A store at an address, and the file that has a copy of it. */
-export type Replicated = { store: StoreName; place: string; path: string }
+/** A store at an address, with a copy in a file, as this process uses it. */
+export type SharedStore = StoreHandles & {
+  /** Resolves when the verbs that were called have ended. */
+  drained(): Promise<void>
+  close(): void
+}
 
 export type ReplicasOptions = {
   /** Names this server among those of the database. */
   server: string
   /** Monotonic milliseconds. */
   timer: () => number
+  /** Where it is noted how new the files are: `noteKnown`. */
+  known: SharedArrayBuffer
   say: (line: string, level: 'error' | 'info') => void
 }
 
 /** Copies of stores in files, which are kept up to date. */
 export type Replicas = {
-  /** For `replicaAgeMs`, in all threads. */
-  freshness: Freshness
-  /**
-   * How far a clock is ahead of the clock of a store's database, as of the last heartbeat, in
-   * milliseconds; behind if negative. 0 where that is within the time of an answer.
-   */
-  clockAheadMs(store: StoreName, clock: Clock): number
   /** Resolves when the file has all that was committed before; rejects after a second. */
-  catchUp(store: StoreName): Promise<void>
+  pull(store: StoreName): Promise<void>
   /**
    * Writes what changes nothing, besides other writers. Rejects with `storage_unavailable` where
    * nothing can be written, or soon no more.
@@ -78,21 +75,8 @@ export type Replicas = {
   close(): Promise<void>
 }
 
-/**
- * Of each store the moment before which all that was committed is in the file, in milliseconds of
- * the first thread's monotonic clock.
- */
-export type Freshness = BigInt64Array
-
-export const createFreshness = (): Freshness =>
-  new BigInt64Array(new SharedArrayBuffer(8 * storeNames.length))
-
-export const noteFresh = (freshness: Freshness, store: StoreName, freshMs: number): void =>
-  void Atomics.store(freshness, storeNames.indexOf(store), BigInt(Math.floor(freshMs)))
-
-/** How much older a replica may be than its database. */
-export const replicaAgeMs = (freshness: Freshness, store: StoreName, nowMs: number): number =>
-  nowMs - Number(Atomics.load(freshness, storeNames.indexOf(store)))
+/** The format that a store has, 0 where nothing is there, and that of this version. */
+export type Migration = { shown: string; from: number; to: number }
 
 /** Databases at addresses. */
 export type RemoteEngine = {
@@ -100,57 +84,58 @@ export type RemoteEngine = {
    * Keeps files up to date on a thread of its own; resolves when they have been as new as their
    * databases once.
    */
-  startReplicas(stores: readonly Replicated[], options: ReplicasOptions): Promise<Replicas>
-  /** Opens what is at an address, which is made where there is none. Throws `storage_unavailable`. */
-  open(place: string, store: StoreName): RemoteDatabase
-  /** What to say when the store at an address cannot be opened. */
-  openingFault(error: unknown, place: string, store: StoreName): Error
-  /** What the operator is to do about it; undefined where the error says so itself. */
+  startReplicas(stores: readonly SharedPlace[], options: ReplicasOptions): Promise<Replicas>
+  /**
+   * Opens what is at an address, which is made where there is none; resolves when the file is as
+   * new. With `isBrief` an answer is waited for for seconds, as what serves or records may stand
+   * still. Rejects with `storage_unavailable`.
+   */
+  open(
+    place: SharedPlace,
+    options: { isBrief: boolean; say?: ((line: string) => void) | undefined },
+  ): Promise<SharedStore>
+  /** Rejects as `open` does, and makes nothing. `adviceOn` says what the operator is to do. */
+  examine(place: SharedPlace): Promise<void>
+  /** Brings what is there to the format of this version if `isWanted`. Rejects as `open` does. */
+  migrate(place: SharedPlace, isWanted: boolean): Promise<Migration>
+  /** Undefined where the error says so itself. */
   adviceOn(error: unknown, store: StoreName): string | undefined
   /** The lock of a job that several processes share. `onFault`: it is not known who holds the lock. */
-  createJobLock(job: {
-    place: string
-    store: StoreName
-    name: string
-    onFault: (error: Error) => void
-  }): JobLock
+  createJobLock(job: { place: SharedPlace; name: string; onFault: (error: Error) => void }): JobLock
 }
 
 /** How what an extension adds is loaded. */
 export type StoreLoader = {
-  engine?: { isAddress: (place: string) => boolean; load: () => Promise<RemoteEngine> }
+  engine?: () => Promise<RemoteEngine>
   objects?: { isArchive: (place: string) => boolean; load: () => Promise<OpenObjects> }
 }
 
 const loaders: StoreLoader[] = []
-const engines = new Map<StoreLoader, RemoteEngine>()
+let engine: RemoteEngine | undefined
 const archives = new Map<StoreLoader, OpenObjects>()
 
 export const addStores = (loader: StoreLoader): void => void loaders.push(loader)
 
-const loaderAt = (place: string): StoreLoader | undefined =>
-  loaders.find(({ engine }) => engine?.isAddress(place) === true)
-
-/** Whether a place is an address, and no file. */
-export const isAddress = (place: string): boolean => loaderAt(place) !== undefined
-
-/** Loads what stores at these places may need; to be called before one is opened. */
-export async function prepareStore(...places: readonly string[]): Promise<void> {
+/** Loads what reads books of an archive; to be called before a history is opened. */
+export async function prepareStore(): Promise<void> {
   for (const loader of loaders) {
-    const { engine, objects } = loader
+    const { objects } = loader
     if (objects !== undefined && !archives.has(loader)) archives.set(loader, await objects.load())
-    if (engine !== undefined && !engines.has(loader) && places.some(engine.isAddress))
-      engines.set(loader, await engine.load())
   }
 }
 
-/** The engine of an address; undefined for a file. */
-export function engineAt(place: string): RemoteEngine | undefined {
-  const loader = loaderAt(place)
-  const engine = loader && engines.get(loader)
-  if (loader !== undefined && engine === undefined)
-    throw new Error('What opens the database at this address was not loaded.')
+/** Loads what opens stores at addresses. */
+export async function loadEngine(): Promise<RemoteEngine> {
+  engine ??= await loaders.find((loader) => loader.engine !== undefined)?.engine?.()
+  if (engine === undefined) throw storageError('This program opens no stores at addresses.')
   return engine
+}
+
+/** That of a store at an address which was opened before. */
+export function engineOf(place: StorePlace): RemoteEngine | undefined {
+  if (place.address !== undefined && engine === undefined)
+    throw new Error('What opens the store at this address was not loaded.')
+  return place.address === undefined ? undefined : engine
 }
 
 export function openObjects(place: string): ObjectReader {

@@ -1,13 +1,11 @@
-/** Bars of the mid. A step without a state has none; states with an empty side have no mid. */
-import type { Steps } from '#src/platform/scheduler.ts'
-
+/** Bars of the mid price. A step without states has no bar; a state with one side has no mid. */
 import { type Outcome, outcomes } from './market.ts'
 import type { BestLevels } from './quote.ts'
 import type { ReadStates, State, StatePart } from './series.ts'
 import { comparePositions, type Position } from './snapshot.ts'
 import { markPosition } from './steps.ts'
 
-/** Twice a mid in millionths, bid plus ask, so that it is an integer. */
+/** Twice a mid in millionths: bid plus ask, so that it is an integer. */
 export type DoubleMid = number
 
 export type Bar = {
@@ -24,28 +22,25 @@ type BarQuery = {
   stepMs: number
   /** The range; `after` is the `barPosition` of a bar. */
   range: StatePart
-  /** Whether a state counts; all when absent. */
+  /** Selects the states that count; all of them if absent. */
   isKnown?: ((state: State) => boolean) | undefined
-  /** A page ends after as many states, with a bar at least, so that an answer is not late. */
+  /** A page ends after this many states, with at least one bar, which bounds its time. */
   statesMax: number
 }
 
 export const doubleMidOf = (levels: BestLevels): DoubleMid | undefined =>
   levels.bidSize > 0 && levels.askSize > 0 ? levels.bidPrice + levels.askPrice : undefined
 
-/** The position of a bar among others: by its start, then up before down. */
+/** The position of a bar: by its start, then up before down. */
 export const barPosition = ({ startMs, outcome }: Pick<Bar, 'startMs' | 'outcome'>): Position =>
   markPosition({ timeMs: startMs, outcome })
 
 const BLOCK = 2_048
 
-export function* readBars({
-  read,
-  stepMs,
-  range,
-  isKnown,
-  statesMax,
-}: BarQuery): Steps<{ bars: Bar[]; hasMore: boolean }> {
+export function readBars({ read, stepMs, range, isKnown, statesMax }: BarQuery): {
+  bars: Bar[]
+  hasMore: boolean
+} {
   const { limit } = range
   const whole = { ...range, ...restOf(range, stepMs), after: undefined }
   const bars: Bar[] = []
@@ -53,7 +48,7 @@ export function* readBars({
   let states = 0
   let after: StatePart['after']
   for (let isEnd = false; !isEnd;) {
-    const block = yield* read({ ...whole, after, limit: BLOCK })
+    const block = read({ ...whole, after, limit: BLOCK })
     isEnd = block.length < BLOCK
     after = block.at(-1)
     for (const state of block) {
@@ -62,14 +57,13 @@ export function* readBars({
       if (startMs !== step.startMs) {
         takeBars(bars, step, range)
         if (bars.length > limit) return { bars: bars.slice(0, limit), hasMore: true }
-        // The step that begins here has a bar.
+        // A step that begins here already has a bar.
         if (bars.length > 0 && states > statesMax) return { bars, hasMore: true }
         step = emptyStep(startMs)
       }
       addState(step, state, range.order)
       states++
     }
-    if (!isEnd) yield
   }
   takeBars(bars, step, range)
   return { bars: bars.slice(0, limit), hasMore: bars.length > limit }
@@ -79,7 +73,7 @@ type Step = { startMs: number } & Record<Outcome, Bar | undefined>
 
 const emptyStep = (startMs: number): Step => ({ startMs, up: undefined, down: undefined })
 
-/** The range from the step on in which the page before ended: its other outcome may be ahead. */
+/** The rest of the range, from the last step of the previous page: its other outcome may follow. */
 function restOf(
   { order, after, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER }: StatePart,
   stepMs: number,
@@ -91,7 +85,7 @@ function restOf(
     : { fromMs, toMs: Math.min(toMs, after.id > 0 ? startMs + stepMs : startMs) }
 }
 
-/** Adds the bars of a finished step that come after the position where the page begins. */
+/** Adds the bars of a finished step that come after the position at which the page begins. */
 function takeBars(bars: Bar[], step: Step, { order, after }: StatePart): void {
   const direction = order === 'asc' ? 1 : -1
   for (const outcome of order === 'asc' ? outcomes : outcomes.toReversed()) {

@@ -1,11 +1,11 @@
-/** How often Up won, by the distance of the price of the coin from the strike. */
+/** The share of windows that Up won, by the distance of the coin's price from the strike. */
 import type { Coin, Source, Timeframe } from './market.ts'
 
 export type CalibrationMoment = {
   beforeEndMs: number
-  /** Standard deviation of the price over that time, as a share of it. */
+  /** Standard deviation of the price over that time, as a share of the price. */
   deviation: number
-  /** Windows at each distance, and those of them that Up won. */
+  /** Number of windows at each distance, and of those that Up won. */
   windows: number[]
   ups: number[]
 }

@@ -1,6 +1,7 @@
-/** Pages of the states at which something changed; the first of an outcome in the range is one. */
-import type { Steps } from '#src/platform/scheduler.ts'
-
+/**
+ * Pages of the states at which something changed. The first state of each outcome in a range counts
+ * as a change.
+ */
 import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './series.ts'
 import type { Position } from './snapshot.ts'
 
@@ -12,7 +13,7 @@ type ChangesQuery<S extends State> = {
 
 export type ChangesPage<S extends State> = {
   rows: S[]
-  /** The last place looked at, which may be after the last row; undefined where there was none. */
+  /** The last position read, which may be after the last row; undefined if nothing was read. */
   last: Position | undefined
   hasMore: boolean
 }
@@ -20,40 +21,38 @@ export type ChangesPage<S extends State> = {
 const BLOCK_MAX = 2_048
 const BLOCK_MIN = 128
 
-export function* readChanges<S extends State>({
+export function readChanges<S extends State>({
   read,
   isSame,
   range,
-}: ChangesQuery<S>): Steps<ChangesPage<S>> {
+}: ChangesQuery<S>): ChangesPage<S> {
   const { order, limit, after, fromMs, toMs, outcome } = range
-  function* latestBefore(place: Position | undefined): Steps<Latest<S>> {
+  function latestBefore(place: Position | undefined): Latest<S> {
     if (place === undefined) return { up: undefined, down: undefined }
-    return yield* readLatest(read, { fromMs, toMs, outcome, after: place })
+    return readLatest(read, { fromMs, toMs, outcome, after: place })
   }
-  // The states at the place from which the page continues, which is one of them.
-  const before =
-    order === 'asc' ? yield* latestBefore(after && { ...after, id: after.id + 1 }) : undefined
+  // The states at the position from which the page continues; that position is a change itself.
+  const before = order === 'asc' ? latestBefore(after && { ...after, id: after.id + 1 }) : undefined
   const page: ChangesPage<S> = { rows: [], last: after, hasMore: false }
   for (;;) {
-    // Every other state is a change, or so; the last row shows whether more follow.
+    // About every second state is a change; one more row shows whether others follow.
     const size = Math.min(Math.max(2 * (limit + 1 - page.rows.length), BLOCK_MIN), BLOCK_MAX)
-    const block = yield* read({ ...range, after: page.last, limit: size })
+    const block = read({ ...range, after: page.last, limit: size })
     const isEnd = block.length < size
-    // Of a block that was read backwards the last state is the earliest.
+    // A block that is read backwards has its earliest state last.
     const changes = before
       ? flagChanges(block, before, isSame)
       : flagChanges(
           block.toReversed(),
-          yield* latestBefore(isEnd ? undefined : block.at(-1)),
+          latestBefore(isEnd ? undefined : block.at(-1)),
           isSame,
         ).reverse()
     if (takeChanges(page, { block, changes, limit })) return { ...page, hasMore: true }
     if (isEnd) return page
-    yield
   }
 }
 
-/** Adds changes to a page; true when there is one too many. Loops of generators are slow. */
+/** Adds changes to a page; returns true when there is one too many. */
 function takeChanges<S extends State>(
   page: ChangesPage<S>,
   { block, changes, limit }: { block: readonly S[]; changes: Uint8Array; limit: number },
@@ -68,7 +67,7 @@ function takeChanges<S extends State>(
   return false
 }
 
-/** Flags the changes among states in order of time; `before` moves on to the last of them. */
+/** Flags the changes among states in order of time, and moves `before` to the last of them. */
 function flagChanges<S extends State>(
   block: readonly S[],
   before: Latest<S>,

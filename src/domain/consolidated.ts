@@ -1,18 +1,19 @@
 /**
- * Two books as one: who sells "down" at p buys "up" at 1 - p, so an outcome's own book and the
- * mirror of the other's show the same orders, and sizes are never added up. Of two states the newer
- * one says which levels there are, and their sizes; the older one shows which levels both show, and
- * nothing when it is older by more than `SKEW_MS_MAX`. Only of states of the same millisecond the
- * levels are united: one that the own book lacks is kept unless it would cross that book. So the
- * result is crossed only where one of the books is crossed by itself.
+ * Two books as one: an order to sell "down" at p is an order to buy "up" at 1 - p. An outcome's own
+ * book and the mirror of the other book therefore show the same orders, and sizes are never added.
+ * Of two states, the newer one decides which levels exist and their sizes. The older one only marks
+ * the levels that both show, and is ignored if it is older by more than `SKEW_MS_MAX`.
+ * Levels are united only if both states are of the same millisecond: a level that the own book
+ * lacks is kept unless it would cross that book. So the result is crossed only where one of the
+ * books is crossed by itself.
  */
 import { type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 import type { Ladder, Position, Snapshot, StoredSnapshot } from './snapshot.ts'
 
-/** Which book a level was seen in; `both` when both show it with the same size. */
+/** The book in which a level was seen; `both` if both show it with the same size. */
 export type LevelSource = 'own' | 'mirror' | 'both'
 
-/** As `Ladder`, best level first, in prices of the outcome asked for. */
+/** A `Ladder`, best level first, in prices of the requested outcome. */
 export type TaggedLadder = {
   prices: readonly Millionths[]
   sizes: readonly Millionths[]
@@ -24,14 +25,17 @@ export type ConsolidatedBook = {
   asks: TaggedLadder
   own?: Position
   mirror?: Position
-  /** Milliseconds between the two, from 0 to `SKEW_MS_MAX`; absent unless both count. */
+  /** Milliseconds between the two states, from 0 to `SKEW_MS_MAX`; absent unless both count. */
   skewMs?: number
 }
 
-/** States further apart do not describe one ladder: only the newer one counts. */
+/** States that are further apart do not describe the same ladder: only the newer one counts. */
 export const SKEW_MS_MAX = 1_000
 
-/** One ladder of the prevailing states of both outcomes; of equal times `own` is the newer. */
+/**
+ * Builds one ladder from the prevailing states of both outcomes; if their times are equal, `own`
+ * counts as the newer.
+ */
 export function consolidate(
   own: StoredSnapshot | undefined,
   mirror: StoredSnapshot | undefined,
@@ -87,7 +91,7 @@ const tagLadder = ({ prices, sizes }: Ladder, source: LevelSource): TaggedLadder
   sources: prices.map(() => source),
 })
 
-/** `direction` is 1 for asks, -1 for bids; `isKept` is for prices of the older ladder alone. */
+/** `direction` is 1 for asks, -1 for bids; `isKept` filters prices only in the older ladder. */
 type Side = { direction: 1 | -1; isKept: (price: Millionths) => boolean }
 
 function merge(newer: TaggedLadder, older: TaggedLadder, side: Side): TaggedLadder {
@@ -99,7 +103,7 @@ function merge(newer: TaggedLadder, older: TaggedLadder, side: Side): TaggedLadd
     sizes.push(ladder.sizes[index] ?? 0)
     sources.push(source ?? 'own')
   }
-  // Past the last level every other one is better.
+  // Every price is better than the one after the last level.
   const worst = side.direction * Number.POSITIVE_INFINITY
   let fresh = 0
   let old = 0

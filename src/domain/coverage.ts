@@ -1,10 +1,12 @@
-/** What is recorded of a market and what is missing: what is not known to be recorded is a gap. */
+/**
+ * Coverage: the spans of a market that are recorded, and the gaps. Time that is not known to be
+ * recorded is a gap.
+ */
 import { exactMillionths, type Millionths } from './decimal.ts'
 import { type Market, type Outcome, outcomes, type Timeframe, timeframeMs } from './market.ts'
-import { toIso } from './time.ts'
 
-/** What each means is said where it is documented: features/coverage/schema.ts. */
-export const gapReasons = [
+/** The reasons are documented in features/coverage/schema.ts. */
+export const storedReasons = [
   'recorder_down',
   'venue_silent',
   'venue_restart',
@@ -12,7 +14,12 @@ export const gapReasons = [
   'not_open',
   'import',
 ] as const
+export const gapReasons = [...storedReasons, 'replica_behind'] as const
 export type GapReason = (typeof gapReasons)[number]
+/** Reasons of gaps that last as long as a source is silent. */
+export type SilenceReason = Extract<GapReason, 'recorder_down' | 'replica_behind'>
+/** The reason of gaps that are never stored: the database may have what the copy lacks. */
+export const REPLICA_BEHIND = 'replica_behind'
 
 export const tallyReasons = [...gapReasons, 'window_unknown'] as const
 export type TallyReason = (typeof tallyReasons)[number]
@@ -20,10 +27,13 @@ export type TallyReason = (typeof tallyReasons)[number]
 /** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
 export type Span = { readonly fromMs: number; readonly toMs: number }
 
-/** A state is known at its own millisecond: a gap ends at the next one, and begins after one. */
+/**
+ * A state is known at its own millisecond, so a gap begins one millisecond after a state and ends
+ * with the next state.
+ */
 export type Gap = Span & { readonly outcome: Outcome; readonly reason: GapReason }
 
-/** What is recorded of one outcome in a span; `intervals` and `gaps` tile it in order of time. */
+/** Coverage of one outcome in a span; `intervals` and `gaps` tile the span in order of time. */
 type OutcomeCoverage = {
   outcome: Outcome
   intervals: Span[]
@@ -33,24 +43,22 @@ type OutcomeCoverage = {
 
 export type CoverageQuestion = {
   market: Market
-  /** Stored gaps of the market, of both outcomes, ascending by `fromMs`. */
+  /** Gaps of both outcomes, ascending by `fromMs`. */
   gaps: readonly Gap[]
   outcome?: Outcome | undefined
-  /** Undefined bounds are those of `marketSpanOf`. */
+  /** An undefined bound is that of `marketSpanOf`. */
   fromMs?: number | undefined
   toMs?: number | undefined
   nowMs: number
-  /** The copy that is read is stale: of an open market nothing after `nowMs` is known. */
-  isStale?: boolean | undefined
 }
 
-/** End of a stored gap that has none yet: it reaches to the end of `marketSpanOf`. */
+/** End of a stored gap that has not ended: it reaches to the end of `marketSpanOf`. */
 export const ENDLESS_MS = Number.MAX_SAFE_INTEGER
 
 const MIN = Number.NEGATIVE_INFINITY
 const MAX = Number.POSITIVE_INFINITY
 
-/** States of one outcome further apart than this have a gap between them: 5 s of 5 minutes. */
+/** Two states of an outcome that are further apart have a gap between them (5 s in 5 minutes). */
 export const silenceMs = (timeframe: Timeframe): number => timeframeMs[timeframe] / 60
 
 export type CoverageTally = {
@@ -60,19 +68,20 @@ export type CoverageTally = {
   gaps: ReadonlyMap<TallyReason, Tallied>
 }
 
-export const hasWindow = (
-  market: Market,
-): market is Market & { windowStartMs: number; windowEndMs: number } =>
+/** A market whose window is known. */
+export type WindowedMarket = Market & { windowStartMs: number; windowEndMs: number }
+
+export const hasWindow = (market: Market): market is WindowedMarket =>
   market.windowStartMs !== undefined && market.windowEndMs !== undefined
 
-/** Whether the time of a question is known: a bound that was not sent is the market's own. */
+/** True if the span of the question is known: a bound that is left out is the market's own. */
 export const isBounded = ({ market, fromMs, toMs }: CoverageQuestion): boolean =>
   (fromMs !== undefined && toMs !== undefined) || hasWindow(market)
 
-/** Whether time changes nothing any more of what is known of a market. */
+/** True if what is known of a market no longer changes with time. */
 export const isOver = ({ isClosed, winner }: Market): boolean => isClosed || winner !== undefined
 
-/** The window of a market, as far as it has come, and what is held beyond it. */
+/** The window of a market up to now, and what is held outside it. */
 export function marketSpanOf(market: Market, nowMs: number): Span | undefined {
   const { windowStartMs, windowEndMs, firstSnapshotMs, lastSnapshotMs } = market
   const fromMs = Math.min(windowStartMs ?? MAX, windowEndMs ?? MAX, firstSnapshotMs ?? MAX)
@@ -85,29 +94,22 @@ export function marketSpanOf(market: Market, nowMs: number): Span | undefined {
   }
 }
 
-/** The span that a question is about; empty when its bounds leave nothing of the market's. */
-export function spanOf(question: CoverageQuestion): Span {
-  const { market, fromMs, toMs, nowMs } = question
+/** The span of a question; empty if the market has nothing between the bounds. */
+export function spanOf({ market, fromMs, toMs, nowMs }: CoverageQuestion): Span {
   const whole = marketSpanOf(market, nowMs)
   const startMs = fromMs ?? whole?.fromMs ?? toMs ?? nowMs
-  const endMs = Math.min(toMs ?? whole?.toMs ?? startMs, knownEndOf(question))
+  const endMs = toMs ?? whole?.toMs ?? startMs
   if (endMs > startMs) return { fromMs: startMs, toMs: endMs }
   const momentMs = fromMs ?? (toMs === undefined ? startMs : Math.max(0, toMs - 1))
   return { fromMs: momentMs, toMs: momentMs }
 }
 
-/** Where what is known of a market ends, while the copy that is read is stale. */
-function knownEndOf({ market, nowMs, isStale = false }: CoverageQuestion): number {
-  if (!isStale || isOver(market)) return MAX
-  const endMs = marketSpanOf(market, nowMs)?.toMs ?? nowMs
-  return endMs < (market.windowEndMs ?? MAX) ? endMs : MAX
-}
-
 /**
  * Tiles the span of a question, for up, then down. An outcome is recorded from its first to its
- * last snapshot, but for stored gaps. Of `marketSpanOf`, the time before the first one is a gap
- * where it reaches into the window, because no state prevails yet; so is the time before the window
- * and after the last one where it is longer than `silenceMs`, and all that is outside.
+ * last snapshot, except in stored gaps. Within `marketSpanOf`, the time before the first snapshot
+ * is a gap if it overlaps the window, because no state prevails yet, or if it is longer than
+ * `silenceMs`; the time after the last snapshot is a gap if it is longer than `silenceMs`. All time
+ * outside `marketSpanOf` is a gap.
  */
 export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
   const span = spanOf(question)
@@ -124,16 +126,14 @@ export function coverageOf(question: CoverageQuestion): OutcomeCoverage[] {
 }
 
 /**
- * Adds up what `coverageOf` lists. An empty span is looked at as the millisecond that begins there.
- * Where something is held of a time that is not known, only `window_unknown` counts, once an
- * outcome.
+ * Adds up what `coverageOf` lists. An empty span counts as the millisecond at which it begins. If
+ * the window is unknown and something is held, only `window_unknown` counts, once per outcome.
  */
 export function tallyCoverage(question: CoverageQuestion): CoverageTally {
   const { fromMs, toMs } = spanOf(question)
   const span = { fromMs, toMs: Math.max(toMs, fromMs + 1) }
   const asked = askedOutcomes(question)
   const gaps = new Map<TallyReason, Tallied>()
-  if (fromMs >= knownEndOf(question)) return { totalMs: 0, coveredMs: 0, gaps }
   let coveredMs = 0
   for (const outcome of asked) {
     eachPiece(timelineOf(question, outcome), span, (fromMs, toMs, reason) => {
@@ -157,7 +157,7 @@ function addGap(gaps: Map<TallyReason, Tallied>, reason: TallyReason, more: Tall
   gaps.set(reason, sum)
 }
 
-/** In millionths, rounded down, so that 1 is said of nothing less than all; 0 of nothing. */
+/** Millionths, rounded down: 1 only if everything is covered. 0 if there is nothing to cover. */
 export const shareOf = (part: number, whole: number): Millionths =>
   whole === 0 ? 0 : Number((BigInt(part) * 1_000_000n) / BigInt(whole))
 
@@ -165,10 +165,10 @@ export const printedShare = (part: number, whole: number): unknown =>
   exactMillionths(whole === 0 ? undefined : shareOf(part, whole))
 
 type Run = Span & { readonly reason: GapReason }
-/** No object: pieces of many markets are visited for a header. */
+/** Takes positional arguments, not an object: a header may visit the pieces of many markets. */
 type VisitPiece = (fromMs: number, toMs: number, reason: GapReason | undefined) => void
 
-/** Both ascend. Where they overlap, `stored` counts, because its reason was observed. */
+/** Both lists ascend. Where they overlap, `stored` wins, because its reason was observed. */
 type Timeline = { stored: readonly Run[]; derived: readonly Run[] }
 
 const askedOutcomes = ({ outcome }: CoverageQuestion): readonly Outcome[] =>
@@ -250,8 +250,9 @@ function pushJoined(runs: Run[], run: Run): void {
   } else runs.push(run)
 }
 
-/** Where stored gaps overlap, the first of these is the reason given: the surer one. */
+/** Where gaps overlap, the first of these reasons is reported: it is the most certain. */
 const ranks: readonly GapReason[] = [
+  'replica_behind',
   'recorder_down',
   'hash_mismatch',
   'venue_restart',
@@ -260,9 +261,23 @@ const ranks: readonly GapReason[] = [
   'not_open',
 ]
 
+/**
+ * Returns a function that is true if a gap of the outcome overlaps the time from `fromMs`
+ * (inclusive) to `toMs` (exclusive).
+ */
+export function createGapFinder(gaps: readonly Gap[]) {
+  const united = unitedOf(gaps)
+  return (outcome: Outcome, fromMs: number, toMs: number): boolean => {
+    const runs = united[outcome]
+    if (fromMs >= toMs || runs.length === 0) return false
+    const run = runs[firstEndingAfter(runs, fromMs)]
+    return run !== undefined && run.fromMs < toMs
+  }
+}
+
 type United = Record<Outcome, readonly Run[]>
 
-/** The store returns the same list as long as it is true, so it is put in order once. */
+/** The store returns the same list until it changes, so each list is sorted once. */
 const unitedLists = new WeakMap<readonly Gap[], United>()
 
 function unitedOf(gaps: readonly Gap[]): United {
@@ -303,17 +318,7 @@ function claimRest(claimed: readonly Run[], others: readonly Run[]): Run[] {
   return [...claimed, ...rest].sort((a, b) => a.fromMs - b.fromMs)
 }
 
-/** The same header where nothing is known after `sinceMs`: it is never `full` then. */
-export function staleCoverage(text = 'unknown', sinceMs: number): string {
-  let whole = text
-  if (text === 'full') whole = 'partial;covered=1.0;gaps=0;reasons=""'
-  if (text === 'unknown') whole = 'unknown;gaps=0;reasons=""'
-  const [share = '', names = ''] = whole.slice(0, -1).split('reasons="')
-  const reasons = [...names.split(' ').filter((name) => name !== ''), 'stale'].sort()
-  return `${share}reasons="${reasons.join(' ')}";until="${toIso(sinceMs)}"`
-}
-
-/** For a header (RFC 9651): `full`, or `partial;covered=0.982;gaps=1;reasons="import"`. */
+/** The coverage header (RFC 9651): `full`, or `partial;covered=0.982;gaps=1;reasons="import"`. */
 export const coverageText = (...questions: CoverageQuestion[]): string =>
   tallyText(questions.map(tallyCoverage))
 
@@ -337,7 +342,7 @@ export function tallyText(tallies: readonly CoverageTally[]): string {
   const found = `gaps=${count};reasons="${[...gaps.keys()].sort().join(' ')}"`
   if (coveredMs === 0 && gaps.has('window_unknown')) return `unknown;${found}`
   const thousandths = Math.floor(shareOf(coveredMs, totalMs) / 1000)
-  // A decimal of RFC 9651 has at least one digit after its point, and no idle ones.
+  // A decimal of RFC 9651 has at least one digit after the point, and no trailing zeros.
   const share = (thousandths / 1000).toFixed(3).replace(/0{1,2}$/, '')
   return `${coveredMs === 0 ? 'none' : 'partial'};covered=${share};${found}`
 }

@@ -1,6 +1,6 @@
 /**
  * Cursors: a position in a list, sealed to that list and all its filters. They never expire, so
- * their bytes never change: `version, position, CRC-32 of the scope, seal`, in base64url.
+ * their format never changes: `version, position, CRC-32 of the scope, seal`, in base64url.
  */
 
 import { timingSafeEqual } from 'node:crypto'
@@ -14,51 +14,51 @@ import type { TimeRange } from './time.ts'
 const VERSION = 1
 const CRC_BYTES = 4
 const SEAL_BYTES = 16
-/** A cursor of a live stream of a coin holds a position in each of its markets. */
+/** A cursor of a coin's live stream holds a position in each market of the coin. */
 const CURSOR_LENGTH_MAX = 4000
 
-/** Writes a position into a cursor, and reads it back. */
+/** Encodes and decodes the position of a cursor. */
 type PositionFormat<P> = {
   encode: (position: P) => Uint8Array
   decode: (payload: Uint8Array) => P
 }
 
 /**
- * A list that is walked page by page, declared beside its route; those that streams follow too are in
- * `lists.ts`.
+ * A list that clients read page by page, declared beside its route. Lists that streams follow too
+ * are in `lists.ts`.
  */
 export type CursorList<Filters, P> = {
   name: string
   /**
-   * What chooses the rows and their order, as texts, undefined as ''. The same filters must give
-   * the same texts for ever, or cursors that clients keep are refused.
+   * The values that select and order the rows, as texts; undefined becomes ''. The same filters
+   * must always give the same texts, or cursors that clients have kept are refused.
    */
   filters: (filters: Filters) => readonly (string | number | undefined)[]
   position: PositionFormat<P>
-  /** The position before every row. A list without it has no `X-Resume-Cursor`. */
+  /** The position before all rows. A list without it sends no `X-Resume-Cursor`. */
   start?: (filters: Filters) => P
 }
 
-/** Where a page of a list ends. */
+/** The end of a page. */
 export type PageEnd<P> = {
   /** Position of the last row; undefined on an empty page. */
   last: P | undefined
   hasMore: boolean
-  /** Where a follower resumes later, if not after the last row. */
+  /** Position from which a follower resumes, if that is not the last row. */
   resume?: P | undefined
 }
 
 /** A page that is about to be read. */
 export type Walk<P> = {
-  /** The page begins behind this position; undefined at the beginning of the list. */
+  /** The page begins after this position; undefined for the beginning of the list. */
   after: P | undefined
-  /** The cursors of a page that ends there. */
+  /** The cursors of a page with this end. */
   end: (end: PageEnd<P>) => { nextCursor: string | null; resumeCursor: string | undefined }
 }
 
 export type CursorCodec = ReturnType<typeof createCursorCodec>
 
-/** `key` has 32 secret bytes. */
+/** `key` is 32 secret bytes. */
 export function createCursorCodec(key: Uint8Array) {
   const sealOf = (sealed: Uint8Array): Uint8Array =>
     new Bun.CryptoHasher('sha256', key).update(sealed).digest().subarray(0, SEAL_BYTES)
@@ -73,14 +73,14 @@ export function createCursorCodec(key: Uint8Array) {
     return bytes.toString('base64url')
   }
 
-  /** Throws `cursor_invalid`, or `cursor_mismatch` for one of another list or other filters. */
+  /** Throws `cursor_invalid`, or `cursor_mismatch` for a cursor of another list or filters. */
   function decode<Filters, P>(list: CursorList<Filters, P>, filters: Filters, cursor: string): P {
     const bytes = Buffer.from(cursor.slice(0, CURSOR_LENGTH_MAX), 'base64url')
     const sealed = bytes.subarray(0, -SEAL_BYTES)
     const isOurs =
       bytes.length > 1 + CRC_BYTES + SEAL_BYTES &&
       bytes[0] === VERSION &&
-      // A position has one spelling: stray bits and characters are refused.
+      // A position has exactly one encoding: stray bits and characters are refused.
       bytes.toString('base64url') === cursor &&
       timingSafeEqual(sealOf(sealed), bytes.subarray(-SEAL_BYTES))
     if (!isOurs) {
@@ -104,7 +104,7 @@ export function createCursorCodec(key: Uint8Array) {
     encode,
     decode,
 
-    /** Begins a page, behind `cursor` if one was sent. Throws what `decode` throws. */
+    /** Begins a page, after `cursor` if there is one. Throws what `decode` throws. */
     walk<Filters, P>(
       list: CursorList<Filters, P>,
       filters: Filters,
@@ -128,14 +128,14 @@ export function createCursorCodec(key: Uint8Array) {
   }
 }
 
-/** The seal covers it, so a scope with the same CRC does not help to forge a cursor. */
+/** CRC of the scope. The seal covers it, so forging a scope with the same CRC gains nothing. */
 function scopeCrc<Filters, P>(list: CursorList<Filters, P>, filters: Filters): number {
   let scope = list.name
   for (const part of list.filters(filters)) scope += ` ${part ?? ''}`
   return crc32(Buffer.from(scope))
 }
 
-/** Runs `read`, and lets a refused cursor name the parameter or header that it was sent in. */
+/** Runs `read`; the error of a refused cursor names the parameter or header that held it. */
 export function withCursorParam<T>(param: string, read: () => T): T {
   try {
     return read()
@@ -149,7 +149,7 @@ export function withCursorParam<T>(param: string, read: () => T): T {
 const withParam = (param: string, cause: AppError): AppError =>
   new AppError(cause.code, cause.message, { ...cause.extras, param, cause })
 
-/** Times and ids alike have 48 bits. */
+/** Times and ids both have 48 bits. */
 const NUMBER_BYTES = 6
 
 function toBytes(number: number): Buffer {
@@ -161,39 +161,51 @@ function toBytes(number: number): Buffer {
 const numberAt = (payload: Uint8Array, index: number): number =>
   Buffer.from(payload).readUIntBE(index * NUMBER_BYTES, NUMBER_BYTES)
 
-/** A row of a market: its time and id. */
+/** A row of a market: time and id. */
 export const rowPosition: PositionFormat<Position> = {
   encode: ({ timestampMs, id }) => Buffer.concat([toBytes(timestampMs), toBytes(id)]),
   decode: (payload) => ({ timestampMs: numberAt(payload, 0), id: numberAt(payload, 1) }),
 }
 
-/** A row of a list by ids alone. */
+/** A row of a list that is ordered by id only. */
 export const idPosition: PositionFormat<number> = {
   encode: (id) => rowPosition.encode({ timestampMs: 0, id }),
   decode: (payload) => numberAt(payload, 1),
 }
 
-/** `seen` is the greatest id that was known when everything up to the position was read. */
-export type SpotPosition = Position & { seen?: number }
-
-/** A price of a coin. */
-export const spotPosition: PositionFormat<SpotPosition> = {
+/** A row of a market, and a further number if the position has it. */
+const rowPositionWith = <Name extends string>(
+  name: Name,
+): PositionFormat<Position & { readonly [more in Name]?: number | undefined }> => ({
   encode(position) {
     const row = rowPosition.encode(position)
-    return position.seen === undefined ? row : Buffer.concat([row, toBytes(position.seen)])
+    const more: number | undefined = position[name]
+    return more === undefined ? row : Buffer.concat([row, toBytes(more)])
   },
   decode(payload) {
     const position = rowPosition.decode(payload)
-    return payload.length < 3 * NUMBER_BYTES
-      ? position
-      : { ...position, seen: numberAt(payload, 2) }
+    const more = payload.length < 3 * NUMBER_BYTES ? {} : { [name]: numberAt(payload, 2) }
+    return Object.assign(position, more)
   },
-}
+})
 
-/** A market in a list by the start of its window. */
+/** `seen` is the greatest id known when everything up to the position was read. */
+export type SpotPosition = Position & { seen?: number | undefined }
+
+/** A price of a coin. */
+export const spotPosition = rowPositionWith('seen')
+
+/**
+ * The last change read of a market. `other` is the id of the last state of the other outcome that
+ * the reader has, 0 for none; undefined if the reader has the book of neither.
+ */
+export type ChangePosition = Position & { readonly other?: number | undefined }
+export const changePosition = rowPositionWith('other')
+
+/** A market in a list ordered by the start of the window. */
 export type MarketPosition = { orderMs: number; conditionId: string }
 
-// Condition ids have two lengths; the payload ends with one, so it needs no length of its own.
+// Condition ids have two lengths; the id ends the payload, so it needs no length field.
 export const marketPosition: PositionFormat<MarketPosition> = {
   encode: ({ orderMs, conditionId }) =>
     Buffer.concat([toBytes(orderMs), Buffer.from(conditionId.slice(2), 'hex')]),
@@ -203,7 +215,7 @@ export const marketPosition: PositionFormat<MarketPosition> = {
   }),
 }
 
-/** What was created at a time, by its id. */
+/** An object in a list ordered by time of creation, then id. */
 export type CreatedPosition = { createdMs: number; id: string }
 
 export const createdPosition: PositionFormat<CreatedPosition> = {
@@ -214,13 +226,13 @@ export const createdPosition: PositionFormat<CreatedPosition> = {
   }),
 }
 
-/** Any position that JSON can say, as longer text. */
+/** Any position that JSON can represent, as a longer text. */
 export const jsonPosition = <P>(): PositionFormat<P> => ({
   encode: (position) => Buffer.from(JSON.stringify(position)),
   decode: (payload) => JSON.parse(Buffer.from(payload).toString()) as P,
 })
 
-/** Numbers and bytes as they are. */
+/** Raw bytes, unchanged. */
 export const bytesPosition: PositionFormat<Uint8Array> = {
   encode: (payload) => payload,
   decode: (payload) => payload,
@@ -233,7 +245,7 @@ type Range = TimeRange & { order?: 'asc' | 'desc' }
 const startMsOf = ({ order, fromMs = 0, toMs = TIME_MAX }: Range): number =>
   Math.min(order === 'desc' ? toMs : fromMs, TIME_MAX)
 
-/** The position before every row of a range, in its direction. */
+/** The position before all rows of a range, in its direction. */
 export const startOf = (range: Range): Position => ({ timestampMs: startMsOf(range), id: 0 })
 
 export const startOfMarkets = (range: Range): MarketPosition => ({

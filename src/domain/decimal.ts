@@ -1,4 +1,4 @@
-/** Prices and sizes are integer millionths, never floats: 2^53 - 1 are nine billion shares. */
+/** Prices and sizes are integers of millionths, never floats: 2^53 - 1 is nine billion shares. */
 
 /** An exact decimal as an integer count of millionths: 0.53 is 530_000. A safe integer. */
 export type Millionths = number
@@ -7,7 +7,7 @@ export const MILLIONTHS_PER_UNIT = 1_000_000
 
 const ZERO = '0'.charCodeAt(0)
 const DECIMALS_MAX = 6
-/** What the digits of a fraction of so many digits are multiplied by. */
+/** Multiplier that turns a fraction with this many digits into millionths. */
 const scales = [0, 1e5, 1e4, 1e3, 100, 10, 1]
 
 /** Reads `0.1` or `.48` exactly; undefined for a sign, an exponent, a seventh decimal, 2^53. */
@@ -23,7 +23,7 @@ export function parseMillionths(text: string): Millionths | undefined {
   return Number.isSafeInteger(millionths) ? millionths : undefined
 }
 
-/** Reads the digits of a part of a text; not a number where there is anything else. */
+/** Reads the digits in part of a text; NaN if it holds anything else. */
 function readDigits(text: string, from: number, to: number): number {
   let value = 0
   for (let at = from; at < to; at++) {
@@ -34,15 +34,16 @@ function readDigits(text: string, from: number, to: number): number {
   return value
 }
 
-/** 0 to 999 with all three digits, for what prints numbers by the thousand. */
+/** 0 to 999 with three digits, to print numbers three digits at a time. */
 export const threeDigits: readonly string[] = Array.from({ length: 1000 }, (_, value) =>
   String(value).padStart(3, '0'),
 )
 /** The same without trailing zeros: 530 is `53`. */
 const trimmedDigits = threeDigits.map((digits) => digits.replace(/0+$/, ''))
 
-/** Prints the shortest decimal: 530_000 is `0.53`, 2_000_000 is `2`. */
+/** Prints the shortest decimal: 530_000 is `0.53`, 2_000_000 is `2`, -10_000 is `-0.01`. */
 export function formatMillionths(millionths: Millionths): string {
+  if (millionths < 0) return `-${formatMillionths(-millionths)}`
   const fraction = millionths % MILLIONTHS_PER_UNIT
   const whole = (millionths - fraction) / MILLIONTHS_PER_UNIT
   if (fraction === 0) return String(whole)
@@ -60,5 +61,5 @@ export const exactNumber = (text: string | undefined): unknown =>
 export const exactMillionths = (millionths: Millionths | undefined): unknown =>
   exactNumber(millionths === undefined ? undefined : formatMillionths(millionths))
 
-// Not in the type library yet.
+// Missing from TypeScript's library types.
 const { rawJSON: rawJson } = JSON as unknown as { rawJSON: (text: string) => unknown }

@@ -1,8 +1,11 @@
-/** How much rests on a side, exactly, in numbers: a panel asks this of thousands of books. */
+/**
+ * The total size and value of one side of a book, exact, in plain numbers for speed: a panel
+ * computes it for thousands of books.
+ */
 import { formatMillionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 import { formatExact } from './fill.ts'
 
-/** A `Ladder`, or columns of one. */
+/** A `Ladder`, or typed columns with the same content. */
 export type Levels = {
   prices: readonly number[] | Int32Array
   sizes: readonly number[] | Float64Array
@@ -16,10 +19,10 @@ export type DepthFigures = {
   usdc: string
 }
 
-/** Below it 10^6 times the whole shares, and what they cost in millionths, are safe integers. */
+/** Below this, 10^6 times the whole shares, and their cost in millionths, are safe integers. */
 const WHOLE_SHARES_MAX = 9_000_000_000
 
-/** Adds a side up. Prices are below 1, and there are at most 2,000 levels (`LEVELS_MAX`). */
+/** Sums one side. Prices are below 1, and a side has at most 2,000 levels (`LEVELS_MAX`). */
 export function depthFigures({ prices, sizes }: Levels): DepthFigures {
   let shares = 0
   let rest = 0

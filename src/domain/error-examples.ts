@@ -6,7 +6,7 @@ type ErrorExamples = Partial<Record<ErrorCode, string | ({ detail: string } & Er
 const exampleFailure = (errorReason: string) =>
   ({ success: false, errorReason, transaction: '', network: 'eip155:137' }) as const
 
-/** What is to be signed, in every example of a payment. */
+/** The payment requirements that every payment example uses. */
 export const exampleOffer = {
   scheme: 'exact',
   network: 'eip155:137',
@@ -29,7 +29,7 @@ const examplePaymentRequired = {
   accepts: [exampleOffer],
 }
 
-/** What the documentation shows of a code; one that is not here is shown with its title. */
+/** The example shown in the documentation; a code that is not listed is shown with its title. */
 export const errorExamples: ErrorExamples = {
   payment_invalid: {
     detail: 'The payment is not one of x402 v2: `payload.authorization.nonce` is missing.',
@@ -52,8 +52,19 @@ export const errorExamples: ErrorExamples = {
     paymentResponse: exampleFailure('invalid_exact_evm_payload_authorization_valid_before'),
   },
   unknown_file: {
-    detail: 'There is no such file. GET /v1/btc/files lists them.',
+    detail: 'The file does not exist. GET /v1/btc/files lists the files.',
     param: 'id',
+  },
+  link_invalid: {
+    detail:
+      'The link expired at 2026-04-14T09:00:00.000Z. GET /v1/btc/files?links=1h creates new links.',
+    param: 'link',
+  },
+  file_replaced: {
+    detail: 'Revision 2 of the day replaced this file. `replacedBy` is a link to it.',
+    param: 'id',
+    replacedBy:
+      'https://api.example.com/v1/btc/links/bf_link_AWneI-BrZXlf/btc-5m-2026-04-14-quotes-decimal-r2.parquet',
   },
   range_not_satisfiable: {
     detail: 'The file has 407,548 bytes, and the range begins after its end.',
@@ -143,7 +154,7 @@ export const errorExamples: ErrorExamples = {
     'Market 0x0b56… is damaged on the disk of this server, and not served. All other markets are served as before.',
   no_snapshot: {
     detail:
-      'No snapshot of this market is held by 2026-04-14T07:00:00.000Z. The first is of 2026-04-14T07:56:50.120Z.',
+      'No snapshot of this market is recorded by 2026-04-14T07:00:00.000Z. The first is from 2026-04-14T07:56:50.120Z.',
     param: 'ts',
   },
   stale: {

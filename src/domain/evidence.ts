@@ -1,25 +1,25 @@
 /**
- * What the sources of an import said of the book of one outcome, and the gaps that follow from it.
- * Evidence is only ever added to, and joining it is a union: so the gaps do not depend on the order
- * in which files are imported, on how they are split, or on how often one is imported.
+ * Evidence of an import: what its sources say about the book of one outcome, and the gaps that
+ * follow. Evidence is only added, and adding it is a union: the gaps do not depend on the order of
+ * imported files, on how they are split, or on repeated imports.
  */
 import { ENDLESS_MS, type GapReason, type Span } from './coverage.ts'
-import { cutFrom } from './spans.ts'
+import { overlapOf, subtractSpans } from './spans.ts'
 
 export type OwnGap = Span & { readonly reason: GapReason }
 
 export type Evidence = {
   /** A recording had the book and missed nothing. */
   known: readonly Span[]
-  /** From the first to the last of verified books in files of lines, without a long pause. */
+  /** From the first to the last verified book of files of lines, without a long pause. */
   checked: readonly Span[]
   /** Messages without their connections had the book, without a long pause. */
   followed: readonly Span[]
   /** The recorder was not connected. */
   away: readonly Span[]
-  /** A source listened, and did not have the book; where it never had it again, endless. */
+  /** A source was connected without the book; without an end if it never had the book again. */
   missed: readonly OwnGap[]
-  /** From a message before the first book of its file to that book. */
+  /** From a message that precedes the first book of its file to that book. */
   unproved: readonly Span[]
 }
 
@@ -35,7 +35,7 @@ export const noEvidence: Evidence = {
   unproved: [],
 }
 
-/** Joins statements; a pause of at most `quietMs` between two states ends no run of them. */
+/** Adds statements. Two states that are at most `quietMs` apart belong to one run. */
 export function withStatements(
   evidence: Evidence,
   statements: readonly Statement[],
@@ -59,7 +59,7 @@ export function withStatements(
   }
 }
 
-/** Makes spans that touch one, and those whose distance is at most `distanceMs`. */
+/** Merges spans that touch, or that are at most `distanceMs` apart. */
 function unite(spans: readonly Span[], distanceMs = 0): Span[] {
   const united: Span[] = []
   for (const span of spans.toSorted(compareSpans)) {
@@ -71,7 +71,7 @@ function unite(spans: readonly Span[], distanceMs = 0): Span[] {
   return united
 }
 
-/** Each reason by itself. What has no end yet stays apart: where it ends depends on its start. */
+/** Merges gaps of a reason. Gaps without an end stay apart: their end depends on their start. */
 function uniteMissed(gaps: readonly OwnGap[]): OwnGap[] {
   const byReason = Map.groupBy(gaps, ({ reason }) => reason)
   return [...byReason]
@@ -98,10 +98,11 @@ function distinct(spans: readonly Span[]): Span[] {
 const compareSpans = (a: Span, b: Span): number => a.fromMs - b.fromMs || a.toMs - b.toMs
 
 /**
- * The gaps that follow from evidence. A time that a source knows is none, and neither is one in
- * which no recorder was connected, where books of other sources go on without a long pause. A gap that a source
- * saw is refuted by verified lines only if one of them is within it (`hasVerified`): books around
- * it do not show how the book changed in between. `quietMs` is as of `withStatements`.
+ * Derives the gaps from the evidence. There is no gap where a source knows the book, nor where no
+ * recorder was connected but books of other sources continue without a long pause. A gap that a
+ * source saw is refuted by verified lines only if one of them lies within it (`hasVerified`): books
+ * around the gap do not show how the book changed in between. `quietMs` is that of
+ * `withStatements`.
  */
 export function gapsOf(
   evidence: Evidence,
@@ -117,10 +118,10 @@ export function gapsOf(
     const inside = checked
       .map((run) => overlapOf(run, gap))
       .filter((part) => part.fromMs < part.toMs && hasVerified(part))
-    return cutFrom(gap, [...known, ...inside])
+    return subtractSpans(gap, [...known, ...inside])
   })
   const read = unite([...checked, ...followed], quietMs - 1)
-  const unheard = away.flatMap((span) => cutFrom(span, [...known, ...read, ...seen]))
+  const unheard = away.flatMap((span) => subtractSpans(span, [...known, ...read, ...seen]))
   const down = [...left.filter(isDown), ...unheard]
   return [
     ...left.filter((gap) => !isDown(gap)),
@@ -130,14 +131,10 @@ export function gapsOf(
 
 const isDown = ({ reason }: OwnGap): boolean => reason === 'recorder_down'
 
-const overlapOf = (a: Span, b: Span): Span => ({
-  fromMs: Math.max(a.fromMs, b.fromMs),
-  toMs: Math.min(a.toMs, b.toMs),
-})
-
 /**
- * The gaps that sources saw. Messages may be cut anywhere: what their first part lost is found in the
- * next one, and what comes before a book of the next one is unknown since the end of the first.
+ * The gaps that sources saw. A recording may be cut between files: a book that is lost in one file
+ * may reappear only in the next, and the time from the end of the first file to the first book of
+ * the next is unknown.
  */
 function seenGaps({ followed, missed, unproved }: Evidence): OwnGap[] {
   const endOf = (fromMs: number): number => {
@@ -149,7 +146,7 @@ function seenGaps({ followed, missed, unproved }: Evidence): OwnGap[] {
     toMs: toMs === ENDLESS_MS ? endOf(fromMs) : toMs,
     reason,
   })
-  // Without a book before it, the message changed nothing that is known.
+  // Without a preceding book, the message changed nothing that is known.
   const unprovedGaps = unproved.flatMap((span): OwnGap[] => {
     const last = followed.findLast(({ fromMs }) => fromMs <= span.fromMs)
     return last === undefined
@@ -159,6 +156,6 @@ function seenGaps({ followed, missed, unproved }: Evidence): OwnGap[] {
   return [...missed.map(whole), ...unprovedGaps].filter(({ fromMs, toMs }) => fromMs < toMs)
 }
 
-/** Whether one source listened during all of a span. */
+/** True if one source was connected during the whole span. */
 export const isKnown = ({ known }: Evidence, { fromMs, toMs }: Span): boolean =>
   known.some((span) => span.fromMs <= fromMs && span.toMs >= toMs)

@@ -1,15 +1,18 @@
-/** What an order would have filled, in integers: nothing is rounded before it is printed. */
+/** The fill of a hypothetical order, in integers: nothing is rounded before it is printed. */
 import type { LevelSource, TaggedLadder } from './consolidated.ts'
 import { type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 
 /** A buy takes asks, a sell takes bids. */
 type Side = 'buy' | 'sell'
 
-/** Shares, or USDC before fees: what is spent on a buy, what is to be received in a sell. */
+/** Shares, or USDC before fees: the amount to spend on a buy, or to receive from a sell. */
 export type FillAmount = { unit: 'shares' | 'usdc'; amount: Millionths }
 
-/** In millionths: `bps` of the traded value; `rate` costs shares × rate × price × (1 - price). */
-export type FeeTerms = { kind: 'bps' | 'rate'; value: Millionths }
+/**
+ * Millionths. `bps`: a share of the traded value; `rate`: shares × rate × (price × (1 - price)) to
+ * the power of `exponent`, an integer, 1 by default.
+ */
+export type FeeTerms = { kind: 'bps' | 'rate'; value: Millionths; exponent?: number }
 
 export type Order = {
   side: Side
@@ -35,16 +38,16 @@ export type Fill = {
   /** USDC before fees. */
   notional: Exact
   fee: Exact
-  /** Paid in all by a buy, received in all by a sell. */
+  /** Total paid by a buy, or received by a sell. */
   total: Exact
-  /** Notional over shares, to nine decimals; undefined when nothing was filled, as the next two. */
+  /** Notional over shares, to nine decimals; undefined if nothing was filled, like the next two. */
   averagePrice: Exact | undefined
   worstPrice: Millionths | undefined
-  /** By how much the average is worse than the best price, to nine decimals; never negative. */
+  /** Difference between the average and the best price, to nine decimals; never negative. */
   slippage: Exact | undefined
-  /** Of the ladder, whether it was used or not; undefined when it is empty. */
+  /** Best price of the ladder, filled or not; undefined if the ladder is empty. */
   bestPrice: Millionths | undefined
-  /** Of what was asked, in its unit; never too little for a millionth of a share. */
+  /** Unfilled rest in the unit of the order; 0 if it is too small for a millionth of a share. */
   unfilled: Exact
 }
 
@@ -52,7 +55,6 @@ const MILLIONTHS = 6
 const PICOS = 12
 const AVERAGE_DECIMALS = 9
 const BPS_DECIMALS = 10
-const RATE_DECIMALS = 24
 const ONE = BigInt(MILLIONTHS_PER_UNIT)
 
 export function fill(ladder: TaggedLadder, order: Order): Fill {
@@ -81,7 +83,7 @@ export function fill(ladder: TaggedLadder, order: Order): Fill {
 
 export const costOf = ({ price, shares }: FilledLevel): bigint => BigInt(price) * BigInt(shares)
 
-/** Prints an exact amount rounded to `decimals` or fewer, half away from zero. */
+/** Prints an exact amount rounded to at most `decimals` digits, half away from zero. */
 export function formatExact({ value, decimals }: Exact, printed: number): string {
   const rounded = round(value, 10n ** BigInt(Math.max(decimals - printed, 0)))
   const digits = String(rounded < 0n ? -rounded : rounded)
@@ -106,7 +108,7 @@ function take(ladder: TaggedLadder, order: Order): { levels: FilledLevel[]; left
     if (shares > 0n) {
       levels.push({ price, shares: Number(shares), source: ladder.sources[index] ?? 'own' })
     }
-    // Where a level has more than is wanted, the rest is too little for a millionth of a share.
+    // If the level offers more than is wanted, the rest is too small for a millionth of a share.
     left = wanted < offered ? 0n : left - shares * cost
   }
   return { levels, left: { value: left, decimals: isShares ? MILLIONTHS : PICOS } }
@@ -119,18 +121,22 @@ function reachOf({ prices }: TaggedLadder, { side, limitPrice }: Order): number 
   return first < 0 ? prices.length : first
 }
 
-function feeOf(levels: readonly FilledLevel[], { kind, value }: FeeTerms): Exact {
+function feeOf(levels: readonly FilledLevel[], { kind, value, exponent = 1 }: FeeTerms): Exact {
   const factor = BigInt(value)
   if (kind === 'bps') {
     return { value: sumOf(levels, costOf) * factor, decimals: PICOS + BPS_DECIMALS }
   }
-  const base = sumOf(levels, (level) => costOf(level) * (ONE - BigInt(level.price)))
-  return { value: base * factor, decimals: RATE_DECIMALS }
+  const base = sumOf(levels, ({ price, shares }) => {
+    const spread = BigInt(price) * (ONE - BigInt(price))
+    return BigInt(shares) * spread ** BigInt(exponent)
+  })
+  // A power of a product of millionths has twelve decimals for each factor.
+  return { value: base * factor, decimals: MILLIONTHS + PICOS * exponent + MILLIONTHS }
 }
 
 function perShare(amount: bigint, shares: bigint): Exact | undefined {
   if (shares === 0n) return undefined
-  // Millionths of millionths over millionths are millionths.
+  // Millionths of millionths divided by millionths are millionths.
   const scale = 10n ** BigInt(AVERAGE_DECIMALS - MILLIONTHS)
   return { value: round(amount * scale, shares), decimals: AVERAGE_DECIMALS }
 }
@@ -138,7 +144,7 @@ function perShare(amount: bigint, shares: bigint): Exact | undefined {
 const sumOf = (levels: readonly FilledLevel[], amountOf: (level: FilledLevel) => bigint): bigint =>
   levels.reduce((sum, level) => sum + amountOf(level), 0n)
 
-/** Divides, half away from zero; `divisor` is positive. */
+/** Divides and rounds half away from zero; `divisor` is positive. */
 function round(value: bigint, divisor: bigint): bigint {
   const size = value < 0n ? -value : value
   const rounded = (2n * size + divisor) / (2n * divisor)

@@ -1,10 +1,11 @@
 /**
- * Lists that are walked with cursors, and that live streams follow as well: a stream takes its cursors
- * from the list of the same rows. Every other list is declared beside its route.
+ * Lists that clients read with cursors and that live streams follow as well: a stream takes its
+ * cursors from the list of the same rows. All other lists are declared beside their routes.
  */
 
 import {
   bytesPosition,
+  changePosition,
   type CursorList,
   rowPosition,
   type SpotPosition,
@@ -17,14 +18,14 @@ import type { Position } from './snapshot.ts'
 import type { TimeRange } from './time.ts'
 import { cutText, isUncut, type RowCut } from './wire/row-cut.ts'
 
-/** The filters of every list of a market's history. */
+/** Filters that all lists of a market's history share. */
 export type HistoryFilters = RowFilters & { conditionId: string }
 
-/** The part that all texts of a market's history begin with. */
+/** The prefix of the filter text of every list of a market's history. */
 const rangeText = ({ outcome, order, fromMs, toMs }: HistoryFilters): string =>
   [outcome ?? 'both', order, fromMs, toMs].join('.')
 
-/** A list of a market's history; `text` names its filters, in its tags too. */
+/** A list of a market's history; `text` is the canonical text of its filters, also for ETags. */
 export type HistoryList<Filters extends HistoryFilters> = CursorList<Filters, Position> & {
   text: (filters: Filters) => string
 }
@@ -54,7 +55,7 @@ export const snapshotList = historyList<SnapshotFilters>('snapshots', (filters) 
 
 export type SeriesFilters = HistoryFilters & {
   interval?: Interval | undefined
-  /** Members wanted of each row, in their order; undefined for those that every row has. */
+  /** Members of each row, in this order; undefined for the default members. */
   fields?: readonly string[] | undefined
 }
 
@@ -68,6 +69,11 @@ export const quoteList = historyList<SeriesFilters>('quotes', seriesText)
 export const priceList = historyList<SeriesFilters>('prices', seriesText)
 
 export const tradeList = historyList<HistoryFilters>('trades', rangeText)
+
+export const changeList: HistoryList<HistoryFilters> = {
+  ...historyList('changes', rangeText),
+  position: changePosition,
+}
 
 export type SpotFilters = TimeRange & {
   coin: Coin
@@ -87,7 +93,7 @@ export const spotList: CursorList<SpotFilters, SpotPosition> = {
   start: startOf,
 }
 
-/** What a live stream of a coin follows. */
+/** Filters of a coin's live stream. */
 export type CoinFeedFilters = {
   coin: Coin
   timeframe: Timeframe | undefined
@@ -96,10 +102,10 @@ export type CoinFeedFilters = {
   depth?: number | undefined
 }
 
-/** Its position is one in each market of the coin (`live/cursors.ts`). */
+/** The position holds one position for each market of the coin (`live/cursors.ts`). */
 export const coinFeedList: CursorList<CoinFeedFilters, Uint8Array> = {
   name: 'live',
-  // What is not chosen was `undefined` in the first release.
+  // The first release wrote `undefined` for a filter that is not set.
   filters: ({ coin, timeframe, channel, outcome, depth }) => [
     coin,
     String(timeframe),

@@ -1,7 +1,7 @@
 /**
- * Manifests: the digests of all markets of a day, so that the holder of the data can show that it is
- * what was served. Each names the digest of the one before, and is signed. docs/trust.md says how
- * to check one without this program.
+ * Manifests: the digests of all markets of a day, so that the holder of the data can prove that it
+ * is what was served. Each manifest names the digest of the previous one, and is signed.
+ * docs/trust.md describes how to check one without this program.
  */
 import { createHash, verify } from 'node:crypto'
 
@@ -10,31 +10,31 @@ import { toIsoOrNull } from './time.ts'
 
 export const MANIFEST_KIND = 'bookfeed-manifest-1'
 
-/** SHA-256 in hex. */
+/** Digests are SHA-256 in hex. */
 export type MarketDigest = {
   conditionId: string
   slug: string | null
   source: Source
-  /** As GET /v1/{coin}/markets/{conditionId} had it. */
+  /** The revision in GET /v1/{coin}/markets/{conditionId}. */
   revision: number
   snapshots: number
-  /** Of each object of `snapshots`, in its order, with a newline after each. */
+  /** Digest of all objects of `snapshots`, in order, each followed by a newline. */
   snapshotsSha256: string
   trades: number
-  /** Likewise of `trades`. */
+  /** The same for `trades`. */
   tradesSha256: string
-  /** Of `factsFingerprint`. */
+  /** Digest of `factsFingerprint`. */
   factsSha256: string
 }
 
 export type SeriesDigest = {
   coin: Coin
   timeframe: Timeframe
-  /** Rises when the digest does, so a citation of it stays what it was. */
+  /** Rises whenever the digest changes, so a citation of a revision stays valid. */
   revision: number
-  /** Of `seriesText`. */
+  /** Digest of `seriesText`. */
   sha256: string
-  /** By conditionId. */
+  /** Ordered by conditionId. */
   markets: MarketDigest[]
 }
 
@@ -43,30 +43,30 @@ export type FileDigest = { path: string; bytes: number; sha256: string }
 
 export type ManifestBody = {
   kind: typeof MANIFEST_KIND
-  /** From 1 on, none left out. */
+  /** From 1, without gaps. */
   sequence: number
   /** UTC day in which the windows of its markets begin. */
   day: string
-  /** Of the day, from 1 on. */
+  /** Revision of the day's manifest, from 1. */
   revision: number
   madeAt: string
-  /** Digest of the manifest before; null of the first. */
+  /** Digest of the previous manifest; null for the first. */
   previous: string | null
   series: SeriesDigest[]
   files: FileDigest[]
 }
 
-/** What is signed of a manifest. */
+/** The signed part of a manifest. */
 export type Statement = Pick<ManifestBody, 'sequence' | 'day' | 'revision' | 'previous'> & {
-  /** SHA-256 of the canonical JSON of the manifest. */
+  /** SHA-256 of the manifest's canonical JSON. */
   digest: string
 }
-/** In base64; the key is raw, 32 bytes. */
+/** Base64; the key is the raw 32 bytes. */
 export type SignedStatement = Statement & { signature: string; publicKey: string }
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** JSON without white space, members by name: what RFC 8785 makes of texts and integers. */
+/** JSON without white space and with sorted members, as RFC 8785 prints texts and integers. */
 export const canonicalJson = (value: unknown): string =>
   JSON.stringify(value, (_, each) =>
     each === null || typeof each !== 'object' || Array.isArray(each)
@@ -91,7 +91,7 @@ type Facts = Pick<
   | 'winner'
 >
 
-/** JSON of the facts that decide what a market was, each a text or null; numbers as printed. */
+/** JSON of the facts that define a market, each a text or null, numbers as printed. */
 export const factsFingerprint = (market: Facts): string =>
   JSON.stringify([
     market.conditionId,
@@ -106,7 +106,7 @@ export const factsFingerprint = (market: Facts): string =>
     winnerOf(market) ?? null,
   ])
 
-/** A line for each market. */
+/** One line per market. */
 export const seriesText = (markets: readonly MarketDigest[]): string =>
   markets
     .map(({ conditionId, snapshotsSha256, tradesSha256, factsSha256 }) =>
@@ -115,29 +115,29 @@ export const seriesText = (markets: readonly MarketDigest[]): string =>
     .map((line) => `${line}\n`)
     .join('')
 
-/** What precedes 32 bytes of a key in its DER form. */
+/** Prefix of a key of 32 bytes in DER form. */
 const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** The key as OpenSSL reads it. */
+/** The key in OpenSSL's PEM format. */
 export const publicPemOf = (publicKey: string): string => {
   const der = Buffer.concat([SPKI, Buffer.from(publicKey, 'base64')]).toString('base64')
   return `-----BEGIN PUBLIC KEY-----\n${der}\n-----END PUBLIC KEY-----\n`
 }
 
-/** Whether a statement was signed by the key that it names. */
+/** True if the statement was signed by the key that it names. */
 export function isSigned({ signature, publicKey, ...statement }: SignedStatement): boolean {
   try {
     const text = Buffer.from(statementText(statement))
     return verify(null, text, publicPemOf(publicKey), Buffer.from(signature, 'base64'))
   } catch {
-    // It is no key, or none of this kind.
+    // Not a key, or a key of another type.
     return false
   }
 }
 
 const citation = /^bookfeed:([a-z]+)\/(\w+)\/(\d{4}-\d\d-\d\d)(?:@r([1-9]\d{0,8}))?$/
 
-/** Reads `bookfeed:btc/5m/2026-04-14@r3`; without `@r` the newest is meant. */
+/** Parses `bookfeed:btc/5m/2026-04-14@r3`; without `@r` it means the newest revision. */
 export function parseCitation(text: string) {
   const [, coin, timeframe, day, revision] = citation.exec(text) ?? []
   if (coin === undefined || timeframe === undefined || day === undefined) return undefined

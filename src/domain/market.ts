@@ -4,17 +4,17 @@ import type { Millionths } from './decimal.ts'
 import { DAY_MS, toIso } from './time.ts'
 
 type CoinTerms = {
-  /** In titles. */
+  /** Name in titles. */
   name: string
-  /** In slugs that spell the coin out: the one that the venue uses first, then others. */
+  /** Names in slugs that spell the coin out: the venue's preferred one first. */
   slugNames: readonly string[]
-  /** The simulator's first price in USD, with as many digits as all of its prices have. */
+  /** The simulator's first price in USD; all its prices have the same number of decimals. */
   simulatedPrice: string
-  /** Lengths of window that the venue lists; all where it is absent. */
+  /** Window lengths that the venue lists; all if absent. */
   timeframes?: readonly Timeframe[]
 }
 
-/** Every coin that is kept, by its symbol. A new one is added at the end. */
+/** All coins that can be recorded, by symbol. Add new ones at the end. */
 export const coinTable = {
   btc: { name: 'Bitcoin', slugNames: ['bitcoin'], simulatedPrice: '64000.00' },
   eth: { name: 'Ethereum', slugNames: ['ethereum'], simulatedPrice: '3100.00' },
@@ -32,11 +32,11 @@ export const coinTable = {
 } as const satisfies Record<string, CoinTerms>
 export type Coin = keyof typeof coinTable
 export const coins = Object.keys(coinTable) as Coin[]
-/** The coins whose windows fill the sample and the test day; of others both have a few windows. */
+/** The coins with all windows in the sample and on the test day; others have only a few there. */
 export const mainCoins: readonly Coin[] = ['btc', 'eth', 'sol', 'xrp']
 export const isCoin = (text: string): text is Coin => Object.hasOwn(coinTable, text)
 
-/** Whether the venue lists windows of a coin and length, as far as is known. */
+/** True if the venue is known to list windows of this coin and length. */
 export function isListed(coin: Coin, timeframe: Timeframe): boolean {
   const { timeframes }: CoinTerms = coinTable[coin]
   return timeframes?.includes(timeframe) ?? true
@@ -45,7 +45,7 @@ export function isListed(coin: Coin, timeframe: Timeframe): boolean {
 export const outcomes = ['up', 'down'] as const
 export type Outcome = (typeof outcomes)[number]
 
-/** What a market came to: an outcome that won, or `void` where each was paid half. */
+/** The result of a market: the winning outcome, or `void` if each was paid half. */
 export const results = ['up', 'down', 'void'] as const
 export type Result = (typeof results)[number]
 
@@ -54,28 +54,28 @@ export const otherOutcome = (outcome: Outcome): Outcome => (outcome === 'up' ? '
 export const sources = ['recorded', 'simulated'] as const
 export type Source = (typeof sources)[number]
 
-/** Which markets are asked for. */
+/** Values of a filter by source. */
 export const sourceChoices = [...sources, 'all'] as const
 export type SourceChoice = (typeof sourceChoices)[number]
 
-/** What slugs of simulated markets begin with, so that no name of the venue's is one. */
+/** Prefix of the slugs of simulated markets, so that they never equal one of the venue's. */
 export const SIMULATED_SLUG = 'sim-'
 
-/** Who says which outcome won; the first outranks the others. */
+/** Sources of the winner; the first outranks the others. */
 export const winnerSources = ['venue', 'dataset', 'simulated'] as const
 export type WinnerSource = (typeof winnerSources)[number]
 
 /**
- * What the price at the end of a window is: the average of the last minute or half minute, the
- * price of the moment, or the close of a candle on Binance.
+ * The price at the end of a window: the average of the last minute or half minute, the spot price,
+ * or the close of a candle on Binance.
  */
 export const settlementRules = ['twap60', 'twap30', 'spot', 'binance-1h', 'binance-1d'] as const
 export type SettlementRule = (typeof settlementRules)[number]
 
 /**
- * Who says what a strike or final price is, the first before the others: the venue's catalogue, its
- * page with the prices of open windows, an imported data set, the neighbouring window, of which the
- * final price is the next one's strike, the average that a price feed published, or our simulator.
+ * Sources of strikes and final prices, in order of precedence: the venue's catalogue, its page with
+ * the prices of open windows, an imported data set, the adjacent window (whose final price is the
+ * next window's strike), the average published by a price feed, or our simulator.
  */
 export const priceSources = [
   'catalogue',
@@ -87,7 +87,7 @@ export const priceSources = [
 ] as const
 export type PriceSource = (typeof priceSources)[number]
 
-/** `slug` names a window in slugs without an epoch; `easternHours` are its starts in New York. */
+/** `slug` names a window in slugs without an epoch; `easternHours` are the starts in New York. */
 const timeframeTerms = {
   '5m': { ms: 300_000 },
   '15m': { ms: 900_000 },
@@ -106,32 +106,32 @@ export const timeframeMs = Object.fromEntries(
 ) as Readonly<Record<Timeframe, number>>
 
 /**
- * An id as the venue gives it: 32 bytes, or the 31 of its protocol V2, which some of its services
- * pad with a zero byte. It is kept with 32 bytes in lower case, and opaque.
+ * An id as the venue prints it: 32 bytes, or the 31 bytes of its protocol V2, which some of its
+ * services pad with a zero byte. Stored as 32 bytes in lower case, and opaque.
  */
 const conditionIdPattern = /^0x(?:[0-9a-f]{62}|[0-9a-f]{64})$/
 export const conditionIdRule = '0x and 62 or 64 hex digits'
-/** An id of an outcome's token: a decimal number of at most 256 bits. Opaque, compared as text. */
+/** The token id of an outcome: a decimal number of at most 256 bits. Opaque, compared as text. */
 export const assetIdPattern = /^[0-9]{1,78}$/
 export const assetIdRule = '1 to 78 digits'
 
 const SHORT_CONDITION_ID_LENGTH = 64
 const PADDING = '00'
 
-/** Returns the form in which an id is kept; undefined for what is no id. */
+/** Returns the stored form of an id; undefined if it is not an id. */
 export function parseConditionId(text: string): string | undefined {
   const id = text.toLowerCase()
   if (!conditionIdPattern.test(id)) return undefined
   return id.length === SHORT_CONDITION_ID_LENGTH ? `${id}${PADDING}` : id
 }
 
-/** The form of 31 bytes of an id that is kept; undefined where there is none. */
+/** The 31-byte form of a stored id; undefined if it has none. */
 export const shortConditionId = (id: string): string | undefined =>
   id.length === SHORT_CONDITION_ID_LENGTH + PADDING.length && id.endsWith(PADDING)
     ? id.slice(0, -PADDING.length)
     : undefined
 
-/** What is known of a market apart from its books. Absent facts are undefined, never guessed. */
+/** The facts of a market, without its books. Unknown facts are undefined, never guessed. */
 export type MarketFacts = {
   conditionId: string
   coin: Coin
@@ -143,36 +143,40 @@ export type MarketFacts = {
   windowStartMs?: number | undefined
   /** Unix milliseconds, exclusive. */
   windowEndMs?: number | undefined
-  /** See `winnerOf` for the outcome that won, which a void market has not. */
+  /** The result. `winnerOf` returns the winning outcome, which a void market does not have. */
   winner?: Result | undefined
-  /** Who named the result; present exactly when `winner` is. */
+  /** The source of the result; present exactly when `winner` is. */
   winnerSource?: WinnerSource | undefined
-  /** The outcomes' tokens: see `assetIdPattern`. */
+  /** Token ids of the outcomes: see `assetIdPattern`. */
   assetIds?: OutcomeMap<string> | undefined
-  /** Smallest step of prices, in millionths. */
+  /** Smallest price increment, in millionths. */
   tickSize?: Millionths | undefined
-  /** The coin's price in USD that the end is compared with: digits as the source prints them. */
+  /** The coin's price in USD with which the final price is compared, in the source's digits. */
   strike?: string | undefined
   strikeSource?: PriceSource | undefined
-  /** The moment that the strike is the price of, Unix milliseconds. */
+  /** The time at which the strike was the price, Unix milliseconds. */
   strikeMs?: number | undefined
-  /** The coin's price at the end of the window, likewise. */
+  /** The coin's price at the end of the window, in the same form. */
   finalPrice?: string | undefined
   finalPriceSource?: PriceSource | undefined
   finalPriceMs?: number | undefined
   settlementRule?: SettlementRule | undefined
-  /** JSON of a `FeeSchedule`, in one form: two are the same where their texts are. */
+  /** Canonical JSON of a `FeeSchedule`: equal schedules have equal texts. */
   feeSchedule?: string | undefined
+  /** Milliseconds for which the venue delays taker orders. */
+  takerDelayMs?: number | undefined
+  /** Milliseconds that an order must rest before it can be cancelled. */
+  orderAgeMs?: number | undefined
 }
 
-/** Fees of the market's trades, as the venue's catalogue states them; decimals as it prints them. */
+/** Fees of the market's trades, from the venue's catalogue, with the decimals as printed there. */
 export type FeeSchedule = { rate: string; exponent: string; takerOnly: boolean; rebateRate: string }
 
-/** The outcome that won; undefined while that is not known, and of a void market. */
+/** The winning outcome; undefined while it is unknown, and for a void market. */
 export const winnerOf = ({ winner }: Pick<MarketFacts, 'winner'>): Outcome | undefined =>
   winner === 'void' ? undefined : winner
 
-/** Names what is known of a market but for its winner, so that news of it can be told. */
+/** Fingerprint of all facts except the winner, which detects changes. */
 export const factsFingerprint = (market: MarketFacts): string =>
   JSON.stringify([
     market.slug,
@@ -189,17 +193,19 @@ export const factsFingerprint = (market: MarketFacts): string =>
     market.finalPriceMs,
     market.settlementRule,
     market.feeSchedule,
+    market.takerDelayMs,
+    market.orderAgeMs,
   ])
 
 type PriceOrigin = Pick<MarketFacts, 'windowStartMs' | 'windowEndMs'> & { source: PriceSource }
 
-/** A strike is the price at the start of the window; nothing where it is not known. */
+/** The facts of a strike, the price at the start of the window; none if it is unknown. */
 export const strikeFacts = (strike: string | undefined, of: PriceOrigin) =>
   strike === undefined
     ? { strike }
     : { strike, strikeSource: of.source, strikeMs: of.windowStartMs }
 
-/** A final price is that at the end. */
+/** The facts of a final price, the price at the end of the window. */
 export const finalPriceFacts = (finalPrice: string | undefined, of: PriceOrigin) =>
   finalPrice === undefined
     ? { finalPrice }
@@ -210,32 +216,32 @@ export type OutcomeMap<T> = { readonly [outcome in Outcome]?: T | undefined }
 export type Market = MarketFacts & {
   /** Small integer of the store; never shown. */
   id: number
-  /** Rises whenever anything that a reader could see of the market changes. */
+  /** Rises with every visible change of the market. */
   revision: number
-  /** Number of the store's, which rises whenever its chunks of the market change; never shown. */
+  /** Number of the store that rises with every change of the market's chunks; never shown. */
   layout: number
   assetIds: OutcomeMap<string>
   snapshotCounts: { up: number; down: number }
-  /** Snapshots whose books reproduce the venue's own hash. */
+  /** Number of snapshots whose books reproduce the venue's hash. */
   verifiedCounts: { up: number; down: number }
   spans: OutcomeMap<{ firstMs: number; lastMs: number }>
-  /** Longest time between two consecutive snapshots of an outcome, a gap or not. */
+  /** Longest time between two consecutive snapshots of an outcome, with or without a gap. */
   longestSilenceMs: OutcomeMap<number>
   firstSnapshotMs?: number | undefined
   lastSnapshotMs?: number | undefined
-  /** True once its history is final short of a backfill: its run has been sealed. */
+  /** True once the market's recording is sealed: only a backfill can still change its history. */
   isClosed: boolean
-  /** What markets are listed by: start of the window, else the first snapshot, else 0. */
+  /** Sort key of lists of markets: the start of the window, else the first snapshot, else 0. */
   orderMs: number
 }
 
-/** Whether a book of the market reproduced its hash, so that the recipe of its hashes is known. */
+/** True if a book of the market reproduced its hash, so that the recipe of its hashes is known. */
 export const isVerifiedMarket = (market: Market | undefined): boolean =>
   market !== undefined && market.verifiedCounts.up + market.verifiedCounts.down > 0
 
 /**
- * What was known of a market at an earlier moment. How much is held of it, and the step of its
- * prices, are not: only their values of today are stored.
+ * The facts of a market as known at an earlier time. The amount of data held and the price
+ * increment are not included: only their current values are stored.
  */
 export type MarketAsOf = MarketFacts & Pick<Market, 'assetIds' | 'isClosed'> & { revision?: never }
 
@@ -248,10 +254,13 @@ export function statusOf(market: Market | MarketAsOf, nowMs: number): MarketStat
   return nowMs < (market.windowStartMs ?? 0) ? 'upcoming' : 'open'
 }
 
-/** How far from its window a market has books and trades: it is listed about a day before. */
+/** The furthest that books and trades lie outside a window: markets are listed a day before. */
 const WINDOW_MARGIN_MS = 2 * DAY_MS
 
-/** Why a book or trade of a time cannot be of a market; undefined when it can, or may. */
+/**
+ * The reason why a book or trade of this time cannot belong to a market; undefined if it can, or if
+ * the window is unknown.
+ */
 export function windowFault(
   market: Pick<MarketFacts, 'timeframe' | 'windowStartMs' | 'windowEndMs'>,
   timeMs: number,
@@ -260,12 +269,12 @@ export function windowFault(
   const { windowStartMs, windowEndMs } = market
   const startMs = windowStartMs ?? (windowEndMs ?? Number.NaN) - lengthMs
   const endMs = windowEndMs ?? (windowStartMs ?? Number.NaN) + lengthMs
-  // Of a window that is not known, both comparisons are false.
+  // If the window is unknown, both comparisons are false.
   if (!(timeMs < startMs - WINDOW_MARGIN_MS || timeMs > endMs + WINDOW_MARGIN_MS)) return undefined
   return `${toIso(timeMs)} is more than two days from the window, ${toIso(startMs)} to ${toIso(endMs)}`
 }
 
-/** What a market may be called by in a request: three kinds of names, all opaque. */
+/** The names by which a request can refer to a market: three forms, all opaque. */
 const CONDITION_ID = '0[xX](?:[0-9a-fA-F]{62}|[0-9a-fA-F]{64})'
 
 export const MARKET_NAME_PATTERN = `^(?:${CONDITION_ID}|[0-9]{1,78}|[a-zA-Z][a-zA-Z0-9_-]{0,199})$`
@@ -276,7 +285,7 @@ const namePattern = new RegExp(MARKET_NAME_PATTERN)
 export const marketNameText =
   'a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600'
 
-/** Names that are remembered: those of markets never change. */
+/** Size of the cache of names; the names of a market never change. */
 const NAMES_KEPT_MAX = 4_096
 
 type MarketSource = {
@@ -289,7 +298,7 @@ export type FindMarket = (name: string) => Market | undefined
 
 export const isMarketName = (text: string): boolean => namePattern.test(text)
 
-/** A folder of an earlier version may hold an id of 31 bytes as it came. */
+/** A data folder of an earlier version may hold a 31-byte id as it was received. */
 const findByConditionId = ({ findMarket }: MarketSource, id: string): Market | undefined =>
   findMarket(parseConditionId(id) ?? id) ?? (shortIdPattern.test(id) ? findMarket(id) : undefined)
 

@@ -1,6 +1,6 @@
 import { formatMillionths, type Millionths, MILLIONTHS_PER_UNIT } from './decimal.ts'
 
-/** Best levels in millionths; price and size of an empty side are both 0. */
+/** Best levels in millionths; price and size are both 0 for an empty side. */
 export type BestLevels = {
   bidPrice: Millionths
   bidSize: Millionths
@@ -8,14 +8,14 @@ export type BestLevels = {
   askSize: Millionths
 }
 
-/** Whether nothing of the best levels has changed. */
+/** True if no best level has changed. */
 export const isSameTop = (before: BestLevels, after: BestLevels): boolean =>
   before.bidPrice === after.bidPrice &&
   before.bidSize === after.bidSize &&
   before.askPrice === after.askPrice &&
   before.askSize === after.askSize
 
-/** Half of the sum of two prices: up to seven decimals. */
+/** The mid of two prices: up to seven decimals. */
 export function formatMid(bidPrice: Millionths, askPrice: Millionths): string {
   const sum = bidPrice + askPrice
   if (sum % 2 === 0) return formatMillionths(sum / 2)
@@ -24,7 +24,7 @@ export function formatMid(bidPrice: Millionths, askPrice: Millionths): string {
   return `${(below - fraction) / MILLIONTHS_PER_UNIT}.${String(fraction).padStart(6, '0')}5`
 }
 
-/** How near to a half the quotient may come before integers decide; far more than its error. */
+/** If the quotient is closer than this to a half, integers decide; far more than its error. */
 const DOUBT = 1e-4
 
 /** (bidSize - askSize) / (bidSize + askSize) in millionths, rounded half away from zero. */
@@ -35,7 +35,7 @@ export function imbalanceOf(bidSize: Millionths, askSize: Millionths): Millionth
   const rest = scaled - whole
   const isDoubtful = Math.abs(rest - 0.5) < DOUBT
   const rounded = isDoubtful ? roundExactly(bidSize, askSize) : whole + (rest > 0.5 ? 1 : 0)
-  // Not -0, which prints as 0 but does not compare as 0.
+  // Avoids -0, which prints as 0 but is not equal under Object.is.
   return difference < 0 && rounded > 0 ? -rounded : rounded
 }
 

@@ -1,14 +1,14 @@
 import { Fault, isFault } from '#src/platform/fault.ts'
 
-/** What is wrong with a recorded object, for the person who recorded it. */
+/** A defect of a recorded object, described for the person who recorded it. */
 export const recordFault = (message: string, options: ErrorOptions = {}): Fault =>
   new Fault(message, { kind: 'record', ...options })
 
-/** Why a record is not kept: its market is of another coin or kind. It is counted, and no mistake. */
-export const notKept = (message: string): Fault => new Fault(message, { kind: 'not_kept' })
+/** A record that is skipped, such as one of an unsupported market. Counted, but not an error. */
+export const skippedRecord = (message: string): Fault => new Fault(message, { kind: 'not_kept' })
 
 export const isRecordFault = (error: unknown): error is Fault =>
   isFault(error, 'record', 'not_kept')
 
-/** The fault of a recorder whose disk has less room than it must keep. */
+/** Reported by a recorder whose disk has less free space than its minimum. */
 export const NO_ROOM = 'The disk is nearly full: nothing is recorded.'

@@ -1,8 +1,8 @@
-/** What changed of a market after it could be served, and why. */
+/** Changes of a market after it could be served, and their causes. */
 import type { Coin, MarketFacts, Timeframe } from './market.ts'
 import type { TimeRange } from './time.ts'
 
-/** What each means is said where it is documented: extensions/trust/schema.ts. */
+/** The causes are documented in extensions/trust/schema.ts. */
 export const revisionCauses = [
   'late_rows',
   'imported',
@@ -31,16 +31,18 @@ export const revisedFacts = [
   'finalPriceSource',
   'finalPriceMs',
   'feeSchedule',
+  'takerDelayMs',
+  'orderAgeMs',
 ] as const satisfies readonly (keyof MarketFacts)[]
 type Fact = (typeof revisedFacts)[number]
 
-/** As they are stored: times in Unix milliseconds, the tick in millionths. */
+/** Stored values: times in Unix milliseconds, the tick in millionths. */
 export type FactChange = { fact: Fact; before: string | number | null; after: FactChange['before'] }
 
-/** What was changed, and in which time. */
+/** A change, and the time range that it affects. */
 export type MarketChange = TimeRange & {
   why: RevisionCause
-  /** Snapshots or trades that were put in, that stayed under their id, and that are gone. */
+  /** Snapshots or trades that were added, changed under the same id, and removed. */
   added?: number
   changed?: number
   removed?: number
@@ -49,14 +51,14 @@ export type MarketChange = TimeRange & {
 
 export type Revision = Required<Omit<MarketChange, 'fromMs' | 'toMs'>> & {
   id: number
-  /** When it was written, by our clock. */
+  /** Time of writing, by the server's clock. */
   atMs: number
   conditionId: string
   coin: Coin
   timeframe: Timeframe
-  /** Of the market, as in lists. */
+  /** The market's sort key, as in lists. */
   orderMs: number
-  /** Of the market after the change. */
+  /** The market's revision after the change. */
   revision: number
   fromMs: number | undefined
   toMs: number | undefined

@@ -1,12 +1,10 @@
-/** What series of a market, such as its quotes, are made of and asked for, and a page of one. */
-import type { Steps } from '#src/platform/scheduler.ts'
-
+/** Series of a market, such as its quotes: their requests and pages. */
 import type { PageEnd } from './cursor.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'
 import type { Position } from './snapshot.ts'
 import type { TimeRange } from './time.ts'
 
-/** Steps in milliseconds; they begin at multiples of themselves since 1970, UTC. */
+/** Intervals in milliseconds. A step begins at a multiple of its length since 1970, UTC. */
 export const intervalMs = {
   '1s': 1_000,
   '5s': 5_000,
@@ -29,7 +27,7 @@ export const stepMsOf = (interval: Interval | undefined): number | undefined =>
 
 export type State = Position & { readonly outcome: Outcome }
 
-/** Which rows of a market are asked for, and in which order. */
+/** Which rows of a market to read, and in which order. */
 export type RowFilters = TimeRange & {
   order: 'asc' | 'desc'
   /** Undefined for both. */
@@ -37,41 +35,41 @@ export type RowFilters = TimeRange & {
 }
 
 export type StatePart = RowFilters & {
-  /** Exclusive: continues behind this position in the direction of `order`. */
+  /** Exclusive: continues after this position in the direction of `order`. */
   after?: Position | undefined
   limit: number
 }
 
-/** Reads states, which may have to be fetched from the archive before. */
-export type ReadStates<S extends State> = (part: StatePart) => Steps<readonly S[]>
+/** Reads states, which must be `ready`. */
+export type ReadStates<S extends State> = (part: StatePart) => readonly S[]
 
 export type Latest<S extends State> = { up: S | undefined; down: S | undefined }
 
-/** The last state of each outcome asked for among those of a part, which is read backwards. */
-export function* readLatest<S extends State>(
+/** The last state of each requested outcome in a part, read backwards. */
+export function readLatest<S extends State>(
   read: ReadStates<S>,
   part: Omit<StatePart, 'order' | 'limit'>,
-): Steps<Latest<S>> {
+): Latest<S> {
   const latest: Latest<S> = { up: undefined, down: undefined }
   for (const outcome of part.outcome === undefined ? outcomes : [part.outcome])
-    latest[outcome] = (yield* read({ ...part, order: 'desc', outcome, limit: 1 }))[0]
+    latest[outcome] = read({ ...part, order: 'desc', outcome, limit: 1 })[0]
   return latest
 }
 
-/** No row is longer, and neither is what follows the rows. */
+/** Upper bound of the length of a row, and of the text after the rows. */
 export const ROW_BYTES_MAX = 512
 
-/** What a page is asked for; `stepMs` is undefined for every change. */
+/** A request for a page; `stepMs` is undefined if all changes are requested. */
 export type SeriesRequest = {
   market: Market
   stepMs: number | undefined
   range: StatePart
-  /** Members wanted of each row, in their order; undefined for those that every row has. */
+  /** Members of each row, in this order; undefined for the default members. */
   fields?: readonly string[] | undefined
 }
 
 export type SeriesPage = PageEnd<Position> & {
   count: number
-  /** Writes a row of at most `ROW_BYTES_MAX` at an offset; returns the offset after it. */
+  /** Writes a row of at most `ROW_BYTES_MAX` bytes at an offset; returns the offset after it. */
   put: (row: number, bytes: Uint8Array, start: number) => number
 }

@@ -12,29 +12,29 @@ export type Snapshot = {
   readonly coin: Coin
   readonly conditionId: string
   readonly timeframe: Timeframe
-  /** The outcome's token: see `assetIdPattern`. */
+  /** The token id of the outcome: see `assetIdPattern`. */
   readonly assetId: string
   readonly outcome: Outcome
   /** The venue's time, Unix milliseconds. */
   readonly timestampMs: number
   readonly bids: Ladder
   readonly asks: Ladder
-  /** The venue's hash of the book, 40 lower-case hex digits, where known. */
+  /** The venue's hash of the book, 40 lower-case hex digits, if known. */
   readonly sourceHash?: string | undefined
-  /** Whether the book reproduces `sourceHash`; undefined when that was not checked. */
+  /** True if the book reproduces `sourceHash`; undefined if that was not checked. */
   readonly isVerified?: boolean | undefined
-  /** Place among the states that its source gave of this asset and millisecond; 0 when absent. */
+  /** Index among the states that the source sent for this asset and millisecond; 0 if absent. */
   readonly sequence?: number | undefined
-  /** How many equal states came before it; 0 when absent. Given on append, not kept. */
+  /** Number of equal states before this one; 0 if absent. Used on append, not stored. */
   readonly occurrence?: number | undefined
-  /** When the recorder received it, Unix milliseconds of the recorder's clock, where known. */
+  /** Time of receipt, Unix milliseconds of the recorder's clock, if known. */
   readonly receivedMs?: number | undefined
 }
 
-/** What is kept of a snapshot beside the row that is served. */
+/** Fields of a snapshot that are stored beside the served row. */
 export type Beside = Pick<Snapshot, 'sourceHash' | 'isVerified' | 'sequence' | 'receivedMs'>
 
-/** Fields of a snapshot in JSON, in the order in which it is served and mostly recorded. */
+/** JSON fields of a snapshot in the order in which it is served, and usually recorded. */
 export const snapshotFields = [
   'id',
   'assetId',
@@ -48,10 +48,10 @@ export const snapshotFields = [
 ] as const
 export type SnapshotField = (typeof snapshotFields)[number]
 
-/** As the store holds it: `id` rises in the order of acceptance and is never used twice. */
+/** A stored snapshot: `id` rises in the order of acceptance and is never reused. */
 export type StoredSnapshot = Snapshot & { readonly id: number }
 
-/** A place in a market's total order: ascending by time, then by id. */
+/** A position in a market's total order: ascending by time, then by id. */
 export type Position = { readonly timestampMs: number; readonly id: number }
 
 export const comparePositions = (a: Position, b: Position): number =>
@@ -76,7 +76,7 @@ function compareColumns(a: readonly number[], b: readonly number[]): number {
   return a.length - b.length
 }
 
-/** How many levels from the best one on are the same on both. */
+/** Number of levels, from the best, that both ladders share. */
 export function sameBest(a: Ladder, b: Ladder): number {
   const max = Math.min(a.prices.length, b.prices.length)
   let same = 0
@@ -84,7 +84,7 @@ export function sameBest(a: Ladder, b: Ladder): number {
   return same
 }
 
-/** The same from the worst one on, but for the `best` ones that are the same as well. */
+/** The same from the worst level, not counting the `best` levels already found equal. */
 export function sameWorst(a: Ladder, b: Ladder, best: number): number {
   const last = a.prices.length - 1
   const otherLast = b.prices.length - 1

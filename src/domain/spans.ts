@@ -1,35 +1,15 @@
 /** Arithmetic of spans of time. */
 import type { Span } from './coverage.ts'
+import type { TimeRange } from './time.ts'
 
-/**
- * Returns what tells whether a time is in one of the spans, which are in order of their starts; each
- * question costs a search by halves.
- */
-export function createInside(spans: readonly Span[]): (timeMs: number) => boolean {
-  const starts: number[] = []
-  const ends: number[] = []
-  for (const { fromMs, toMs } of spans) {
-    const endMs = ends.at(-1)
-    if (endMs !== undefined && fromMs <= endMs) ends[ends.length - 1] = Math.max(endMs, toMs)
-    else {
-      starts.push(fromMs)
-      ends.push(toMs)
-    }
-  }
-  return (timeMs) => {
-    let low = 0
-    let high = starts.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((starts[middle] ?? 0) <= timeMs) low = middle + 1
-      else high = middle
-    }
-    return timeMs < (ends[low - 1] ?? 0)
-  }
-}
+/** The part of a span that is within a range; `toMs` is not after `fromMs` if there is none. */
+export const overlapOf = (
+  span: Span,
+  { fromMs = 0, toMs = Number.MAX_SAFE_INTEGER }: TimeRange,
+): Span => ({ fromMs: Math.max(span.fromMs, fromMs), toMs: Math.min(span.toMs, toMs) })
 
-/** What is left of a span, or of what has one, without others. */
-export const cutFrom = <Of extends Span>(span: Of, others: readonly Span[]): Of[] =>
+/** The parts of a span, or of an object with a span, that no other span covers. */
+export const subtractSpans = <Of extends Span>(span: Of, others: readonly Span[]): Of[] =>
   others.reduce<Of[]>(
     (parts, { fromMs, toMs }) =>
       parts

@@ -1,9 +1,8 @@
 /**
- * At each multiple of an interval the state of each outcome that prevails. No row where none is
- * known to: before the first one, in a gap, after the end of the window or of what is held of it.
+ * The state of each outcome that prevails at each multiple of an interval. There is no row where no
+ * state is known to prevail: before the first state, in a gap, and after the end of the window or
+ * of the data.
  */
-import type { Steps } from '#src/platform/scheduler.ts'
-
 import { type Gap, silenceMs } from './coverage.ts'
 import { type Market, type Outcome, outcomes } from './market.ts'
 import { type Latest, readLatest, type ReadStates, type State, type StatePart } from './series.ts'
@@ -16,14 +15,14 @@ type KnownSpan = { fromMs: number; toMs: number }
 
 type StepQuery = { market: Market; gaps: readonly Gap[]; stepMs: number; range: StatePart }
 
-/** The position of a mark among others: by time, then up before down. */
+/** The position of a mark: by time, then up before down. */
 export const markPosition = ({ timeMs, outcome }: Mark): Position => ({
   timestampMs: timeMs,
   id: outcomes.indexOf(outcome) + 1,
 })
 
-/** Lists the marks of a page, in steps, and one more where there is one; `after` is a `markPosition`. */
-export function* listMarks(query: StepQuery): Steps<Mark[]> {
+/** Lists the marks of a page, and one more if there is one; `after` is a `markPosition`. */
+export function listMarks(query: StepQuery): Mark[] {
   const { order, limit, outcome } = query.range
   const asked = outcome === undefined ? outcomes : [outcome]
   const endMs = decidedMs(query.market, asked)
@@ -38,12 +37,11 @@ export function* listMarks(query: StepQuery): Steps<Mark[]> {
     if (first?.timeMs === undefined) break
     marks.push({ timeMs: first.timeMs, outcome: first.outcome })
     first.timeMs = first.steps.next().value
-    if (marks.length % BLOCK === 0) yield
   }
   return marks
 }
 
-/** The steps of one outcome; `timeMs` is the next one, undefined when all have been taken. */
+/** The steps of one outcome; `timeMs` is the next one, undefined after the last. */
 type Series = { outcome: Outcome; steps: Generator<number, undefined>; timeMs: number | undefined }
 
 function firstOf(series: readonly Series[], direction: number): Series | undefined {
@@ -73,13 +71,13 @@ function boundsOf({ order, fromMs = 0, toMs, after }: StatePart, outcome: Outcom
   const endMs = toMs === undefined ? Number.POSITIVE_INFINITY : toMs - 1
   if (after === undefined) return { fromMs, toMs: endMs }
   const { id } = markPosition({ timeMs: after.timestampMs, outcome })
-  // Its own mark of that moment may still be ahead.
+  // The outcome's own mark at that time may still follow.
   return order === 'asc'
     ? { fromMs: Math.max(fromMs, after.timestampMs + (id > after.id ? 0 : 1)), toMs: endMs }
     : { fromMs, toMs: Math.min(endMs, after.timestampMs - (id < after.id ? 0 : 1)) }
 }
 
-/** The last moment whose answer no later state can change, also of a quiet outcome. */
+/** The last time whose state no later state can change, even for a quiet outcome. */
 export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   if (market.isClosed) return Number.POSITIVE_INFINITY
   const lasts = asked.map((outcome) => {
@@ -89,11 +87,11 @@ export function decidedMs(market: Market, asked: readonly Outcome[]): number {
   return Math.min(...lasts) - 1
 }
 
-/** The number of a step (k·stepMs, (k+1)·stepMs]: its end is in it. */
+/** The number of a step (k·stepMs, (k+1)·stepMs], which includes its end. */
 export const stepOf = (timestampMs: number, stepMs: number): number =>
   Math.ceil(timestampMs / stepMs)
 
-/** The end, exclusive, of the steps (k·stepMs, (k+1)·stepMs] that no later state can change. */
+/** The exclusive end of the steps (k·stepMs, (k+1)·stepMs] that no later state can change. */
 export function decidedStepsEndMs(
   market: Market,
   { stepMs, outcome, toMs }: Pick<StatePart, 'outcome' | 'toMs'> & { stepMs: number },
@@ -103,11 +101,11 @@ export function decidedStepsEndMs(
   return Math.floor(lastMs / stepMs) * stepMs + 1
 }
 
-/** Whether an outcome ended so long before the market, or what is held of it, that it is a gap. */
+/** True if an outcome ended so long before the market's window or data that the rest is a gap. */
 function isQuiet(market: Market, outcome: Outcome): boolean {
   const { spans, lastSnapshotMs = 0, timeframe } = market
   const lastMs = spans[outcome]?.lastMs ?? lastSnapshotMs
-  // The end of the window is not in it.
+  // The end of the window is exclusive.
   const endMs = Math.max(lastSnapshotMs, (closeOf(market) ?? 0) - 1)
   return endMs - lastMs > silenceMs(timeframe)
 }
@@ -115,7 +113,7 @@ function isQuiet(market: Market, outcome: Outcome): boolean {
 const closeOf = ({ isClosed, windowEndMs }: Market): number | undefined =>
   isClosed ? windowEndMs : undefined
 
-/** The last moment, inclusive, at which the state of an outcome is known. */
+/** The last time, inclusive, at which the state of an outcome is known. */
 const lastKnownMs = (market: Market, outcome: Outcome, heldMs: number): number =>
   isQuiet(market, outcome)
     ? heldMs
@@ -132,33 +130,30 @@ function knownSpans({ market, gaps }: StepQuery, outcome: Outcome, endMs: number
     spans.push({ fromMs: at, toMs: Math.min(gap.fromMs - 1, toMs) })
     at = gap.toMs
   }
-  // At the end of the window only what was known before it is.
+  // The end of the window is known only if the state before it is.
   if (at < toMs || at <= held.lastMs) spans.push({ fromMs: at, toMs })
   return spans.filter((span) => span.fromMs <= span.toMs)
 }
 
 const BLOCK = 1_024
 
-/** The state that prevails at each of the marks, which ascend; `outcome` if all are of one. */
-export function* readPrevailing<S extends State>(
+/** The state that prevails at each of the marks, which ascend; `outcome` is set if all marks have it. */
+export function readPrevailing<S extends State>(
   read: ReadStates<S>,
   marks: readonly Mark[],
   outcome: Outcome | undefined,
-): Steps<(S | undefined)[]> {
+): (S | undefined)[] {
   const toMs = (marks.at(-1)?.timeMs ?? 0) + 1
   const finder = createFinder(read, { outcome, toMs })
   const states: (S | undefined)[] = []
   for (const mark of marks) {
-    if (!finder.reaches(mark.timeMs)) {
-      yield
-      yield* finder.readAhead(mark.timeMs)
-    }
+    if (!finder.reaches(mark.timeMs)) finder.readAhead(mark.timeMs)
     states.push(finder.find(mark))
   }
   return states
 }
 
-/** Finds states at marks that ascend, in blocks that are read ahead. */
+/** Finds states at ascending marks in blocks that are read ahead. */
 function createFinder<S extends State>(
   read: ReadStates<S>,
   { outcome, toMs }: { outcome: Outcome | undefined; toMs: number },
@@ -171,13 +166,11 @@ function createFinder<S extends State>(
   let isSparse = false
   let isUsed = true
 
-  function* readAhead(timeMs: number): Steps<void> {
-    latest = yield* readLatest(read, { outcome, toMs: timeMs + 1 })
-    // Where there are more states between two marks than a block has, each mark is looked up.
+  function readAhead(timeMs: number): void {
+    latest = readLatest(read, { outcome, toMs: timeMs + 1 })
+    // If more states lie between two marks than a block holds, each mark is looked up by itself.
     isSparse ||= !isUsed
-    block = isSparse
-      ? []
-      : yield* read({ order: 'asc', outcome, fromMs: timeMs + 1, toMs, limit: BLOCK })
+    block = isSparse ? [] : read({ order: 'asc', outcome, fromMs: timeMs + 1, toMs, limit: BLOCK })
     at = 0
     isUsed = false
     soughtMs = timeMs
@@ -188,10 +181,10 @@ function createFinder<S extends State>(
   return {
     reaches: (timeMs: number): boolean => timeMs <= reachMs,
 
-    /** Reads from a mark on, which was not reached. */
+    /** Reads ahead from a mark that no block has reached. */
     readAhead,
 
-    /** Of a mark that was reached. */
+    /** Finds the state of a mark that a block has reached. */
     find({ timeMs, outcome: own }: Mark): S | undefined {
       isUsed ||= timeMs > soughtMs
       for (let state = block[at]; state !== undefined && state.timestampMs <= timeMs;) {

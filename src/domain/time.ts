@@ -1,6 +1,6 @@
 import { AppError } from './errors.ts'
 
-/** The current time in Unix milliseconds; injected, so that tests can move it. */
+/** The current time in Unix milliseconds; injected, so that tests can control it. */
 export type Clock = () => number
 
 export const DAY_MS = 86_400_000
@@ -10,7 +10,7 @@ export const toIso = (timeMs: number): string => new Date(timeMs).toISOString()
 /** The UTC day of a time, `2026-04-14`. */
 export const toIsoDay = (timeMs: number): string => toIso(timeMs).slice(0, 10)
 
-/** Also of what is no time of any calendar, which stays a number. */
+/** Prints a time; a value outside the calendar is printed as a number. */
 export function formatTime(timeMs: number): string
 export function formatTime(timeMs: number | undefined): string | undefined
 export function formatTime(timeMs: number | undefined): string | undefined {
@@ -22,25 +22,25 @@ export function formatTime(timeMs: number | undefined): string | undefined {
 export const toIsoOrNull = (timeMs: number | undefined): string | null =>
   timeMs === undefined ? null : toIso(timeMs)
 
-/** Below it a Unix time is in seconds: as milliseconds it would lie before 1973-03-03. */
+/** A smaller number is Unix seconds: as milliseconds it would be before 1973-03-03. */
 const MILLISECONDS_FROM = 100_000_000_000
 
 export const toUnixMs = (time: number): number => (time >= MILLISECONDS_FROM ? time : time * 1000)
 
-/** 9999-12-31T23:59:59.999Z: the year of a later time has more than four digits. */
+/** 9999-12-31T23:59:59.999Z: a later year has more than four digits. */
 export const MOMENT_MS_MAX = 253_402_300_799_999
 
 const rfc3339 =
   /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)$/i
 
-/** True for text that is a date-time in form, though there may be no such day or time of day. */
+/** True for text in the form of a date-time, even if no such day or time exists. */
 export const isDateTime = (text: string): boolean => rfc3339.test(text)
 
 /**
- * Reads Unix milliseconds, Unix seconds (below 100000000000), or RFC 3339 with `Z` or an offset,
- * also as ISO 8601 and PostgreSQL have it (`+0000`, `+00`), and `T` or, as pandas and Python print
- * it, a space before the time of day. Cuts off what is finer than a millisecond. Undefined for anything else: local times, days and times of day that do not
- * exist, leap seconds, and moments before 1970 or after 9999.
+ * Parses Unix milliseconds, Unix seconds (below 100000000000), or RFC 3339 with `Z` or an offset.
+ * Accepts the offsets of ISO 8601 and PostgreSQL (`+0000`, `+00`), and the space that pandas and
+ * Python print in place of `T`. Truncates to milliseconds. Undefined for everything else: local
+ * times, days and times that do not exist, leap seconds, and times before 1970 or after 9999.
  */
 export function parseMoment(text: string): number | undefined {
   if (/^(0|[1-9]\d{0,15})$/.test(text)) {
@@ -51,7 +51,7 @@ export function parseMoment(text: string): number | undefined {
     rfc3339.exec(text) ?? []
   if (day === undefined) return undefined
   const wallMs = Date.parse(`${day}T${time}Z`)
-  // The 30th of February would be taken for the 2nd of March.
+  // Date would take the 30th of February for the 2nd of March.
   if (new Date(wallMs).getUTCDate() !== Number(day.slice(8))) return undefined
   const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000
   const unixMs =
@@ -62,10 +62,10 @@ export function parseMoment(text: string): number | undefined {
 export const VENUE_OPENED_MS = Date.UTC(2020, 0, 1)
 const AHEAD_MS_MAX = 300_000
 
-/** How far a recorder's clock may be before the venue's. */
+/** The furthest that a recorder's clock may be behind the venue's. */
 const BEFORE_VENUE_MS_MAX = 600_000
 
-/** Why what happened at `timeMs` cannot have been received then; undefined when it can. */
+/** The reason why an event cannot have been received at this time; undefined if it can. */
 export function receiptFault(
   receivedMs: number,
   timeMs: number,
@@ -83,7 +83,7 @@ export function timeFault(timeMs: number, nowMs: number): string | undefined {
 /** Unix milliseconds: `fromMs` inclusive, `toMs` exclusive. */
 export type TimeRange = { fromMs?: number | undefined; toMs?: number | undefined }
 
-/** Throws `invalid_parameter` when the range is empty or reversed. */
+/** Throws `invalid_parameter` if the range is empty or reversed. */
 export function readRange({ from, to }: { from?: number; to?: number }): TimeRange {
   if (from !== undefined && to !== undefined && to <= from) {
     throw new AppError(

@@ -3,40 +3,37 @@ import type { Market, Outcome } from './market.ts'
 import type { Position } from './snapshot.ts'
 import { type TimeRange, toIso } from './time.ts'
 
-/**
- * A trade, or a last trade price that was imported: it names no outcome, size or side, and is no
- * trade of its own.
- */
+/** A trade, or an imported last trade price, which has no outcome, size or side. */
 export type Trade = {
   /** The venue's time, Unix milliseconds. */
   readonly timestampMs: number
-  /** Of the outcome traded, between 0 and 1. */
+  /** Price of the traded outcome, between 0 and 1. */
   readonly price: Millionths
-  /** The outcome traded; undefined where the source does not say, and never guessed. */
+  /** The traded outcome; undefined if the source does not name it, and never guessed. */
   readonly outcome?: Outcome | undefined
   /** Shares. */
   readonly size?: Millionths | undefined
   readonly side?: 'buy' | 'sell' | undefined
-  /** Of the chain that settled it: `0x` and 64 lower-case hex digits. */
+  /** Hash of the transaction that settled it: `0x` and 64 lower-case hex digits. */
   readonly transactionHash?: string | undefined
 }
 
-/** With its number among all that are held, of any market: later ones have greater numbers. */
+/** A trade with its id among all stored trades of all markets; later ones have greater ids. */
 export type StoredTrade = Trade & { readonly id: number }
 
 export type TradeQuery = TimeRange & {
   market: Market
-  /** Only those that are known to be of it. */
+  /** Only trades that are known to be of this outcome. */
   outcome?: Outcome | undefined
-  /** At least so many of the first ones, and none of their last millisecond is left out. */
+  /** At least this many of the first trades; the last millisecond is always complete. */
   first?: number | undefined
-  /** Exactly so many of the last ones, if there are as many. */
+  /** Exactly this many of the last trades, if there are as many. */
   last?: number | undefined
-  /** Leaves out last trade prices. */
+  /** Excludes last trade prices. */
   isTrade?: true | undefined
-  /** Answers as if only the trades with smaller ids were known. */
+  /** Reads as if only the trades with smaller ids were stored. */
   belowId?: number | undefined
-  /** Only those that were accepted after it, and that no trade was held in place of before. */
+  /** Only trades that were accepted after this id and that replaced no earlier one. */
   aboveId?: number | undefined
 }
 
@@ -45,7 +42,7 @@ export const isLastPrice = ({ outcome, size, side }: Trade): boolean =>
 
 const transactionHashPattern = /^0x[0-9a-f]{64}$/
 
-/** Undefined for what is no hash of a transaction: the trade is one without it. */
+/** Undefined if the value is not a transaction hash: the trade is then stored without one. */
 export function toTransactionHash(value: unknown): string | undefined {
   const text = typeof value === 'string' ? value.toLowerCase() : ''
   return transactionHashPattern.test(text) ? text : undefined
@@ -55,8 +52,8 @@ const outcomeRanks = { up: 1, down: 2 } as const
 const sideRanks = { buy: 1, sell: 2 } as const
 
 /**
- * The order of trades: by time, and within a millisecond by content, so that it does not depend on
- * the order in which they were received or imported. What a source does not say comes first.
+ * The order of trades: by time, then by content, so that it does not depend on the order of receipt
+ * or import. A missing field sorts first.
  */
 export const compareTrades = (a: Trade, b: Trade): number =>
   a.timestampMs - b.timestampMs ||
@@ -71,7 +68,7 @@ const rank = <Name extends string>(name: Name | undefined, ranks: Record<Name, n
 
 const compareTexts = (a: string, b: string): number => Number(a > b) - Number(a < b)
 
-/** Sorts trades that are in order of time. */
+/** Sorts trades that are already ordered by time. */
 export function sortMoments(trades: StoredTrade[]): StoredTrade[] {
   const hasMoment = trades.some(
     ({ timestampMs }, at) => timestampMs === trades[at - 1]?.timestampMs,
@@ -80,14 +77,14 @@ export function sortMoments(trades: StoredTrade[]): StoredTrade[] {
 }
 
 /**
- * A place among trades: a millisecond, how many of its trades come up to there, and the greatest id
- * among its trades when it was read. Trades that are accepted later have greater ids, and follow
- * the last place of their millisecond in the order of their ids, so a reader that goes on from any
- * place gets each trade once.
+ * A position among trades: a millisecond, the number of its trades up to there, and the greatest id
+ * among its trades at the time of the read. Trades that are accepted later have greater ids and
+ * follow the last position of their millisecond in order of id, so a reader that resumes from any
+ * position gets each trade once.
  */
 export type PlacedTrade = { trade: StoredTrade; at: Position }
 
-/** Of the trades of a millisecond; the last one of them has this number. */
+/** Bound of the number of trades in a millisecond; the last trade always has the last number. */
 const COUNTS = 2 ** 15
 const LAST_COUNT = COUNTS - 1
 
@@ -96,7 +93,7 @@ const toPlace = (timestampMs: number, seenId: number, count: number): Position =
   id: seenId * COUNTS + count,
 })
 
-/** Places trades; none of a millisecond is missing. */
+/** Adds positions to trades; every millisecond must be complete. */
 export function placeTrades(trades: readonly StoredTrade[]): PlacedTrade[] {
   const placed: PlacedTrade[] = []
   for (let start = 0; start < trades.length;) {
@@ -117,7 +114,7 @@ export function placeTrades(trades: readonly StoredTrade[]): PlacedTrade[] {
 type ReadTrades = (query: TradeQuery) => readonly StoredTrade[]
 type TradesAfter = { market: Market; after: Position; toMs?: number | undefined }
 
-/** Reads the trades after a place: at least `first` of them where that is given and there are. */
+/** Reads the trades after a position: at least `first` of them, if set and if there are enough. */
 export function readTradesAfter(
   read: ReadTrades,
   { market, after, toMs, first }: TradesAfter & { first?: number | undefined },
@@ -134,7 +131,7 @@ export function readTradesAfter(
   return [...placed, ...placeTrades(read({ market, fromMs: lastMs + 1, toMs, first }))]
 }
 
-/** Reads the trades before a place, the last one first. */
+/** Reads the trades before a position, the last one first. */
 export function readTradesBefore(
   read: ReadTrades,
   { market, after, fromMs }: { market: Market; after: Position; fromMs: number | undefined },
@@ -148,7 +145,7 @@ export function readTradesBefore(
   return [...before.reverse(), ...earlier]
 }
 
-/** Those of the millisecond of a place that follow it; `moment` has all that are held of it. */
+/** The trades that follow a position in its millisecond, all of which are in `moment`. */
 function readRest(
   read: ReadTrades,
   place: TradesAfter,
@@ -164,13 +161,13 @@ function readRest(
   ]
 }
 
-/** The trades of the millisecond of a place that were known when the place was made. */
+/** The trades in the millisecond of a position that were known when the position was made. */
 function readSeen(
   read: ReadTrades,
   { market, after }: TradesAfter,
   moment: readonly StoredTrade[],
 ) {
-  // Places of versions before 0.5.0 have the count alone.
+  // Positions of versions before 0.5.0 hold only the count.
   const seenId = Math.floor(after.id / COUNTS) || Number.MAX_SAFE_INTEGER
   const { timestampMs: fromMs } = after
   const isAll = moment.every(({ id }) => id <= seenId)
@@ -191,7 +188,7 @@ export function tradeText(trade: Trade): string {
 const UNKNOWN_HASH = ',"transactionHash":null'
 
 /**
- * A served trade as manifests digest it: without a hash that is null, because trades had no such
- * member when the first manifests were signed.
+ * A served trade in the form that manifests digest: a null hash is left out, because trades had no
+ * such member when the first manifests were signed.
  */
 export const toDigested = (served: string): string => served.replace(UNKNOWN_HASH, '')

@@ -1,6 +1,6 @@
 /**
- * What tables of outcomes say of a window. They name no market, so it holds for every market of the
- * window, whether that was known before or after.
+ * A window's outcome from tables of outcomes. The tables name no market, so an outcome applies to
+ * every market of the window, whether it was known earlier or later.
  */
 
 import {
@@ -28,7 +28,7 @@ type Facts = MarketFacts & Pick<Market, 'assetIds'>
 
 const SOURCE = 'dataset'
 
-/** Of prices of one window and winner that differ, the first by its text counts. */
+/** Merges two outcomes of a window; of prices that differ, the first in text order counts. */
 export function joinOutcomes(held: WindowOutcome | undefined, row: WindowOutcome): WindowOutcome {
   return {
     ...row,
@@ -43,9 +43,8 @@ function firstOf(a: string | undefined, b: string | undefined): string | undefin
 }
 
 /**
- * Facts of a market with what the outcomes of its window add, of which the first names the winner.
- * They replace only what follows from something else; the prices of one whose winner did not win do
- * not count.
+ * Adds the outcomes of a market's window to its facts; the first one names the winner. They replace
+ * only derived facts; the prices of an outcome whose winner did not win do not count.
  */
 export function withOutcomes<T extends Facts>(facts: T, outcomes: readonly WindowOutcome[]): T {
   const isUndecided = isOutranked(winnerSources, facts.winnerSource)
@@ -63,7 +62,7 @@ export function withOutcomes<T extends Facts>(facts: T, outcomes: readonly Windo
   }
 }
 
-/** What is known of a market without what the outcomes of its window added. */
+/** The facts of a market without those that its window's outcomes added. */
 export function withoutOutcomes<T extends Facts>(known: T, outcomes: readonly WindowOutcome[]): T {
   const outcome = outcomes.find((each) => each.winner === known.winner)
   if (outcome === undefined) return known
@@ -80,7 +79,7 @@ export function withoutOutcomes<T extends Facts>(known: T, outcomes: readonly Wi
   }
 }
 
-/** Whether a data set replaces what this source says. */
+/** True if a data set replaces the facts of this source. */
 const isOutranked = <S extends WinnerSource | PriceSource>(
   ranks: readonly S[],
   source: S | undefined,

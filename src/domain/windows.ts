@@ -1,22 +1,23 @@
 /**
- * Windows of which no market is held: they follow one another, so the held ones show where the
- * others begin (day and four-hour windows go by New York); without any, at multiples of the length.
+ * Windows without a market. Windows follow one another without gaps, so the held ones show where
+ * the others begin (day and four-hour windows follow New York time); without any, windows begin at
+ * multiples of their length.
  */
 import type { CoverageTally, Span, TallyReason } from './coverage.ts'
 import { type Timeframe, timeframeMs } from './market.ts'
 
 type WindowQuery = {
   timeframe: Timeframe
-  /** Windows that begin in [`fromMs`, `toMs`) count, if they have begun by `nowMs`. */
+  /** Counts windows that begin in [`fromMs`, `toMs`) and no later than `nowMs`. */
   fromMs: number
   toMs: number
   nowMs: number
 }
 
-/** Windows one after the other; `toMs` is `nowMs` while the last one is open. */
+/** Consecutive windows; `toMs` is `nowMs` while the last one is open. */
 export type MissingRun = Span & { readonly windows: number }
 
-/** What is missing beside windows whose starts, ascending, may lie outside the range. */
+/** The windows missing among those held; `heldMs` ascends and may exceed the range. */
 export function missingWindows(heldMs: readonly number[], query: WindowQuery): MissingRun[] {
   const stepMs = timeframeMs[query.timeframe]
   const [firstMs] = heldMs
@@ -41,7 +42,7 @@ export function missingWindows(heldMs: readonly number[], query: WindowQuery): M
   return runs
 }
 
-/** Windows by their number after that of `originMs`, inclusive; `nextMs` is held again. */
+/** Windows by their number after that of `originMs`, inclusive; `nextMs` is the next held one. */
 type Grid = { originMs: number; first?: number; last?: number; nextMs?: number }
 
 function runOf(grid: Grid, stepMs: number, { fromMs, toMs, nowMs }: WindowQuery): MissingRun {
@@ -76,9 +77,9 @@ const tallyOf = (reason: TallyReason, count: number, ms: number): CoverageTally 
   gaps: new Map(count === 0 ? [] : [[reason, { count, ms }]]),
 })
 
-/** So many outcomes or moments whose windows are not known: no time of them counts. */
+/** The tally of `count` outcomes or moments whose windows are unknown: they have no duration. */
 export const tallyOfUnknown = (count: number): CoverageTally => tallyOf('window_unknown', count, 0)
 
-/** So many gaps of together so many milliseconds, beside which there is nothing. */
+/** The tally of `count` gaps of `ms` milliseconds in total, with nothing recorded. */
 export const tallyOfNothing = (count: number, ms: number): CoverageTally =>
   tallyOf('import', count, ms)

@@ -1,16 +1,16 @@
 /**
- * How long another program takes to answer, and how often it does not, in memory that threads may
- * share, and as metrics.
+ * Latency and failures of another program, counted in memory that threads may share, and printed as
+ * metrics.
  */
 
 import { type Labels, printFamily, printHistogram } from './exposition.ts'
 
-/** Upper bounds in milliseconds; what is above the last one is counted, too. */
+/** Upper bounds in milliseconds; a last bucket counts slower answers. */
 const boundsMs = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000]
 const MS = 1000
 const MICROSECONDS = 1000
 
-/** Behind a count for each bound and those above. */
+/** Cells: one count per bound, one above the last bound, the sum, and the failures. */
 const SUM = boundsMs.length + 1
 const FAILURES = SUM + 1
 const CELLS = FAILURES + 1
@@ -34,7 +34,7 @@ export function createAnswerTimes(
 
     failed: (): void => add(FAILURES, 1),
 
-    /** As a series of `printHistogram`, and the failures. */
+    /** The data for a `printHistogram` series, and the number of failures. */
     read() {
       const values = Array.from(cells, (_, at) => Number(Atomics.load(cells, at)))
       return {
@@ -46,7 +46,7 @@ export function createAnswerTimes(
   }
 }
 
-/** The families `NAME_duration_seconds` and `NAME_failures_total`. */
+/** Prints the metrics `NAME_duration_seconds` and `NAME_failures_total`. */
 export function printAnswerTimes({
   name,
   durationHelp,

@@ -2,11 +2,11 @@
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const BASE = 62n
 
-/** Prints bytes as a big-endian number, zero-padded to `length`. Throws if it is too long. */
+/** Prints bytes as a big-endian number, zero-padded to `length`. Throws if that is too short. */
 export const toBase62 = (bytes: Uint8Array, length: number): string =>
   integerToBase62(BigInt(`0x0${bytes.toHex()}`), length)
 
-/** Prints an integer, padded with zeros to `length` characters. Throws if it is too long. */
+/** Prints an integer, zero-padded to `length` characters. Throws if that is too short. */
 export function integerToBase62(integer: number | bigint, length: number): string {
   let text = ''
   for (let rest = BigInt(integer); rest > 0n; rest /= BASE) {
@@ -19,7 +19,7 @@ export function integerToBase62(integer: number | bigint, length: number): strin
 const digits = new Uint8Array(128)
 for (let digit = 0; digit < ALPHABET.length; digit++) digits[ALPHABET.charCodeAt(digit)] = digit
 
-/** Reads a number below 2^53 back. Other characters than those of the alphabet count as 0. */
+/** Reads a number below 2^53. Characters outside the alphabet count as 0. */
 export function fromBase62(text: string): number {
   let value = 0
   for (let index = 0; index < text.length; index++) {

@@ -1,7 +1,7 @@
 /**
- * Bits in deflate's order: the first bit is the lowest of the first byte. Positions are bit
- * offsets. Runs are moved in 32-bit words of little-endian machines, signed, because the engine
- * keeps signed integers out of floating point.
+ * Bits in deflate's order: the first bit is the lowest bit of the first byte. Positions are bit
+ * offsets. Runs are moved as 32-bit little-endian words; the words are signed, because the engine
+ * stores unsigned ones as floating point.
  */
 import { assert } from './assert.ts'
 
@@ -11,16 +11,16 @@ assert(isLittleEndian, 'bookfeed runs on a little-endian machine')
 /** Spare bytes that a buffer needs after its last bit, so that whole words can be loaded. */
 export const READ_SLACK = 8
 
-/** A growable buffer of bits; reused, so that a page allocates nothing but its result. */
+/** A growable bit buffer; reused, so that a page allocates only its result. */
 export class BitWriter {
   #words: Int32Array<ArrayBuffer>
-  /** Words written; what is not a whole word yet is in `#pending`. */
+  /** Number of whole words written; the rest is in `#pending`. */
   #count = 0
   #pending = 0
-  /** Bits in `#pending`, 0 to 31 between calls. */
+  /** Number of bits in `#pending`: 0 to 31 between calls. */
   #filled = 0
 
-  /** `capacity` in bytes; more is made when it is reserved. */
+  /** `capacity` in bytes; `reserve` adds more. */
   constructor(capacity: number) {
     this.#words = new Int32Array(capacity >>> 2)
   }
@@ -35,7 +35,7 @@ export class BitWriter {
     this.#filled = 0
   }
 
-  /** Makes room for `count` further bytes, which every other method takes for granted. */
+  /** Makes room for `count` more bytes. All other methods assume that there is room. */
   reserve(count: number): void {
     const needed = this.#count + (count >>> 2) + 4
     if (needed <= this.#words.length) return
@@ -55,14 +55,14 @@ export class BitWriter {
       return
     }
     this.#words[this.#count++] = pending
-    // A shift by 32 is a shift by 0 in JavaScript.
+    // In JavaScript, a shift by 32 is a shift by 0.
     this.#pending = filled === 0 ? 0 : value >>> (32 - filled)
     this.#filled = next - 32
   }
 
-  /** Appends bits `start` (inclusive) to `end` (exclusive) of `source`, plus a spare word. */
+  /** Appends bits `start` (inclusive) to `end` (exclusive) of `source`, which has a spare word. */
   copy(source: Int32Array, start: number, end: number): void {
-    // Bits up to our next whole word; from there on all words are shifted alike.
+    // Bits up to the next whole word; from there on, all words are shifted by the same number.
     const first = Math.min(-this.#filled & 31, end - start)
     this.put(load(source, start) & ((1 << first) - 1), first)
     const words = this.#words
@@ -95,13 +95,13 @@ export class BitWriter {
     this.put(value >>> 16, 16)
   }
 
-  /** The words so far followed by a spare one, to copy from; valid until the next change. */
+  /** The words so far and a spare one, as a source of `copy`; valid until the next change. */
   toWords(): Int32Array {
     this.#words[this.#count] = this.#pending
     return this.#words
   }
 
-  /** Everything written, the last byte filled with zero bits; valid until the next change. */
+  /** All bytes written, the last one filled with zero bits; valid until the next change. */
   view(): Uint8Array<ArrayBuffer> {
     this.#words[this.#count] = this.#pending
     return new Uint8Array(this.#words.buffer, 0, (this.length + 7) >>> 3)
@@ -115,7 +115,7 @@ function load(source: Int32Array, position: number): number {
   const word = position >>> 5
   const shift = position & 31
   const low = source[word] ?? 0
-  // A shift by 32 is a shift by 0 in JavaScript.
+  // In JavaScript, a shift by 32 is a shift by 0.
   return shift === 0 ? low : (low >>> shift) | ((source[word + 1] ?? 0) << (32 - shift))
 }
 

@@ -2,7 +2,7 @@ const encoder = new TextEncoder()
 
 const VARINT_BASE = 128
 
-/** A growable run of bytes; reused, so that a body allocates nothing but its result. */
+/** A growable byte buffer; reused, so that a body allocates only its result. */
 export class ByteWriter {
   #bytes: Uint8Array<ArrayBuffer>
   #view: DataView
@@ -14,7 +14,7 @@ export class ByteWriter {
     this.#view = new DataView(this.#bytes.buffer)
   }
 
-  /** Bytes written since `reset`, those that were taken included. */
+  /** Number of bytes written since `reset`, including those taken. */
   get offset(): number {
     return this.#taken + this.#length
   }
@@ -64,12 +64,12 @@ export class ByteWriter {
     this.byte(rest)
   }
 
-  /** The bytes since `reset` that were not taken; valid until more is written. */
+  /** The bytes written since `reset` and not yet taken; valid until the next write. */
   view(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** A copy of the bytes since the last time. */
+  /** Copies the bytes written since the last call. */
   take(): Uint8Array<ArrayBuffer> {
     const piece = this.view().slice()
     this.#taken += this.#length

@@ -2,19 +2,19 @@ export type CacheCounts = { bytes: number; hits: number; misses: number }
 
 type Entry<Key, Value> = { key: Key; value: Value; size: number; isUsed: boolean }
 
-/** Used entries that are passed over at one go; a whole round would take too long. */
+/** Number of used entries that one step of the hand spares; a full turn would take too long. */
 const SPARED_MAX = 64
 
 /**
- * A cache bounded by the sum of the sizes given to `set`. A hand moves over the entries, and
- * takes those that were not used since it came by (CLOCK): a use is a mark, and moves nothing.
+ * A cache bounded by the sum of the sizes given to `set`. It evicts by CLOCK: a hand moves over the
+ * entries and removes those that were not used since its last turn, so a use only sets a mark.
  */
 export const createCache = <Key, Value>(sizeMax: number) => new Cache<Key, Value>(sizeMax)
 
 class Cache<Key, Value> {
   readonly #sizeMax: number
   readonly #entries = new Map<Key, Entry<Key, Value>>()
-  /** A `Map` turns slow where its oldest entries are looked for again and again. */
+  /** One long-lived iterator: looking up the oldest entries of a `Map` repeatedly is slow. */
   #hand = this.#entries.values()
   #size = 0
   #hits = 0
@@ -35,10 +35,10 @@ class Cache<Key, Value> {
     return entry.value
   }
 
-  /** As `get`, but no use. */
+  /** Like `get`, but does not count as a use. */
   peek = (key: Key): Value | undefined => this.#entries.get(key)?.value
 
-  /** Keeps nothing that is larger than the whole. */
+  /** Ignores a value that is larger than the whole cache. */
   set(key: Key, value: Value, { size }: { size: number }): void {
     this.delete(key)
     if (size > this.#sizeMax) return

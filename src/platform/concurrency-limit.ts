@@ -1,33 +1,32 @@
 /**
- * A limit on what runs at the same time, for each owner and for all. Owners have a level, and the
- * rooms of the levels are nested: an owner of level 0 may use all of the first room, one of level 1
- * the part of it that is the second room, one of level 2 the third. So a part is out of reach for
- * owners of a higher level number.
+ * A limit on concurrent work, for each owner and in total. Owners have a level from 0 to 2. The
+ * capacities of the levels are nested: level 0 may use everything, and each higher level a part of
+ * the capacity of the level before it. So some capacity is always reserved for lower levels.
  */
 
-/** Levels of owners. */
+/** Number of levels. */
 export const LEVELS = 3
 
 export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>
 
-/** What owners hold, by level; a row is where the counts of one of them are. */
+/** The units that owners hold, by level. A row holds the counts of one owner. */
 export type HeldCounts<Row> = {
-  /** The row of all owners. */
+  /** The row of the total. */
   readonly all: Row
-  /** The row of an owner; a row that counts nothing may be given to another owner. */
+  /** The row of an owner; a row whose counts are all 0 may be given to another owner. */
   rowOf(owner: string): Row
-  /** What a row counts of a level and of those of higher numbers. */
+  /** The units of a row at this level and all higher ones. */
   sum(row: Row, fromLevel?: number): number
   add(row: Row, level: number, count: number): void
-  /** Runs `body` while no other thread counts. */
+  /** Runs `body` under the lock. */
   use<T>(body: () => T): T
-  /** Takes all back that a thread counted. */
+  /** Releases everything that a thread holds. */
   clear(thread: number): void
 }
 
 type OwnRow = { owner: string; counts: number[] }
 
-/** Counts of this thread alone. */
+/** Counts for a single thread. */
 export function createCounts(): HeldCounts<OwnRow> {
   const rows = new Map<string, OwnRow>()
   const createRow = (owner: string): OwnRow => ({ owner, counts: new Array(LEVELS).fill(0) })
@@ -55,32 +54,35 @@ export function createCounts(): HeldCounts<OwnRow> {
   }
 }
 
-/** What a level and those of higher numbers may have together. */
+/** The capacity for a level together with all higher ones. */
 export type Room = {
   max: number
-  /** For owners that have none yet, so that no few can shut out the others; `max` by default. */
+  /**
+   * Capacity for owners that hold nothing yet, so that a few owners cannot shut out all others;
+   * `max` by default.
+   */
   firstMax?: number
 }
 
 export type Bounds = {
-  /** By level; the room of a level is at most that of the level before. */
+  /** By level; the capacity of a level is at most that of the level before. */
   rooms: readonly [Room, ...Room[]]
-  /** The bound of the owners of one group together. */
+  /** The limit of all owners of a group together. */
   groupMax?: number
 }
 
 type Wanted = {
   owner: string
-  /** The bound of the owner. An owner that holds nothing gets one of any size. */
+  /** The owner's limit. An owner that holds nothing is admitted whatever the size. */
   ownMax: number
   level?: number
-  /** Owners of one group share a bound. */
+  /** Owners of a group share a limit. */
   group?: string | undefined
-  /** How much is taken: 1 by default. */
+  /** Number of units; 1 by default. */
   size?: number
 }
 
-/** Which bound is reached: that of the owner, of its group, or of all. */
+/** The limit that was reached: the owner's, its group's, or the total. */
 export type Refused = 'account' | 'group' | 'all'
 
 export function createConcurrencyLimit<Row>(
@@ -95,14 +97,14 @@ export function createConcurrencyLimit<Row>(
     })
   }
 
-  /** Rows of an owner and its group, and which bound is reached, if any. */
+  /** The rows of an owner and its group, and the limit that would be exceeded, if any. */
   function weigh({ owner, ownMax, level = 0, group, size = 1 }: Wanted) {
     const at = rowOf(owner)
     const held = sum(at)
     const rows = [at, all]
     let heldByGroup = held
     if (group !== undefined) {
-      // A row that is empty may be given away, and the owner's may be.
+      // An empty row may be given away: count the owner's before looking up the group's.
       add(at, level, size)
       const groupAt = rowOf(`group ${group}`)
       add(at, level, -size)
@@ -117,7 +119,7 @@ export function createConcurrencyLimit<Row>(
     return { rows, refused }
   }
 
-  /** Counts in rows; returns what takes it back. */
+  /** Counts units in rows; returns a function that releases them. */
   function fill(rows: readonly Row[], level: number, size: number): () => void {
     for (const row of rows) add(row, level, size)
     let isOpen = true
@@ -131,35 +133,38 @@ export function createConcurrencyLimit<Row>(
   }
 
   return {
-    /** Takes some; returns what gives it back, or which bound is reached. */
+    /** Takes units; returns a function that releases them, or the limit that was reached. */
     open: (wanted: Wanted): Refused | (() => void) =>
       use(() => {
         const { rows, refused } = weigh(wanted)
         return refused ?? fill(rows, wanted.level ?? 0, wanted.size ?? 1)
       }),
 
-    /** Takes some over every bound, for what is there already; returns what gives it back. */
+    /**
+     * Takes units regardless of limits, for work that has already begun; returns a function that
+     * releases them.
+     */
     force: (wanted: Omit<Wanted, 'ownMax'>): (() => void) =>
       use(() => {
         const { rows } = weigh({ ...wanted, ownMax: Number.POSITIVE_INFINITY })
         return fill(rows, wanted.level ?? 0, wanted.size ?? 1)
       }),
 
-    /** Which bound would be reached; undefined where there is room. */
+    /** The limit that would be reached; undefined if there is capacity. */
     wouldRefuse(wanted: Wanted): Refused | undefined {
-      // Where all owners together have less than any bound, neither rows nor the lock are needed.
+      // While the total is below every limit, neither rows nor the lock are needed.
       const total = sum(all) + (wanted.size ?? 1)
       if (total <= boundMin && total <= wanted.ownMax) return undefined
       return use(() => weigh(wanted).refused)
     },
 
-    /** Whether an owner that holds nothing would be refused. */
+    /** True if an owner that holds nothing would be refused. */
     isFull: (level = 0): boolean => !hasRoom(level, 1, true),
 
-    /** What all owners hold. */
+    /** Units that all owners hold. */
     total: (): number => sum(all),
 
-    /** Gives back all that a thread held that has ended. */
+    /** Releases everything that a thread held when it ended. */
     clear: (thread: number): void => use(() => clear(thread)),
   }
 }

@@ -1,4 +1,4 @@
-/** Where a text in the making repeats what is before it: spans, in ascending order. */
+/** Spans of a growing text that repeat an earlier part of it, in ascending order. */
 export class Copies {
   #starts = new Int32Array(256)
   #ends = new Int32Array(256)
@@ -11,7 +11,7 @@ export class Copies {
     this.#next = 0
   }
 
-  /** The span follows on those before; one that continues the last one is joined to it. */
+  /** Adds a span after all others, or extends the last one if it continues it. */
   add(start: number, end: number, distance: number): void {
     const last = this.#count - 1
     if (this.#ends[last] === start && this.#distances[last] === distance) {
@@ -25,8 +25,8 @@ export class Copies {
   }
 
   /**
-   * The end of the span that holds all from `from` on and repeats what is `distance` before it; 0
-   * where there is none. To be asked in ascending order.
+   * The end of the span that contains `from` and repeats the text `distance` before it; 0 if there
+   * is none. Must be called with ascending `from`.
    */
   endOf(from: number, distance: number): number {
     while (this.#next < this.#count && (this.#ends[this.#next] ?? 0) <= from) this.#next++
@@ -47,3 +47,5 @@ export class Copies {
     this.#distances = grow(this.#distances)
   }
 }
+
+export const noCopies = new Copies()

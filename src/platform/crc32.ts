@@ -1,6 +1,6 @@
 /**
- * CRC-32 of joined texts without reading them again: `crc(A + B) = shift(crc(A), length of B) ^
- * crc(B)`, where the shift multiplies by x^(8 * length) in GF(2) modulo the polynomial (zlib's
+ * CRC-32 of concatenated texts without reading them again: `crc(A + B) = shift(crc(A), length of B)
+ * ^ crc(B)`, where the shift multiplies by x^(8 * length) in GF(2) modulo the polynomial (zlib's
  * crc32_combine).
  */
 import { crc32 as zlibCrc32 } from 'node:zlib'
@@ -27,7 +27,7 @@ function multiply(a: number, b: number): number {
   }
 }
 
-/** At `256 * k + d` what shifts by `d * 256^k` bytes; 0 until it is first needed. */
+/** Index `256 * k + d` holds the operator that shifts by `d * 256^k` bytes; 0 until needed. */
 const operators = new Uint32Array(4 * 256)
 // x^8: one byte.
 operators[1] = 0x00800000
@@ -59,10 +59,10 @@ export function crcShift(crc: number, length: number): number {
   return shifted
 }
 
-/** CRC of A + B from the CRCs of both and the length of B in bytes. */
+/** The CRC of A + B from both CRCs and the length of B in bytes. */
 export const crcJoin = (crcA: number, crcB: number, lengthB: number): number =>
   (crcShift(crcA, lengthB) ^ crcB) >>> 0
 
-/** CRC of the part of a text between two of its prefixes, from their CRCs and the part's length. */
+/** The CRC of the text between two prefixes, from their CRCs and the length between them. */
 export const crcBetween = (crcStart: number, crcEnd: number, length: number): number =>
   (crcShift(crcStart, length) ^ crcEnd) >>> 0

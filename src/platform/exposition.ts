@@ -1,11 +1,11 @@
-/** Metrics as text for Prometheus (exposition format 0.0.4). */
+/** Metrics in Prometheus' text format (exposition format 0.0.4). */
 export type Labels = Readonly<Record<string, string | number>>
 type Sample = readonly [labels: Labels, value: number | undefined]
 type Family = { name: string; help: string; type: 'counter' | 'gauge'; samples: readonly Sample[] }
 type Histogram = {
   name: string
   help: string
-  /** Upper bounds, ascending; one count more than bounds. */
+  /** Ascending upper bounds; `counts` has one entry more. */
   bounds: readonly number[]
   series: readonly { labels: Labels; counts: readonly number[]; sum: number }[]
 }
@@ -25,7 +25,7 @@ const head = (name: string, help: string, type: string): string[] => [
   `# TYPE ${name} ${type}`,
 ]
 
-/** A value that is not known is left out, and so is a family without any. */
+/** Leaves out unknown values, and the family if no value is known. */
 export function printFamily({ name, help, type, samples }: Family): string[] {
   const lines = samples.flatMap(([labels, value]) =>
     value === undefined ? [] : [line(name, labels, value)],

@@ -1,10 +1,13 @@
-/** What cannot be done, in a sentence for the operator; `kind` is for the code that handles it. */
+/**
+ * An operation that failed, described to the operator in a sentence; `kind` is for the code that
+ * handles it.
+ */
 export class Fault extends Error {
   override name = 'Fault'
   readonly kind: FaultKind
   /** The value that is wrong. */
   readonly param: string | undefined
-  /** Milliseconds that another service asks to be left alone for. */
+  /** Milliseconds for which another service asks not to be called. */
   readonly retryAfterMs: number | undefined
 
   constructor(message: string, options: FaultOptions) {
@@ -22,51 +25,53 @@ type FaultOptions = ErrorOptions & {
 }
 
 export type FaultKind =
-  /** A command failed, or was called wrongly. */
+  /** A command failed, or was called with wrong arguments. */
   | 'command'
   | 'usage'
-  /** A variable of the configuration, or a file that it names, cannot be used. */
+  /** A configuration variable, or a file that it names, cannot be used. */
   | 'config'
   | 'secret_file'
-  /** The operator asked for something with a wrong value, or in a state that does not allow it. */
+  /** The operator's request has a wrong value, or the state does not allow it. */
   | 'wrong_value'
   | 'wrong_state'
-  /** What is stored is not what was written. */
+  /** Stored data is not what was written. */
   | 'damage'
-  /** A chunk was written again after its id was read; damage where nothing can have been written. */
+  /** A chunk was rewritten after its id was read; damage if nothing can have rewritten it. */
   | 'chunk_gone'
   /**
-   * One transfer for two payments, or two payments of one offer: the only failure that means more
-   * money than was asked for.
+   * One transfer for two payments, or two payments for one offer: the only failure that means more
+   * money was taken than was due.
    */
   | 'ledger_rule'
-  /** A wallet has paid before for what it asks for, so nothing is settled. */
+  /** The wallet has already paid for this, so nothing is settled. */
   | 'paid_before'
   /** A backup cannot be made or used. */
   | 'backup'
-  /** The bucket says that an object is not there, or it is not known whether it is. */
+  /** The bucket does not have an object, or it is unknown whether it has it. */
   | 'object_missing'
   | 'object_unreachable'
-  /** Another machine did not answer in time, or all connections to it are taken. */
+  /** Another machine did not answer in time, or all connections to it are in use. */
   | 'no_answer'
   | 'no_connection'
-  /** A node of a chain gave no answer that can be relied upon. */
+  /** A node of a chain gave no reliable answer. */
   | 'rpc'
-  /** A node is on another chain than the one that it is configured for. */
+  /** A node serves another chain than the configured one. */
   | 'other_chain'
-  /** The catalogue of the venue answered, and not with what was asked. */
+  /** The venue's catalogue answered, but not with what was requested. */
   | 'catalogue'
   /** A sanctions list must not be used. The message is its predicate: "is cut off". */
   | 'sanctions_list'
-  /** A file cannot be read to its end. The message is a reason without the name of the file. */
+  /** A file cannot be read to its end. The message is the reason, without the file's name. */
   | 'source'
-  /** A recorded object is not sound. */
+  /** A recorded object is invalid. */
   | 'record'
-  /** A recorded object is of a coin or kind that is not kept. */
+  /** A recorded object is of a coin or kind that is not recorded. */
   | 'not_kept'
-  /** What a thread failed with. */
+  /** The failure of a thread. */
   | 'thread'
-  /** A thread ended, and did not say why. */
+  /** A turn in a pool was cancelled while it ran. */
+  | 'cancelled'
+  /** A thread ended without an error. */
   | 'thread_ended'
 
 export const isFault = (error: unknown, ...kinds: readonly FaultKind[]): error is Fault =>

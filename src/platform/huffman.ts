@@ -1,4 +1,4 @@
-/** Canonical codes (RFC 1951 §3.2.2), bits reversed, as deflate writes the lowest bit first. */
+/** Canonical Huffman codes (RFC 1951 §3.2.2), bit-reversed: deflate writes the lowest bit first. */
 export function reversedCodes(lengths: readonly number[]): number[] {
   const codes = lengths.map(() => 0)
   let next = 0

@@ -3,8 +3,9 @@ const BYTES_AT_ONCE = 1024
 const NAME_LENGTH = 32
 
 /**
- * Creates what returns fresh unguessable names, of 32 hexadecimal digits each; `randomBytes` must
- * be fit for secrets. It is asked for many names at once, because each call costs a microsecond.
+ * Creates a generator of unguessable ids of 32 hexadecimal digits; `randomBytes` must be
+ * cryptographically secure. It draws the bytes of many ids at once, because each call costs a
+ * microsecond.
  */
 export function createIdGenerator(randomBytes: (length: number) => Uint8Array): () => string {
   let digits = ''

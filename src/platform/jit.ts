@@ -1,5 +1,5 @@
-/** How soon the engine compiles what runs on this thread. */
+/** The JIT policy of this thread: how soon the engine compiles code. */
 
-/** Most of what a start runs, it runs once. */
+/** For the start, most of whose code runs once. */
 export const compileLittle = (): void => Bun.unsafe.setJITPolicy(8)
 export const compileAsUsual = (): void => Bun.unsafe.setJITPolicy(1)

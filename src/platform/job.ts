@@ -1,10 +1,31 @@
-/** What runs beside the requests until it is disposed of. */
+/** Background work that runs until it is disposed of. */
 export type Job = { dispose(): void }
 
-/** Calls once after a time; what it returns cancels that. `setTimeout`, or a test's own. */
+/** Repeats a step until the job is disposed of, then calls `end` once. */
+export function every(
+  ms: number,
+  step: () => void,
+  end: () => void | Promise<void> = () => undefined,
+): Job {
+  const timer = setInterval(step, ms)
+  return {
+    dispose() {
+      clearInterval(timer)
+      return end()
+    },
+  }
+}
+
+/** Calls back once after a delay; the result cancels it. */
 export type StartTimer = (callback: () => void, delayMs: number) => () => void
 
-/** Work to be done over and over, after as many milliseconds as it returns; it never rejects. */
+/** The timer of the process. Tests pass their own. */
+export const startTimer: StartTimer = (callback, delayMs) => {
+  const timer = setTimeout(callback, delayMs)
+  return () => clearTimeout(timer)
+}
+
+/** Repeats work; `work` returns the milliseconds until the next run, and never rejects. */
 export function createJob(startTimer: StartTimer, work: () => Promise<number>) {
   let isDisposed = false
   let isRunning = false
@@ -30,7 +51,7 @@ export function createJob(startTimer: StartTimer, work: () => Promise<number>) {
   }
 
   return {
-    /** Work is done no later than in `delayMs`, counted from its end if it is running. */
+    /** Runs the work no later than in `delayMs`, counted from its end if it is running. */
     hasten(delayMs: number): void {
       if (isDisposed || delayMs >= hastenedMs) return
       hastenedMs = delayMs
@@ -39,7 +60,7 @@ export function createJob(startTimer: StartTimer, work: () => Promise<number>) {
       wait(delayMs)
     },
 
-    /** Resolves when the work that is running has ended. */
+    /** Stops the job; resolves when a run in progress has ended. */
     async dispose(): Promise<void> {
       isDisposed = true
       cancelTimer()
@@ -48,42 +69,42 @@ export function createJob(startTimer: StartTimer, work: () => Promise<number>) {
   }
 }
 
-/** What the operator says of a run that he starts. */
+/** Options of a run that the operator starts. */
 export type RunOptions = {
   /** See `bookfeed sanctions refresh --accept-loss`. */
   acceptsLoss: boolean
 }
 
-/** What a job reports to the operator. */
+/** The status of a job, as the operator sees it. */
 export type JobReport = {
-  /** The operator may start it. */
+  /** Lets the operator start the job. */
   canStart(start: (options: RunOptions) => void): void
-  /** It runs then at the latest. */
+  /** The latest time of the next run. */
   due(nextMs: number): void
   began(): void
   progress(done: number, total: number): void
-  /** `nextMs`: when it runs again; undefined if nothing but the operator starts it. */
+  /** `nextMs`: time of the next run; undefined if only the operator starts it. */
   ended(outcome: string, nextMs?: number): void
   failed(reason: string, nextMs?: number): void
 }
 
-/** How a run ended, and after how long the next one begins. */
+/** The outcome of a run, and the delay until the next one. */
 export type RunEnd = { outcome: string; isFailed?: boolean; waitMs: number }
 
-/** The lock of a job that several processes share: one of them does it at a time. */
+/** A lock for a job that several processes share, so that one of them runs it at a time. */
 export type JobLock = {
   /**
-   * True if this process holds the lock, until `give` or its own end; taking it again is allowed.
-   * Never rejects. `options`: those of the operator, if the operator started this run.
+   * True if this process holds the lock, until `give` or its own end. May be called again by the
+   * holder. Never rejects. `options` are those of an operator's run.
    */
   take(options?: RunOptions): Promise<boolean>
   give(): Promise<void>
 }
 
-/** How soon another process takes over when the holder of the lock has died. */
+/** Time after which another process takes over if the holder of the lock has died. */
 export const LOCK_RETRY_MS = 15_000
 
-/** Does work under its lock; undefined if another process holds it. Without a lock, at once. */
+/** Runs work under the lock; undefined if another process holds it. Without a lock, runs it. */
 export async function withJobLock<T>(
   lock: JobLock | undefined,
   work: () => Promise<T>,
@@ -106,13 +127,13 @@ type ReportedJob = {
   lock?: JobLock | undefined
 }
 
-/** The end of a run that another process does. */
+/** The outcome of a run that another process performs. */
 const ELSEWHERE = { outcome: 'Another server does it now.', waitMs: LOCK_RETRY_MS }
 
 /**
- * A job that the operator sees and may start. It is the same job that the clock starts, so two runs
- * never overlap. `work` never rejects; its options are undefined unless the
- * operator has started it.
+ * A job with a status that the operator sees, and that the operator may start. Scheduled runs and
+ * the operator's are runs of the same job, so two never overlap. `work` never rejects; its options
+ * are undefined unless the operator started the run.
  */
 export function createReportedJob(
   { startTimer, clock, report, lock }: ReportedJob,

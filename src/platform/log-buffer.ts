@@ -1,7 +1,7 @@
 const FLUSH_AFTER_MS = 100
 const FLUSH_AT_LENGTH = 64 * 1024
 
-/** Gathers lines: one `write` every 100 ms or 64 KiB instead of one a line. */
+/** Buffers lines: one `write` every 100 ms or 64 KiB instead of one per line. */
 export function createLogBuffer(write: (lines: string) => void) {
   let pending = ''
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -1,4 +1,4 @@
-/** How bad it is what a line says: `info` is as it should be, `error` has failed for good. */
+/** Severity of a line: `info` is normal, `error` has failed for good. */
 export type Level = 'info' | 'warn' | 'error'
-/** Writes a line about what a service does; `info` unless it is said, and for which request. */
+/** Writes a line to the log, `info` by default; `requestId` names the request that it is about. */
 export type Log = (line: string, level?: Level, requestId?: string) => void

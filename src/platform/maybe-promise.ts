@@ -1,7 +1,7 @@
-/** What is there at once, or arrives later: a counter in this process, or in another. */
+/** A value that is available at once or later: a counter in this process, or in another one. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Goes on at once where nothing has to be waited for: a promise costs a tick. */
+/** Continues synchronously if the value is not a promise, which saves a tick. */
 export const after = <T, U>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<U>,

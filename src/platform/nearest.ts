@@ -1,16 +1,16 @@
-/** What was probably meant by a misspelt name. */
+/** Suggests the name that a misspelt one was probably meant to be. */
 
-/** Edits that a name may be away: one for each four characters, but at least two. */
+/** Maximum edit distance of a suggestion: one edit per four characters, but at least two. */
 const editsMax = (name: string): number => Math.max(2, Math.floor(name.length / 4))
 
-/** The name with the fewest edits from `text`; undefined if all of them differ too much. */
+/** The name with the smallest edit distance from `text`; undefined if all differ too much. */
 export function nearestName(text: string, names: readonly string[]): string | undefined {
   const distances = names.map((name) => ({ name, edits: countEdits(text, name) }))
   const [nearest] = distances.sort((a, b) => a.edits - b.edits)
   return nearest !== undefined && nearest.edits <= editsMax(text) ? nearest.name : undefined
 }
 
-/** Characters that are inserted, deleted, replaced or swapped with their neighbour. */
+/** Edit distance: characters inserted, deleted, replaced or swapped with their neighbour. */
 export function countEdits(from: string, to: string): number {
   let twoAbove: number[] = []
   let above = Array.from({ length: to.length + 1 }, (_, index) => index)

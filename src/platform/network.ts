@@ -1,4 +1,4 @@
-/** IP addresses and networks, and where a request comes from, as far as that can be believed. */
+/** IP addresses and networks, and a request's client address as far as proxies are trusted. */
 import { BlockList, isIP } from 'node:net'
 
 /** A network such as 10.0.0.0/8; a single address has all its bits. */
@@ -13,7 +13,7 @@ export function parseNetwork(text: string): Network | undefined {
   return bits <= max ? { address, bits, family: version === 4 ? 'ipv4' : 'ipv6' } : undefined
 }
 
-/** Reads `a, b`. */
+/** Parses `a, b`. */
 export function parseNetworks(text: string): readonly Network[] | undefined {
   const networks = text.split(',').flatMap((part) => {
     const trimmed = part.trim()
@@ -22,7 +22,7 @@ export function parseNetworks(text: string): readonly Network[] | undefined {
   return networks.every((network) => network !== undefined) ? networks : undefined
 }
 
-/** The test whether an address is in any of some networks; false for no address. */
+/** Creates a test for membership in any of the networks; false for a text that is no address. */
 export function createNetworkSet(networks: readonly Network[]): (address: string) => boolean {
   const list = new BlockList()
   for (const { address, bits, family } of networks) list.addSubnet(address, bits, family)
@@ -37,13 +37,13 @@ const isLoopbackNetwork = createNetworkSet([
   { address: '::1', bits: 128, family: 'ipv6' },
 ])
 
-/** Also of an IPv4 address inside IPv6. */
+/** Also true for a loopback IPv4 address inside IPv6. */
 export const isLoopbackAddress = (address: string): boolean =>
   isLoopbackNetwork(address) || isLoopbackNetwork(subscriberOf(address) ?? '')
 
 /**
- * The subscriber that an address identifies: an IPv4 address itself, also inside IPv6; of IPv6 the
- * network of `bits`, a multiple of 16. Undefined for what is no address.
+ * The subscriber that an address identifies: the IPv4 address, also inside IPv6, or the IPv6
+ * network of `bits`, a multiple of 16. Undefined for a text that is no address.
  */
 export function subscriberOf(address: string, bits = 64): string | undefined {
   const version = isIP(address)
@@ -59,7 +59,7 @@ export function subscriberOf(address: string, bits = 64): string | undefined {
     .join(':')}::/${bits}`
 }
 
-/** The eight groups of a valid IPv6 address, whose last two may be dotted: URLs have none so. */
+/** The eight groups of a valid IPv6 address. URL parsing rewrites a dotted ending as two groups. */
 function expand(address: string): number[] {
   const { hostname } = new URL(`http://[${address}]`)
   const [head = '', tail = ''] = hostname.slice(1, -1).split('::')
@@ -73,11 +73,11 @@ const toGroups = (text: string): number[] =>
 
 type Peers = { requestIP(request: Request): { address: string } | null }
 
-/** Of a request whose connection is gone, and of one that never had any. */
+/** The address of a request whose connection is closed or never existed. */
 const UNKNOWN = 'unknown'
 
 /**
- * Names a caller by its IPv4 address, or its IPv6 network of `bits` (a /64). `X-Forwarded-For` is
+ * Names a client by its IPv4 address, or its IPv6 network of `bits` (a /64). `X-Forwarded-For` is
  * read from the right, as far as trusted proxies wrote it.
  */
 export const createClientAddress =
@@ -86,7 +86,7 @@ export const createClientAddress =
     let address = peers?.requestIP(request)?.address ?? ''
     if (isTrusted(address)) {
       for (const hop of hopsOf(request).reverse()) {
-        // What is no address says nothing: the proxy that passed it on answers for it.
+        // An invalid hop says nothing: the client is then the proxy that forwarded it.
         if (subscriberOf(hop) === undefined) break
         address = hop
         if (!isTrusted(address)) break
@@ -101,6 +101,6 @@ const hopsOf = ({ headers }: Request): string[] =>
     ?.split(',')
     .map((hop) => withoutPort(hop.trim())) ?? []
 
-/** Some proxies write `192.0.2.1:5555` and `[2001:db8::1]:5555`. */
+/** Removes the port: some proxies write `192.0.2.1:5555` and `[2001:db8::1]:5555`. */
 const withoutPort = (hop: string): string =>
   /^\[([^\]]+)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop

@@ -1,6 +1,7 @@
 /**
- * Objects of a bucket of any S3-compatible service. Endpoint, region and credentials are in the
- * variables that Bun's client reads, `S3_…` or `AWS_…`. Names are keys without the place's prefix.
+ * Objects in a bucket of an S3-compatible service. Endpoint, region and credentials come from the
+ * variables that Bun's client reads, `S3_…` or `AWS_…`. Names are keys without the configured
+ * prefix.
  */
 
 import type { S3Options } from 'bun'
@@ -8,37 +9,37 @@ import type { S3Options } from 'bun'
 import type { BucketPlace } from './bucket-place.ts'
 import { Fault, isFault } from './fault.ts'
 import { codeOf } from './message.ts'
-import { within } from './patience.ts'
+import { within } from './timeout.ts'
 
 /**
- * Every method rejects with an `object_missing` or `object_unreachable` fault alone. After the
- * latter the caller may try again, and a writer does not know whether the object was stored.
+ * Every method rejects only with an `object_missing` or `object_unreachable` fault. After
+ * `object_unreachable` the caller may retry; a writer does not know whether the object was stored.
  */
 export type ObjectStore = {
-  /** Stores, or replaces, and reads all of it back; returns its SHA-256, in hexadecimal. */
+  /** Stores or replaces an object and reads it back; returns its SHA-256 in hexadecimal. */
   put(key: string, bytes: Uint8Array): Promise<string>
-  /** Stores, or replaces, as the service acknowledges it. */
+  /** Stores or replaces an object, trusting the service's acknowledgement. */
   write(key: string, bytes: Uint8Array): Promise<void>
-  /** `length` bytes, one or more, from `at` on: all of them, or it is a fault. */
+  /** Reads exactly `length` bytes, at least one, from offset `at`; fewer are a fault. */
   read(key: string, at: number, length: number): Promise<Uint8Array>
   get(key: string): Promise<Uint8Array>
-  /** Names and sizes in bytes of what begins with a text. */
+  /** Names and sizes in bytes of the objects with this prefix. */
   list(prefix: string): Promise<Map<string, number>>
-  /** Asks whether it may be listed. */
+  /** Checks that the bucket can be listed. */
   probe(): Promise<void>
-  /** Nothing happens where there is none. */
+  /** Succeeds if the object does not exist. */
   remove(key: string): Promise<void>
 }
 
-/** `limitMs` bounds each try, `waitMs` is the wait after the first one; it doubles with each. */
-export type Patience = { tries: number; waitMs: number; limitMs: number }
-export type StoreOptions = { reads?: Patience; writes?: Patience; client?: S3Options }
+/** `limitMs` bounds each try. `waitMs` is the wait after the first try; it doubles with each. */
+export type RetryPolicy = { tries: number; waitMs: number; limitMs: number }
+export type StoreOptions = { reads?: RetryPolicy; writes?: RetryPolicy; client?: S3Options }
 
-/** A request waits for a read. */
-const readPatience: Patience = { tries: 2, waitMs: 100, limitMs: 5000 }
-const writePatience: Patience = { tries: 4, waitMs: 500, limitMs: 60_000 }
+/** Reads are on the path of requests, so they fail fast. */
+const readRetries: RetryPolicy = { tries: 2, waitMs: 100, limitMs: 5000 }
+const writeRetries: RetryPolicy = { tries: 4, waitMs: 500, limitMs: 60_000 }
 
-/** What the service will say again. */
+/** Codes of errors that a retry would only repeat. */
 const final = /^(NoSuch|AccessDenied|Signature|Invalid|NotImplemented|Missing)/
 
 /** Codes of a certificate whose authority this machine does not trust. */
@@ -55,19 +56,19 @@ function adviceOn(cause: unknown): string {
 
 export function createObjectStore(
   { bucket, prefix }: BucketPlace,
-  { reads = readPatience, writes = writePatience, client: options = {} }: StoreOptions = {},
+  { reads = readRetries, writes = writeRetries, client: options = {} }: StoreOptions = {},
 ): ObjectStore {
   const client = new Bun.S3Client({ ...options, bucket })
   const urlOf = (key: string): string => `s3://${bucket}/${prefix}${key}`
 
   async function attempt<T>(
     what: string,
-    { tries, waitMs, limitMs }: Patience,
+    { tries, waitMs, limitMs }: RetryPolicy,
     ask: () => Promise<T>,
   ): Promise<T> {
     for (let left = tries, wait = waitMs; ; wait *= 2) {
       try {
-        // Bun's client has no limit of its own for a service that takes a request and is silent.
+        // Bun's client has no timeout for a service that accepts a request and never answers.
         return await within(limitMs, ask())
       } catch (cause) {
         const code = codeOf(cause)
@@ -102,7 +103,7 @@ export function createObjectStore(
       const part = client.file(prefix + key).slice(at, at + length)
       const bytes = await attempt(what, reads, () =>
         part.bytes().catch((error: unknown) => {
-          // What S3 says to a range that begins after the last byte.
+          // S3's answer to a range that begins after the last byte.
           if (codeOf(error) === 'InvalidRange') return new Uint8Array()
           throw error
         }),

@@ -1,23 +1,23 @@
-/** Bytes that are kept in parts of a few large pieces of memory. */
+/** A byte cache in a few large blocks of memory. */
 import type { CacheCounts } from './cache.ts'
 import { release } from './release.ts'
 
-/** Views of one piece of memory, made once. */
+/** Views of one block of memory, created once. */
 export type Memory = {
   bytes: Uint8Array
   words: Int32Array
   view: DataView
-  /** From bytes that the caller does not use again. */
+  /** True if the bytes belong to the holder alone, so that it may release them. */
   isOwn: boolean
 }
 
-/** `length` bytes of a piece of memory from `start` on, a multiple of 8. */
+/** `length` bytes of a block from `start`, which is a multiple of 8. */
 export type Part = { memory: Memory; start: number; length: number }
 
 const ALIGNMENT = 8
 const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT
 
-/** The whole of bytes, copied where they do not begin at a word. */
+/** A part that covers all bytes; copied if they are not aligned. */
 export function partOf(given: Uint8Array): Part {
   const bytes = given.byteOffset % ALIGNMENT === 0 ? given : given.slice()
   const { buffer, byteOffset, length } = bytes
@@ -26,18 +26,18 @@ export function partOf(given: Uint8Array): Part {
   return { memory: { bytes, words, view, isOwn: true }, start: 0, length }
 }
 
-/** Gives memory back that is its holder's own. */
+/** Releases memory that belongs to the holder. */
 export function releaseOwn({ bytes, isOwn }: Memory): void {
   if (isOwn) release(bytes)
 }
 
-/** What can be kept in a part of memory. */
+/** A value that can be stored in a part of memory. */
 export type Movable<T> = {
-  /** Bytes that it needs. */
+  /** Size in bytes. */
   readonly size: number
-  /** The same in another part, of `size` bytes. */
+  /** Copies the value to another part of `size` bytes. */
   copyTo: (part: Part) => T
-  /** Nothing of it may be read any more. */
+  /** Releases the value, which must not be read afterwards. */
   release: () => void
 }
 
@@ -46,15 +46,15 @@ type Segment<Value> = { memory: Memory; filled: number; entries: Entry<Value>[] 
 
 const SEGMENT_BYTES_MAX = 2 ** 20
 const SEGMENTS_LEAST = 8
-/** What is left for the objects of entries: some 400 bytes of each, where a chunk has 14,000. */
+/** Share of the budget left for the entries' objects: some 400 bytes per chunk of 14,000. */
 const SHARE_OF_OBJECTS = 1 / 32
-/** Of all segments those that are empty, for what comes in one round. */
+/** Share of segments that are kept empty, for the values of one round of the event loop. */
 const SHARE_OF_EMPTY = 1 / 32
 
 /**
- * Segments that are filled one after the other. The oldest one is emptied before its place is
- * needed: `onEmpty` is given its entries, and `onGone` in the next round of the event loop, after
- * which it is filled again. Until then all that was in it can be read.
+ * Segments that are filled one after the other. The oldest is emptied before its space is needed:
+ * its entries are passed to `onEmpty`, and in the next round of the event loop to `onGone`, after
+ * which the segment is filled again. Until then its contents can be read.
  */
 function createSegments<Value>(
   bytesMax: number,
@@ -67,9 +67,9 @@ function createSegments<Value>(
   const countMax = Math.floor((bytesMax / segmentBytes) * (1 - SHARE_OF_OBJECTS))
   const emptyLeast = Math.max(1, Math.floor(countMax * SHARE_OF_EMPTY))
   const empty: Segment<Value>[] = []
-  /** To be empty in the next round. */
+  /** Number of segments that will be empty in the next round. */
   let leaving = 0
-  /** The oldest first. */
+  /** Oldest first. */
   const full: Segment<Value>[] = []
   let count = 0
   let current: Segment<Value> | undefined
@@ -93,8 +93,8 @@ function createSegments<Value>(
     })
   }
 
-  /** Whether there is a next segment in this round. */
-  function goOn(): boolean {
+  /** Moves to the next segment; false if there is none in this round. */
+  function nextSegment(): boolean {
     const next = make() ?? empty.pop()
     if (next === undefined) return false
     if (current !== undefined) full.push(current)
@@ -107,12 +107,12 @@ function createSegments<Value>(
   return {
     segmentBytes,
 
-    /** Room for `size` bytes; undefined where there is none in this round, or never. */
+    /** Reserves `size` bytes; undefined if there is no room in this round, or ever. */
     place(size: number): { entries: Entry<Value>[]; part: Part } | undefined {
       if (size > segmentBytes) return undefined
-      // What moved on may have filled the next one.
+      // Entries that moved out of the oldest segment may have filled the next one.
       while (current === undefined || current.filled + size > segmentBytes)
-        if (!goOn()) return undefined
+        if (!nextSegment()) return undefined
       const part = { memory: current.memory, start: current.filled, length: size }
       current.filled += aligned(size)
       return { entries: current.entries, part }
@@ -121,12 +121,12 @@ function createSegments<Value>(
 }
 
 /**
- * A cache of at most `bytesMax` bytes, none of a value larger than 1 MiB or an eighth of the whole.
- * Values are copied into large segments, so that the collector has few objects to look at however
- * many values come and go. Of the oldest segment those move on that were used since they came into
- * it, half of a segment at most (a log-structured CLOCK). What `get` and `put` return may be read
- * in the same round of the event loop only. Where more comes in one round than there is room for,
- * it is not kept.
+ * A cache of at most `bytesMax` bytes, whose values have at most 1 MiB or an eighth of the total.
+ * Values are copied into large segments, so that the garbage collector sees few objects however
+ * many values come and go. Eviction is a log-structured CLOCK: when the oldest segment is emptied,
+ * the entries used since they were written move on, up to half a segment. Results of `get` and
+ * `put` may be read only in the same round of the event loop. Values that exceed the room of one
+ * round are not cached.
  */
 export function createPartCache<Value extends Movable<Value>>(bytesMax: number) {
   const entries = new Map<number, Entry<Value>>()
@@ -178,10 +178,10 @@ export function createPartCache<Value extends Movable<Value>>(bytesMax: number) 
       return entry?.value
     },
 
-    /** As `get`, but no use. */
+    /** Like `get`, but does not count as a use. */
     peek: (key: number): Value | undefined => entries.get(key)?.value,
 
-    /** Keeps a copy, and releases the value: at once, or after this round where it is returned. */
+    /** Stores a copy and releases the value: now, or after this round if it is returned itself. */
     put(key: number, value: Value): Value {
       remove(key)
       const kept = keep(key, value)

@@ -1,6 +1,6 @@
-/** Text of others that is safe to show: it cannot move the cursor, colour or reverse a line. */
+/** Makes untrusted text safe to show: it cannot move the cursor, or colour or reverse a line. */
 
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** Replaces control characters, directions and line separators by U+FFFD. */
+/** Replaces control characters, bidirectional marks and line separators by U+FFFD. */
 export const toPrintable = (text: string): string => text.replace(unprintable, '\uFFFD')

@@ -1,7 +1,7 @@
 /**
  * A small seeded generator, not for secrets: sfc32 by Chris Doty-Humphrey, from PractRand (public
- * domain, https://pracrand.sourceforge.net/RNG_engines.txt). Draws use 32-bit integer operations
- * and the four exact IEEE operations alone, so a seed gives the same values on every platform.
+ * domain, https://pracrand.sourceforge.net/RNG_engines.txt). Draws use only 32-bit integer
+ * operations and the four exact IEEE operations, so a seed gives the same values on every platform.
  */
 import { createHash } from 'node:crypto'
 
@@ -12,22 +12,22 @@ const WARM_UP_ROUNDS = 12
 
 export type Random = ReturnType<typeof createRandom>
 
-/** Opens the stream of a seed; any text will do, and similar texts give unrelated streams. */
+/** Creates the stream of a seed. Any text is a seed, and similar texts give unrelated streams. */
 export function createRandom(seed: string) {
   const uint32 = createSfc32(seed)
   const uniform = (): number => uint32() / UINT32_VALUES
   const integer = (bound: number): number => Math.floor(uniform() * bound)
   return {
-    /** From 0 inclusive to 1 exclusive, of 32 bits. */
+    /** From 0 (inclusive) to 1 (exclusive), with 32 bits. */
     uniform,
-    /** From 0 inclusive to `bound` exclusive; `bound` is 1 to 2^32. */
+    /** From 0 (inclusive) to `bound` (exclusive); `bound` is 1 to 2^32. */
     integer,
-    /** Approximately standard normal, never beyond -6 and 6. */
+    /** Approximately standard normal, between -6 and 6. */
     normal: (): number => sumOfTwelve(uint32),
-    /** Of a list that is not empty. */
+    /** An element of a non-empty list. */
     pick: <T>(items: readonly T[]): T => {
       assert(items.length > 0, 'cannot pick from an empty list')
-      // The index is below the length that was just checked.
+      // The index is below the length.
       return items[integer(items.length)] as T
     },
   }
@@ -51,7 +51,7 @@ function createSfc32(seed: string): () => number {
   return next
 }
 
-/** Twelve 16-bit uniforms less six: variance one, and no logarithm as in Box and Muller's way. */
+/** Twelve 16-bit uniforms minus six: variance one, without the logarithm of Box and Muller. */
 function sumOfTwelve(uint32: () => number): number {
   let sum = 0
   for (let draw = 0; draw < 6; draw++) {
@@ -61,6 +61,6 @@ function sumOfTwelve(uint32: () => number): number {
   return sum / 65_536 - 6
 }
 
-/** 32 bits, unsigned, of a source that is fit for secrets. */
+/** An unsigned 32-bit integer from a cryptographically secure source. */
 export const integerFrom = (randomBytes: (length: number) => Uint8Array): number =>
   Buffer.from(randomBytes(4)).readUInt32LE()

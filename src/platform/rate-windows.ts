@@ -1,6 +1,6 @@
 /**
- * Fixed windows that count up to a limit; each begins with its key's first request in it. Those of
- * one thread are in a `Map`; windows that threads share are of the same type.
+ * Fixed rate windows, each of which begins with the first request of its key. The windows of one
+ * thread are in a `Map`; windows that threads share have the same type.
  */
 
 export type RateWindow = {
@@ -11,17 +11,17 @@ export type RateWindow = {
 
 export type TakenWindow = RateWindow & { readonly isTaken: boolean }
 
-/** `nowMs` of calls must come from a monotonic clock, of several threads the same to some ms. */
+/** `nowMs` must come from a monotonic clock, on which all threads agree to within some ms. */
 export type RateWindows = {
-  /** The window that a key is in; undefined if its next request begins one. */
+  /** The current window of a key; undefined if its next request begins one. */
   find(key: string, nowMs: number): RateWindow | undefined
-  /** Takes one from a key's window, if any is left; the window then. */
+  /** Takes one unit from a key's window, if any is left; returns the window. */
   take(key: string, limit: number, nowMs: number): TakenWindow
 }
 
-/** `capacity` windows are held at a time, and further keys share one. */
+/** Holds at most `capacity` windows; all further keys share one. */
 export function createRateWindows(windowMs: number, capacity: number): RateWindows {
-  /** In the order in which they began, in which they end too. */
+  /** In the order in which they begin, which is also the order in which they end. */
   const windows = new Map<string, { used: number; endMs: number }>()
   let shared = { used: 0, endMs: Number.NEGATIVE_INFINITY }
 

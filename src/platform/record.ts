@@ -1,3 +1,3 @@
-/** True for what JSON calls an object: no list, and not null. */
+/** True for a JSON object: neither an array nor null. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,16 +1,16 @@
-/** Memory of bytes outside of the engine's heap. */
+/** Memory of buffers outside the engine's heap. */
 
 /**
- * Gives the memory of bytes back at once, because the engine would keep a hundred megabytes where
- * hundreds a second pass through. Every view of the same buffer is empty from then on.
+ * Frees the memory of a buffer at once: the engine would hold a hundred megabytes if hundreds of
+ * buffers a second pass through. All views of the buffer are empty afterwards.
  */
 export function release({ buffer }: ArrayBufferView): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0)
 }
 
 /**
- * What so many bytes (1 to 2^31) take: mimalloc has four sizes from a power of two to the next, so
- * a fifth at most stays empty.
+ * The allocated size of a buffer of 1 to 2^31 bytes: mimalloc has four size classes per power of
+ * two, so at most a fifth is unused.
  */
 export function allocatedBytes(bytes: number): number {
   const step = 1 << Math.max(0, 29 - Math.clz32(bytes))

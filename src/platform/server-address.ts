@@ -1,4 +1,4 @@
-/** Addresses with a password in them, such as `postgres://user:password@host:5432/database`. */
+/** URLs that may contain a password, such as `postgres://user:password@host:5432/database`. */
 
 const isDecodable = (text: string): boolean => {
   try {
@@ -10,8 +10,8 @@ const isDecodable = (text: string): boolean => {
 }
 
 /**
- * Undefined for what is none. A password with `/`, `?`, `#`, `@` or `%` that is not encoded would
- * be read as something else, and shown.
+ * Parses a URL; undefined if it is invalid. A password with an unencoded `/`, `?`, `#`, `@` or `%`
+ * is refused: it would be parsed as another part, and shown.
  */
 export function parseServerAddress(text: string, protocols: readonly string[]): URL | undefined {
   const url = URL.parse(text)
@@ -23,5 +23,5 @@ export function parseServerAddress(text: string, protocols: readonly string[]): 
   return isPlain && parts.every(isDecodable) ? url : undefined
 }
 
-/** What `accepts` says after the example. */
+/** The rule that `accepts` adds to the example. */
 export const ENCODED = 'with / ? # @ % in a password as %2F %3F %23 %40 %25'

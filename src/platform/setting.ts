@@ -1,9 +1,9 @@
-/** Kinds of settings: what each accepts, in words, and reads; undefined for anything else. */
+/** Types of settings: `accepts` describes the values, `parse` returns undefined for any other. */
 
-/** Any text, also an empty one. */
+/** Any text, including the empty one. */
 export const anyText = (accepts: string) => ({ accepts, parse: (text: string): string => text })
 
-/** A text of a form, which `accepts` says in words. */
+/** A text that matches a pattern; `accepts` describes it in words. */
 export const matching = (accepts: string, pattern: RegExp) => ({
   accepts,
   parse: (text: string): string | undefined => (pattern.test(text) ? text : undefined),
@@ -18,7 +18,7 @@ export const integer = (min: number, max: number) => ({
   },
 })
 
-/** A count of units; it comes in bytes. */
+/** A count of units, converted to bytes. */
 export const bytes = (min: number, max: number, unit: number) => ({
   ...integer(min, max),
   parse(text: string): number | undefined {
@@ -27,7 +27,7 @@ export const bytes = (min: number, max: number, unit: number) => ({
   },
 })
 
-/** One of some words. */
+/** One of several words. */
 export const oneOf = <const T extends string>(...words: readonly T[]) => ({
   accepts: `${words
     .slice(0, -1)
@@ -42,7 +42,7 @@ export const onOff = {
   parse: (text: string) => (text === 'on' || text === 'off' ? text === 'on' : undefined),
 }
 
-/** Reads `a,b`; the list comes in the order of `known`. */
+/** Parses `a,b`; the result is in the order of `known`. */
 export const someOf = <T extends string>(known: readonly T[]) => ({
   accepts: `some of ${known.join(',')}`,
   parse(text: string): readonly T[] | undefined {
@@ -52,7 +52,7 @@ export const someOf = <T extends string>(known: readonly T[]) => ({
   },
 })
 
-/** One word besides what another kind of setting takes. */
+/** A word, or a value of another type of setting. */
 export const orWord = <const W extends string, T>(
   word: W,
   other: { accepts: string; parse(text: string): T | undefined },

@@ -1,7 +1,7 @@
 /**
- * Finds which of many endings of a text has a SHA-1, four endings at a time: one instruction works
- * on the same word of four messages (SIMD of WebAssembly). A search through a thousand endings takes
- * as long as forty single hashes.
+ * Finds which of many endings gives a text a certain SHA-1, four endings at a time: one instruction
+ * works on the same word of four messages (WebAssembly SIMD). A search through a thousand endings
+ * takes as long as forty single hashes.
  */
 
 const BLOCK_BYTES = 64
@@ -10,14 +10,14 @@ const STATE_WORDS = 5
 const ROUNDS = 80
 const LANES = 4
 const WORD_BYTES = 4
-/** Of one word in all lanes. */
+/** One word in all lanes. */
 const VECTOR_BYTES = LANES * WORD_BYTES
 
 /** FIPS 180-4, 5.3.1 and 4.2.1. */
 const INITIAL = [0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0] as const
 const CONSTANTS = [0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6] as const
 
-/** Addresses in the memory of the module: states, then the blocks of four endings. */
+/** Addresses in the module's memory: states, then the blocks of four endings. */
 const TEXT_STATE = 0
 const OPEN_STATE = 128
 const RESULT_STATE = 256
@@ -39,10 +39,10 @@ function loadModule(): Module {
   return shared
 }
 
-/** Endings of one length, one after the other. */
+/** Endings of equal length, concatenated. */
 export type Endings = { bytes: Uint8Array; length: number }
 
-/** The texts before and after each ending. */
+/** The texts before and after the ending. */
 type Around = { before: Uint8Array; after: Uint8Array }
 
 export function createSha1Search() {
@@ -59,7 +59,7 @@ export function createSha1Search() {
       )
   }
 
-  /** Hashes the whole blocks of bytes into a state; returns what is left. */
+  /** Hashes the whole blocks of bytes into a state; returns the remaining bytes. */
   function absorb(bytes: Uint8Array, state: number): Uint8Array {
     const { words, compress } = loadModule()
     const end = bytes.length - (bytes.length % BLOCK_BYTES)
@@ -71,7 +71,7 @@ export function createSha1Search() {
   }
 
   return {
-    /** Begins with a text, which may change afterwards. */
+    /** Begins with a text; the caller may change its bytes afterwards. */
     begin(text: Uint8Array): void {
       setState(TEXT_STATE)
       rest = absorb(text, TEXT_STATE).slice()
@@ -80,7 +80,7 @@ export function createSha1Search() {
 
     /**
      * Returns the index of the ending with which the text has the hash (40 hex digits), or -1.
-     * Those near `first` are tried first.
+     * Tries endings near `first` first.
      */
     find(hash: string, { bytes, length }: Endings, { before, after }: Around, first = 0): number {
       const { words, compress } = loadModule()
@@ -165,7 +165,7 @@ const wordAt = (bytes: Uint8Array, word: number): number =>
   ((bytes[word * 4 + 2] ?? 0) << 8) |
   (bytes[word * 4 + 3] ?? 0)
 
-/** Writes blocks for all lanes alike. */
+/** Writes the same blocks into all lanes. */
 function writeBlocks(words: Int32Array, bytes: Uint8Array): void {
   const start = BLOCKS / WORD_BYTES
   for (let word = 0; word < bytes.length / WORD_BYTES; word++) {
@@ -174,7 +174,7 @@ function writeBlocks(words: Int32Array, bytes: Uint8Array): void {
   }
 }
 
-/** Instructions of WebAssembly; those of vectors follow the prefix 0xfd. */
+/** WebAssembly opcodes; vector opcodes follow the prefix 0xfd. */
 const codes = { getLocal: 0x20, setLocal: 0x21, constant: 0x41, end: 0x0b, vector: 0xfd } as const
 const vectorCodes = {
   load: 0x00,
@@ -188,7 +188,7 @@ const vectorCodes = {
   add: 0xae,
 } as const
 
-/** LEB128, in which the format writes numbers. */
+/** LEB128, WebAssembly's encoding of integers. */
 function unsigned(value: number): number[] {
   const low = value & 0x7f
   const high = value >>> 7
@@ -201,7 +201,7 @@ function signed(value: number): number[] {
   return isLast ? [low] : [low | 0x80, ...signed(high)]
 }
 
-/** Prints the module: its memory, and the function of a block in four lanes, without a loop. */
+/** Encodes the module: its memory, and a loop-free function that hashes a block in four lanes. */
 function printModule(): Uint8Array<ArrayBuffer> {
   const body = printCompress()
   const section = (id: number, bytes: readonly number[]) => [
@@ -225,7 +225,7 @@ function printModule(): Uint8Array<ArrayBuffer> {
   ])
 }
 
-/** The compression of FIPS 180-4, 6.1.2, for parameters state, block and result. */
+/** The compression function of FIPS 180-4, 6.1.2; its parameters are state, block and result. */
 function printCompress(): number[] {
   const code: number[] = []
   const get = (local: number) => code.push(codes.getLocal, ...unsigned(local))
@@ -310,7 +310,7 @@ function printCompress(): number[] {
     set(b)
     ;[a, b, c, d, e] = [e, a, b, c, d]
   }
-  // 80 rounds turn the five words sixteen times round: each is where it was.
+  // 80 rounds rotate the five words sixteen times, so each is back in its place.
   for (const [word, local] of working.entries()) {
     get(result)
     get(state)

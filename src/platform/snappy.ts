@@ -1,23 +1,23 @@
-/** Snappy (https://github.com/google/snappy/blob/main/format_description.txt), raw. */
+/** Snappy's raw format (https://github.com/google/snappy/blob/main/format_description.txt). */
 
 const HASH_BITS = 13
 const SHIFT = 32 - HASH_BITS
 const MATCH_MIN = 4
-/** Longest copy of one element, and the farthest. */
+/** Longest copy of one element, and its greatest distance. */
 const COPY_MAX = 64
 const DISTANCE_MAX = 65_535
-/** Up to here a copy takes two bytes, else three. */
+/** Up to these, a copy takes two bytes instead of three. */
 const SHORT_COPY_MAX = 11
 const SHORT_DISTANCE_MAX = 2047
 const SHORT_LITERAL_MAX = 60
 
-/** Compresses pages, one after the other; what it returns is valid until the next. */
+/** Compresses pages one after the other; a result is valid until the next call. */
 export function createSnappy(): (input: Uint8Array) => Uint8Array {
   const places = new Int32Array(2 ** HASH_BITS)
   let out = new Uint8Array(65_536)
   let to = 0
 
-  /** The length of a literal, in as few bytes as hold it. */
+  /** Writes the length of a literal in as few bytes as possible. */
   function literalHead(last: number): void {
     if (last < SHORT_LITERAL_MAX) {
       out[to++] = last << 2
@@ -39,7 +39,7 @@ export function createSnappy(): (input: Uint8Array) => Uint8Array {
 
   function copy(distance: number, length: number): void {
     for (let rest = length; rest > 0;) {
-      // What is left must be long enough for a copy by itself.
+      // The remainder must be long enough for a copy of its own.
       const part = rest > COPY_MAX ? Math.min(COPY_MAX, rest - MATCH_MIN) : rest
       rest -= part
       if (part <= SHORT_COPY_MAX && distance <= SHORT_DISTANCE_MAX) {
@@ -56,7 +56,7 @@ export function createSnappy(): (input: Uint8Array) => Uint8Array {
   return (input) => {
     const { length } = input
     const view = new DataView(input.buffer, input.byteOffset, length)
-    // More than what nothing can be made of takes.
+    // More than incompressible input takes.
     if (out.length < length * 2 + COPY_MAX) out = new Uint8Array(length * 4)
     to = 0
     let rest = length
@@ -70,7 +70,7 @@ export function createSnappy(): (input: Uint8Array) => Uint8Array {
       const place = places[hash] ?? 0
       places[hash] = at
       if (view.getInt32(place, true) !== word || at - place > DISTANCE_MAX) {
-        // Faster where nothing is found.
+        // Skips faster the longer nothing is found.
         at += 1 + ((at - begin) >>> 5)
         continue
       }

@@ -1,4 +1,4 @@
-/** Says lines about long work, one in `everyMs` at most; `timer` counts milliseconds. */
+/** Throttles progress lines to one every `everyMs`; `timer` counts milliseconds. */
 export function throttleLines(everyMs: number, timer: () => number, say: (line: string) => void) {
   let saidMs = timer()
   return (line: () => string): void => {

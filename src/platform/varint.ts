@@ -2,7 +2,7 @@
 
 export const VARINT_BYTES_MAX = 8
 
-/** Writes a safe integer; returns the offset behind it. */
+/** Writes a safe integer; returns the offset after it. */
 export function putVarint(bytes: Uint8Array, start: number, value: number): number {
   const magnitude = Math.abs(value)
   let rest = Math.floor(magnitude / 64)

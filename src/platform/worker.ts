@@ -1,10 +1,10 @@
 /**
  * The only way to run a thread. A worker is defined in the file that holds its code, and is started
- * with data of a known type. Both sides send messages, and ask requests that are answered with a
- * value or an error; what the worker's function returns is the result of the thread, and its end.
+ * with data of a known type. Both sides can send messages, and requests that are answered with a
+ * value or an error. The worker's return value is the thread's result, and ends it.
  */
 
-import { setPriority } from 'node:os'
+import { constants, getPriority, setPriority } from 'node:os'
 import { join } from 'node:path'
 import {
   MessageChannel,
@@ -19,84 +19,84 @@ import { Fault } from './fault.ts'
 import { messageOf } from './message.ts'
 
 type WorkerOptions = {
-  /** Names the thread for the system; `main.ts` has a table of these names. */
+  /** The thread's name in the system; `main.ts` has a table of these names. */
   name: string
   /** Completes the sentence "The thread that … has ended." */
   purpose: string
   /**
-   * The file that the thread begins with, if that may be the one that calls `defineWorker`; by
-   * default, and in an executable always, it is `main.ts`, which adds what extensions bring.
+   * The file that the thread loads, if that may be the file that calls `defineWorker`. By default,
+   * and always in an executable, the thread loads `main.ts`, which adds the extensions.
    */
   file?: string
-  /** Whether it gives way to the threads that serve. */
-  isLowPriority?: boolean
-  /** Whether the process stays alive for as long as the thread runs. */
+  /** By how much the thread is nicer than the process, so that it yields the processor; 0 by default. */
+  nice?: number
+  /** True if the thread keeps the process alive. */
   keepsProcess?: boolean
 }
 
-/** Buffers that are put into `moved` go with the reply without being copied. */
+/** Buffers that are put into `moved` are transferred with the reply, not copied. */
 type Receive<Message> = (message: Message, moved: ArrayBuffer[]) => unknown
 
-/** The thread that started this one, seen from within this one. */
+/** The thread that started this one, as this one sees it. */
 export type Parent<FromThread = never, ToThread = never> = {
   send(message: FromThread): void
   ask<Reply>(message: FromThread, moved?: ArrayBuffer[]): Promise<Reply>
   /**
-   * Answers messages from now on; those that came before are kept until then. The promise never
+   * Answers messages from now on, beginning with those that were queued. The promise never
    * resolves: a thread that only answers returns it, and so lives until it is terminated.
    */
   receive(receive: Receive<ToThread>): Promise<never>
 }
 
-/** A running thread, seen from the one that started it. */
+/** A running thread, as its starter sees it. */
 export type Thread<Result, ToThread> = {
-  /** Rejects with a `Fault` of what the thread failed with, or when it ended without a result. */
+  /** Rejects with a `Fault` if the thread fails or ends without a result. */
   result: Promise<Result>
-  /** Resolves when the thread is gone, for whatever reason. */
+  /** Resolves when the thread has ended for any reason. */
   ended: Promise<void>
   hasEnded(): boolean
   send(message: ToThread): void
-  /** Rejects with a `Fault` when the answer is an error, or when the thread ends before it. */
+  /** Rejects with a `Fault` if the answer is an error, or if the thread ends before it answers. */
   ask<Reply>(message: ToThread): Promise<Reply>
   terminate(): Promise<void>
 }
 
-/** A thread whose answers are waited for synchronously. */
+/** A thread whose answers are awaited synchronously. */
 export type BlockingThread<ToThread> = {
-  /** Waits for at most `msMax`; undefined where there was no answer. */
+  /** Blocks for at most `msMax`; undefined if there was no answer. */
   ask<Reply>(message: ToThread, msMax: number): Reply | undefined
   send(message: ToThread): void
   close(): void
 }
 
-/** What goes from thread to thread: a message, a request, or the answer to one. */
+/** A message between threads: a message, a request, or an answer. */
 type Wire =
   | { message: unknown }
   | { message: unknown; id: number }
   | { id: number; reply: unknown }
   | { id: number; error: string }
 
-/** The result of a thread is the answer to its start. */
+/** The thread's result is the answer to its start. */
 const START_ID = 0
 
-/** Wakes a blocked thread by shared memory, because it receives no events. */
+/** Wakes a blocked thread through shared memory, because it receives no events. */
 type BlockingLine = { port: MessagePort; state: Int32Array }
-/** Indexes of the state: how many messages were sent, and whether the thread has ended. */
+/** Indexes of the state: the number of messages sent, and whether the thread has ended. */
 const SENT = 0
 const ENDED = 1
 
 type ThreadData<Start> = { worker: string; start: Start; blocking?: BlockingLine }
 
-/** On Linux of one thread, elsewhere of the whole process. */
-const LOW_PRIORITY = 10
+/** For work that nobody waits for. */
+export const BACKGROUND = 10
 
-/** The name of the worker that this thread is to run; undefined in the first thread. */
+/** The name of the worker that this thread runs; undefined in the main thread. */
 export const workerName = (): string | undefined =>
   (workerData as Partial<ThreadData<unknown>> | null)?.worker
 
 /**
- * Defines a worker. In a thread that was started to be this worker, this call also runs it, once
- * its module has been loaded.
+ * Defines a worker. In a thread that was started for this worker, the call also runs it once the
+ * module is loaded.
  */
 export function defineWorker<Start, Result, FromThread = never, ToThread = never>(
   options: WorkerOptions,
@@ -107,7 +107,7 @@ export function defineWorker<Start, Result, FromThread = never, ToThread = never
   return {
     start: (start: Start, receive?: Receive<FromThread>): Thread<Result, ToThread> =>
       startThread(options, start, receive),
-    /** Starts it for a caller that waits synchronously, and again whenever it has ended. */
+    /** Starts the thread for a caller that blocks, and restarts it whenever it has ended. */
     startBlocking: (start: Start): BlockingThread<ToThread> => startBlocking(options, start),
   }
 }
@@ -134,7 +134,7 @@ function startThread<Start, Result, FromThread, ToThread>(
   const post = (wire: Wire, moved: ArrayBuffer[]) => worker.postMessage(wire, moved)
   const line = createLine(worker, post, receive as Receive<unknown>)
   const result = line.answerTo<Result>(START_ID)
-  // A caller may start a thread without waiting for its result.
+  // Prevents an unhandled rejection if the caller does not await the result.
   result.catch(() => undefined)
   const ended = Promise.withResolvers<void>()
   worker.on('error', (error) => line.fail(new Fault(messageOf(error), { kind: 'thread' })))
@@ -152,7 +152,7 @@ function startThread<Start, Result, FromThread, ToThread>(
   }
 }
 
-/** One end of the line between two threads. */
+/** One end of the connection between two threads. */
 function createLine(
   port: Worker | MessagePort,
   post: (wire: Wire, moved: ArrayBuffer[]) => void,
@@ -202,7 +202,7 @@ function createLine(
       return answer
     },
 
-    /** Rejects what is waited for, and whatever is asked from now on. */
+    /** Rejects all pending requests, and all later ones. */
     fail(fault: Fault): void {
       failure ??= fault
       for (const { reject } of waiting.values()) reject(failure)
@@ -214,11 +214,13 @@ function createLine(
 }
 
 async function runWorker<Start, Result, FromThread, ToThread>(
-  { isLowPriority = false }: WorkerOptions,
+  { nice = 0 }: WorkerOptions,
   run: (start: Start, parent: Parent<FromThread, ToThread>) => Result | Promise<Result>,
   { start, blocking }: ThreadData<Start>,
 ): Promise<void> {
-  if (isLowPriority && process.platform === 'linux') setPriority(LOW_PRIORITY)
+  // Elsewhere it would apply to the whole process.
+  if (nice > 0 && process.platform === 'linux')
+    setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + nice))
   const port = blocking?.port ?? parentPort
   if (port === null) return
   const wake = blocking && wakeOnSent(blocking.state)
@@ -247,7 +249,7 @@ async function runWorker<Start, Result, FromThread, ToThread>(
   process.exit()
 }
 
-/** Wakes the thread that is blocked, for each message and at the end of this one. */
+/** Wakes the blocked thread for each message, and when this thread ends. */
 function wakeOnSent(state: Int32Array): () => void {
   const wake = (): void => {
     Atomics.add(state, SENT, 1)
@@ -284,7 +286,7 @@ function startBlocking<Start, ToThread>(
         const seen = Atomics.load(state, SENT)
         const hasEnded = Atomics.load(state, ENDED) === 1
         const wire: Wire | undefined = receiveMessageOnPort(port)?.message
-        // An answer that came too late belongs to an earlier request.
+        // A late answer belongs to an earlier request.
         if (wire !== undefined && 'id' in wire && wire.id === id) return answerIn<Reply>(wire)
         if (wire !== undefined) continue
         const leftMs = endMs - performance.now()
@@ -312,7 +314,7 @@ function openBlockingLine<Start>(options: WorkerOptions, start: Start) {
   const { port1: port, port2 } = new MessageChannel()
   const worker = createWorker(options, start, { port: port2, state })
   port.unref()
-  // Why it ended is of no use to the caller: there is no answer.
+  // The caller only learns that there is no answer, not why the thread ended.
   worker.on('error', () => {})
   worker.on('exit', () => Atomics.store(state, ENDED, 1))
   const close = (): void => {

@@ -1,4 +1,4 @@
-/** Books as tables: `states` has a row for each, `levels` a row for each of its levels. */
+/** Books as tables: `states` has one row per book, `levels` one row per level. */
 
 import type { Market, Outcome } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
@@ -27,7 +27,7 @@ export type Book = OfMarket &
     end: number
   }
 
-/** The books of a run, in its order. */
+/** The books of a run, in order. */
 export function* booksOf(market: Market, run: RowRun): Generator<Book> {
   const { rows, besides, ends, prices, sizes } = run
   let start = 0
@@ -40,7 +40,7 @@ export function* booksOf(market: Market, run: RowRun): Generator<Book> {
   }
 }
 
-/** Rows that a book is in `levels`: one that is empty is a state, too. */
+/** Number of rows of a book in `levels`: at least one, because an empty book is a state, too. */
 export const levelRows = ({ start, end }: Book): number => Math.max(1, end - start)
 
 export const timestampColumn = required(
@@ -52,7 +52,7 @@ export const idColumn = required('id', 'int64', ({ state }: OfState) => state.id
 export const outcomeColumn = required('outcome', 'text', ({ state }: OfState) => state.outcome)
 export const receivedColumn = optional('receivedAt', 'time', ({ receivedMs }: Book) => receivedMs)
 
-/** `index` counts from 0, the best level. A function for each, as a shared one would be slower. */
+/** `index` counts from the best level, 0. One function per index: a shared one would be slower. */
 const ladderReads = {
   bid_price: (index: number) => (book: Book) =>
     book.start + index < book.bidsEnd ? book.prices[book.start + index] : undefined,
@@ -64,7 +64,7 @@ const ladderReads = {
     book.bidsEnd + index < book.end ? book.sizes[book.bidsEnd + index] : undefined,
 }
 
-/** The best levels of each side across columns: bids, then asks, the best level first. */
+/** The best levels of each side as columns: bids, then asks, the best level first. */
 export function ladderColumns(depth: number): Column<Book>[] {
   const column = (name: keyof typeof ladderReads, index: number) =>
     optional(`${name}_${index + 1}`, 'millionths', ladderReads[name](index))
@@ -98,7 +98,7 @@ export const levelColumns = (levelKind: Kind): Columns<Book> => [
   { name: 'size', kind: 'millionths', fill: fillLevels(({ sizes }) => sizes) },
 ]
 
-/** Copies what a run has of each level of a book. */
+/** Copies a column of the run for each level of a book. */
 const fillLevels =
   (pick: (book: Book) => Int32Array | Float64Array): SpreadColumn<Book>['fill'] =>
   (book, values, at) => {

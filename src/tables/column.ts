@@ -1,31 +1,32 @@
-/** What a table is made of: columns, each with a name, a kind and the way it is read from a row. */
+/** Columns of a table: each has a name, a type, and a function that reads it from a row. */
 
 /**
- * `time` is Unix milliseconds. `millionths` are prices and sizes as integers. `digits` is a decimal
- * as its source prints it, at most 18 digits after the point.
+ * `time` is Unix milliseconds. `millionths` are integer prices and sizes. `digits` is a decimal as
+ * its source prints it, with at most 18 digits after the point.
  */
 export type Kind = 'time' | 'int64' | 'int32' | 'boolean' | 'text' | 'millionths' | 'digits'
 
-/** How Parquet has prices and sizes: exactly, or as floats where that is asked for. */
+/** The type of prices and sizes in Parquet: exact decimals, or floats on request. */
 export const numberForms = ['decimal', 'double'] as const
 export type Numbers = (typeof numberForms)[number]
 
-/** Undefined and null are the same: no value. */
+/** Undefined and null both mean no value. */
 export type Value = string | number | boolean | null | undefined
 
 export type ColumnType = {
-  /** In the table: `condition_id`. */
+  /** Name in the table: `condition_id`. */
   name: string
   kind: Kind
   isRequired?: boolean
 }
 
-/** `Row` is what a row of the table is read from. */
+/** `Row` is the object from which a row is read. */
 export type Column<Row> = ColumnType & { read: (row: Row) => Value; fill?: undefined }
 
 /**
- * A column whose value differs between the rows that one `Row` becomes, such as the levels of a
- * book. `fill` sets as many values as there are rows, from `start` on; one that it leaves is null.
+ * A column whose value differs between the table rows of one `Row`, such as the levels of a book.
+ * `fill` writes the values of all table rows of one `Row`, the first at `start`. A value that `fill`
+ * does not write is null.
  */
 export type SpreadColumn<Row> = ColumnType & {
   fill: (row: Row, values: Float64Array, start: number, codeOf: (text: string) => number) => void
@@ -34,21 +35,21 @@ export type SpreadColumn<Row> = ColumnType & {
 export type Columns<Row> = readonly (Column<Row> | SpreadColumn<Row>)[]
 
 /**
- * The column of a member, in every table: lists as CSV and Parquet, exports and files of days. JSON
- * has `camelCase`, tables have `snake_case`; a member of an object within is named after both:
+ * The column name of a member, the same in all tables: lists as CSV and Parquet, exports and day
+ * files. JSON uses `camelCase`, tables `snake_case`; a nested member is named by its path:
  * `columnName('lastTrade', 'price')` is `last_trade_price`.
  */
 export const columnName = (...path: readonly string[]): string =>
   path.join('_').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** Declares a column; `name` is that of the member in JSON. */
+/** Declares a nullable column; `name` is that of the JSON member. */
 export const optional = <Row>(
   name: string,
   kind: Kind,
   read: (row: Row) => Value,
 ): Column<Row> => ({ name: columnName(name), kind, read })
 
-/** The same for a column that has a value in every row. */
+/** Declares a column that has a value in every row. */
 export const required = <Row>(
   name: string,
   kind: Kind,

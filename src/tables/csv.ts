@@ -1,4 +1,4 @@
-/** Tables and lists as CSV: RFC 4180, but lines end with LF. */
+/** Tables and lists as CSV: RFC 4180, but with LF line ends. */
 
 import { formatMillionths } from '#src/domain/decimal.ts'
 import { toIso } from '#src/domain/time.ts'
@@ -11,20 +11,20 @@ import { RowGroup } from './row-group.ts'
 
 const encoder = new TextEncoder()
 
-/** `piece`: how often rows are added before `hasRoomFor` is false, a few milliseconds of work. */
+/** `piece`: the number of rows after which `hasRoomFor` is false, a few milliseconds of work. */
 export function createCsv<Row>(columns: Columns<Row>, piece: number) {
   const group = new RowGroup(columns, piece)
-  /** Values of the line before, and their texts: many repeat. */
+  /** Values of the previous line, and their texts: many repeat. */
   const above = columns.map(() => Number.NaN)
   const cells = columns.map(() => '')
-  /** Columns before the first that differs between the rows of one `add`. */
+  /** Number of columns before the first whose value differs between the rows of one `add`. */
   const spreadAt = columns.findIndex(({ fill }) => fill !== undefined)
   const shared = spreadAt < 0 ? columns.length : spreadAt
-  /** Cells and what is between them, joined once a piece: to join each line takes longer. */
+  /** Cells and separators, joined once per piece: joining each line takes longer. */
   const texts: string[] = []
   let added = 0
 
-  /** How values are printed that are not null. */
+  /** Print a non-null value of each type. */
   const printers: Record<Kind, (value: number) => string> = {
     time: toIso,
     int64: String,
@@ -63,7 +63,7 @@ export function createCsv<Row>(columns: Columns<Row>, piece: number) {
       }
     },
 
-    /** Yields the lines of what was added. */
+    /** Yields the lines of the rows added so far. */
     *flush(): Generator<Uint8Array> {
       const bytes = encoder.encode(texts.join(''))
       texts.length = 0
@@ -82,9 +82,9 @@ export function createCsv<Row>(columns: Columns<Row>, piece: number) {
 const csvLine = (cells: readonly string[]): string => `${cells.join(',')}\n`
 
 /**
- * A spreadsheet runs such a cell as a formula, and some of them do after space, which `\s` and
- * characters without a width are. A number with a unit, such as `-240s`, is none, and neither is a
- * digest or signature in base64, which begins with a plus sign now and then.
+ * Matches a cell that a spreadsheet would run as a formula; some spreadsheets ignore white space
+ * and characters without width at its start. A number with a unit, such as `-240s`, is no formula,
+ * and neither is a digest or signature in base64, which may begin with a plus sign.
  */
 const formula =
   /^(?![-+]\d+(\.\d+)?[a-z]{0,2}$)(?!\+[A-Za-z\d+/]{40,}={1,2}$)(?:\n|[\s\u180E\u200B-\u200F\u2060]*[-=+@\uFF0B\uFF0D\uFF1D\uFF20])/
@@ -94,7 +94,7 @@ const TEXT_MARK = "'"
 const quoted = (text: string): string =>
   /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 
-/** Text that others wrote, such as the question of a market; an empty cell is null. */
+/** Text from others, such as the question of a market; an empty cell is null. */
 function textCell(given: string): string {
   const text = given.split('\n').map(toPrintable).join('\n')
   return quoted(formula.test(text) ? TEXT_MARK + text : text)
@@ -103,21 +103,17 @@ function textCell(given: string): string {
 export const csvHeader = (columns: readonly ColumnType[]): string =>
   csvLine(columns.map(({ name }) => name))
 
-/** Rows of a list that are printed in one step. */
-const STEP_ROWS = 100
-
-/** Lists, whose rows are JSON. */
+/** Encodes lists, whose rows are JSON. */
 export function createJsonCsv(columns: readonly Column<JsonRow>[]): JsonEncoder {
   const lines = [csvHeader(columns)]
   return {
-    *add(rows) {
-      for (const [at, row] of rows.entries()) {
+    add(rows) {
+      for (const row of rows) {
         const cells = columns.map(({ kind, read }) => {
           const text = String(read(row) ?? '')
           return kind === 'text' ? textCell(text) : quoted(text)
         })
         lines.push(csvLine(cells))
-        if (at % STEP_ROWS === STEP_ROWS - 1) yield
       }
     },
     end: () => new TextEncoder().encode(lines.join('')),

@@ -1,13 +1,10 @@
-/** Lists as Parquet: the columns of their JSON, whose numbers are texts. */
+/** Lists as Parquet: the columns of their JSON rows, whose numbers are texts. */
 
 import type { Column, Kind, Numbers, Value } from './column.ts'
 import type { JsonEncoder, JsonRow } from './json-rows.ts'
 import { createParquet } from './parquet.ts'
 
-/** Rows that are read in one step. */
-const STEP_ROWS = 100
-
-/** `groupRows`: at most so many rows are added at once. */
+/** `groupRows`: the largest number of rows added at once. */
 export function createJsonParquet(
   columns: readonly Column<JsonRow>[],
   numbers: Numbers,
@@ -22,15 +19,9 @@ export function createJsonParquet(
 
   return {
     /** Writes a row group. */
-    *add(rows) {
-      for (const [at, row] of rows.entries()) {
-        file.add(row)
-        if (at % STEP_ROWS === STEP_ROWS - 1) yield
-      }
-      for (const piece of file.flush()) {
-        pieces.push(piece)
-        yield
-      }
+    add(rows) {
+      for (const row of rows) file.add(row)
+      pieces.push(...file.flush())
     },
 
     end: () => Buffer.concat([...pieces, ...file.end()]),

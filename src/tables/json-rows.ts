@@ -1,19 +1,17 @@
-/** Rows of a table from the JSON of a list, so that both say the same. */
-
-import type { Steps } from '#src/platform/scheduler.ts'
+/** Rows of a table from the JSON of a list, so that both contain the same values. */
 
 import { type Column, columnName, type Kind } from './column.ts'
 
-/** A row of a list; its numbers are the texts that stand there, as floats some would lose digits. */
+/** A row of a list. Numbers are kept as the text in the JSON, because floats would lose digits. */
 export type JsonRow = Record<string, unknown>
 
-/** Makes a file of rows that come in groups, a step of work at a time. */
+/** Encodes a file from groups of rows. */
 export type JsonEncoder = {
-  add(rows: readonly JsonRow[]): Steps<void>
+  add(rows: readonly JsonRow[]): void
   end(): Uint8Array<ArrayBuffer>
 }
 
-/** The column of a member. In an array, the name in a path is that of the outcome of its entry. */
+/** The column of a member. For an array, a name in the path is the outcome of the entry. */
 export const memberColumn = (path: readonly string[], kind: Kind): Column<JsonRow> => ({
   name: columnName(...path.filter((name) => name !== 'outcomes')),
   kind,
@@ -31,7 +29,7 @@ function memberOf(value: unknown, name: string): unknown {
   return value === null || value === undefined ? value : (value as JsonRow)[name]
 }
 
-// What a reviver is called with beside a value is not in the type library yet.
+// TypeScript's library types lack the third argument of a reviver.
 type Revive = (key: string, value: unknown, context: { source?: string }) => unknown
 const exactly: Revive = (_, value, { source }) => (typeof value === 'number' ? source : value)
 
@@ -44,7 +42,7 @@ const BACKSLASH = 0x5c
 const OPEN = 0x7b
 const CLOSE = 0x7d
 
-/** Yields the text of each object of `data`, and returns the rest of the list without them. */
+/** Yields the text of each object in `data`; returns the rest of the list without them. */
 export function* splitList(json: string): Generator<string, string> {
   let at = HEAD.length
   while (json.charCodeAt(at) === OPEN) {
@@ -55,7 +53,7 @@ export function* splitList(json: string): Generator<string, string> {
   return HEAD + json.slice(at)
 }
 
-/** Where the object that begins at `start` has ended. */
+/** The end of the object that begins at `start`. */
 function endOf(json: string, start: number): number {
   let depth = 0
   for (let at = start; at < json.length; at++) {

@@ -1,6 +1,6 @@
-/** What tables say of the market that a row belongs to. */
+/** Columns that describe the market of a row. */
 
-import { type Market, winnerOf } from '#src/domain/market.ts'
+import { type Market, type Outcome, winnerOf } from '#src/domain/market.ts'
 
 import { type Column, optional, required } from './column.ts'
 
@@ -12,7 +12,15 @@ export const conditionIdColumn = required(
   ({ market }: OfMarket) => market.conditionId,
 )
 
-/** Whether it is recorded or simulated. */
+/** The name of a file of the market, without its ending: its slug if that is fit for one. */
+export const marketFileName = ({ slug, conditionId }: Market): string =>
+  slug !== undefined && /^[\w-]{1,100}$/.test(slug) ? slug : conditionId
+
+/** The asset of an outcome; where it is not known, the market with the outcome. */
+export const assetNameOf = ({ assetIds, conditionId }: Market, outcome: Outcome): string =>
+  assetIds[outcome] ?? `${conditionId}:${outcome}`
+
+/** The source of the market: recorded or simulated. */
 export const sourceColumn = required('source', 'text', ({ market }: OfMarket) => market.source)
 
 export const marketColumns: readonly Column<OfMarket>[] = [

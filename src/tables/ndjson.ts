@@ -1,4 +1,4 @@
-/** Snapshots as NDJSON: the lines that are stored, or those with further members at their end. */
+/** Snapshots as NDJSON: the stored lines, or lines with further members at the end. */
 
 import { snapshotFields } from '#src/domain/snapshot.ts'
 import { createRowCut } from '#src/domain/wire/row-cut.ts'
@@ -10,18 +10,18 @@ import {
 } from '#src/history/history.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
 
-/** Snapshots of a piece: a few milliseconds of work. */
+/** Number of snapshots per piece: a few milliseconds of work. */
 const PIECE_SNAPSHOTS = 100
 const PIECE_BYTES = 524_288
 
-/** Pieces of a file. A promise among them is of rows that are fetched from the archive: wait until it is settled. */
-export type Pieces = Generator<Uint8Array | Promise<unknown> | undefined, void>
+/** Pieces of a file. Each is its reader's. */
+export type Pieces = AsyncGenerator<Uint8Array, void, undefined>
 
 /** Counts the snapshots of the pieces that were yielded. */
 export type Progress = { snapshots: number }
 
-/** With gzip nothing is compressed: stored bits are joined. */
-export function* storedLines(
+/** With gzip nothing is compressed: the stored bits are joined. */
+export async function* storedLines(
   history: Pick<MarketHistory, 'ready' | 'lines'>,
   queries: Iterable<StreamQuery>,
   progress: Progress,
@@ -31,12 +31,12 @@ export function* storedLines(
   for (const query of queries) {
     const pieces = lines.rows(query)
     for (let { after } = query; ;) {
-      yield history.ready([{ ...query, after, order: 'asc', limit: PIECE_ROWS }])
+      await history.ready([{ ...query, after, order: 'asc', limit: PIECE_ROWS }])
       const { done, value } = pieces.next()
       if (done) break
       after = value.last
       progress.snapshots += value.rows
-      // The store writes the next piece over this one.
+      // Copied, because the store overwrites the piece with the next one.
       yield value.bytes.slice()
     }
   }
@@ -44,8 +44,8 @@ export function* storedLines(
   if (end.length > 0) yield end.slice()
 }
 
-/** Rows with members after those that are stored. */
-export function* linesWithMembers(
+/** Rows with further members after the stored ones. */
+export async function* linesWithMembers(
   history: Pick<MarketHistory, 'ready' | 'page'>,
   queries: Iterable<StreamQuery>,
   progress: Progress,
@@ -58,7 +58,7 @@ export function* linesWithMembers(
     const rows = { ...query, order: 'asc', limit: PIECE_SNAPSHOTS, withReceived: true } as const
     let { after } = query
     for (let hasMore = true; hasMore;) {
-      yield history.ready([{ ...rows, after }])
+      await history.ready([{ ...rows, after }])
       const page = history.page({ ...rows, after })
       const piece = new ByteWriter(PIECE_BYTES)
       let row = 0

@@ -1,4 +1,4 @@
-/** Tables as Parquet: prices and sizes are exact decimals, or doubles where that is asked for. */
+/** Tables as Parquet: prices and sizes are exact decimals, or doubles on request. */
 
 import { MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
@@ -13,14 +13,11 @@ import {
 import type { Columns, ColumnType, Kind, Numbers } from './column.ts'
 import { RowGroup } from './row-group.ts'
 
-/** Values of a step, at the end of which others have their turn. */
-const STEP_VALUES = 20_000
 const GROUP_ROWS_MAX = 65_000
-/** Of what is printed by its source: prices of coins have most digits. */
+/** Scale of `digits` decimals: prices of coins have the most digits. */
 const DIGITS_SCALE = 18
 const DIGITS_BYTES = 16
 const PIECE_BYTES = 65_536
-const NOTHING = new Uint8Array(0)
 
 const types = {
   time: { type: 'INT64', convertedType: 'TIMESTAMP_MILLIS' },
@@ -45,7 +42,7 @@ function toSchemaColumn({ name, kind, isRequired }: ColumnType, numbers: Numbers
   return { name, ...types[isDouble ? 'double' : kind], repetition }
 }
 
-/** A decimal as a count of the last of its digits. */
+/** A decimal as an integer in units of its last digit. */
 function toScaled(text: string): bigint {
   const [whole = '', fraction = ''] = text.includes('e')
     ? Number(text).toFixed(DIGITS_SCALE).split('.')
@@ -55,13 +52,16 @@ function toScaled(text: string): bigint {
 
 type ParquetOptions = {
   numbers: Numbers
-  /** Of a row group, eight bytes each: what a file holds in memory while it is made. */
+  /** Size of a row group, eight bytes each: the memory that a file takes while it is made. */
   valuesMax: number
-  /** Of every column and group, until the end: with many columns they outweigh the rows. */
+  /**
+   * Writes statistics for every column and row group. They stay in memory until the end: with many
+   * columns they outweigh the rows.
+   */
   hasStatistics: boolean
 }
 
-/** A file in row groups, which are full before `hasRoomFor` is false. */
+/** Writes a file in row groups, which are full before `hasRoomFor` is false. */
 export function createParquet<Row>(
   columns: Columns<Row>,
   { numbers, valuesMax, hasStatistics }: ParquetOptions,
@@ -73,7 +73,7 @@ export function createParquet<Row>(
   bytes.int32(MAGIC)
   let rowsWritten = 0
 
-  /** How values are printed that are not of the type's own form. */
+  /** Printers for types whose values are not printed in the type's own form. */
   function printerOf(kind: Kind): EncodedColumn['print'] {
     const { texts } = group
     if (kind === 'digits') {
@@ -95,22 +95,20 @@ export function createParquet<Row>(
   const footer = createParquetFooter(encoded.map(({ element }) => element))
 
   return {
-    /** Whether so many rows can be added to the row group that is gathered. */
+    /** True if this many rows fit into the current row group. */
     hasRoomFor: (rows: number): boolean => group.count + rows <= rowsMax,
 
     add: (row: Row, rows?: number): void => group.add(row, rows),
 
-    /** Writes a row group, some columns a step. A piece that is empty ends a step. */
+    /** Writes a row group. */
     *flush(): Generator<Uint8Array> {
       const rows = Math.min(rowsMax, group.count)
       if (rows === 0) return
-      const columnsAtOnce = Math.ceil(STEP_VALUES / rows)
       const chunks: ColumnChunk[] = []
       for (const [index, values] of group.values.entries()) {
         const column = encoded[index]
         if (column === undefined) continue
         chunks.push(encoder.write(bytes, { ...column, values: values.subarray(0, rows) }))
-        if (index % columnsAtOnce === 0) yield NOTHING
       }
       footer.add(chunks, rows)
       group.remove(rows)
@@ -128,7 +126,7 @@ export function createParquet<Row>(
   }
 }
 
-/** Two's complement, big-endian, as Parquet has decimals of a fixed length. */
+/** Two's complement, big-endian: Parquet's form of decimals with a fixed length. */
 function appendDigits(page: ByteWriter, text: string): void {
   const hex = BigInt.asUintN(8 * DIGITS_BYTES, toScaled(text))
     .toString(16)

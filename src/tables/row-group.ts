@@ -1,24 +1,24 @@
-/** Rows of a table by column, as numbers: what waits until it is encoded. */
+/** Rows of a table as columns of numbers, buffered until they are encoded. */
 
 import { NONE } from '#src/platform/parquet/column.ts'
 
 import type { Columns, Value } from './column.ts'
 
 export class RowGroup<Row> {
-  /** By column. Of a text the place in `texts`. */
+  /** By column. A text is stored as its index in `texts`. */
   readonly values: Float64Array[]
   readonly texts: string[] = []
   count = 0
   readonly #columns: Columns<Row>
   readonly #codes = new Map<string, number>()
 
-  /** `capacity`: rows that it has room for at first. */
+  /** `capacity`: initial number of rows. */
   constructor(columns: Columns<Row>, capacity: number) {
     this.#columns = columns
     this.values = columns.map(() => new Float64Array(capacity))
   }
 
-  /** Adds what is read from `row`: one row of the table, or several. */
+  /** Reads a row, which gives one table row or several. */
   add(row: Row, rows = 1): void {
     const start = this.count
     const end = start + rows

@@ -1,6 +1,6 @@
 /**
  * The only file that knows the SQLite driver: opens a file, checks that it is ours, brings it up to
- * date, runs transactions. Its engine is the embedded one.
+ * date, and does what SQLite alone needs.
  */
 
 import { Database as Driver, type Statement as Compiled } from 'bun:sqlite'
@@ -9,8 +9,8 @@ import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs'
 import { historyMigrations, ledgerMigrations, type Migrations } from '#db/migrations.ts'
 import { assertSound } from '#src/database/checksum.ts'
 import {
+  codeOf,
   type Database,
-  type Engine,
   isStorageError,
   type ListOf,
   olderStore,
@@ -58,7 +58,6 @@ export const ledgerFormat: FileFormat = {
 }
 
 class Sqlite extends Driver implements Database {
-  readonly engine = engine
   readonly #compiled = new Set<WeakRef<Pick<Compiled, 'finalize'>>>()
   readonly #collected = new FinalizationRegistry<WeakRef<Pick<Compiled, 'finalize'>>>((statement) =>
     this.#compiled.delete(statement),
@@ -223,26 +222,24 @@ function prepare(db: Database, format: FileFormat, bytesMax: number | undefined)
 }
 
 function migrate(db: Database, { migrations, applicationId }: FileFormat): void {
-  const bringUpToDate = () =>
-    transact(db, () => {
-      const version = readNumber(db, 'PRAGMA user_version')
-      const missing = migrationsAfter(migrations, version)
-      if (missing.length === 0) return
-      for (const sql of missing) db.run(sql)
-      db.run(`PRAGMA application_id = ${applicationId}`)
-      db.run(`PRAGMA user_version = ${formatOf(migrations)}`)
-    })
   const version = readNumber(db, 'PRAGMA user_version')
+  const isUpgrade = version > 0 && version < formatOf(migrations)
   // An older version that has the file open would go on writing to it.
-  if (version > 0 && version < formatOf(migrations)) alone(db, bringUpToDate)
-  else bringUpToDate()
+  using _ = isUpgrade ? keepAlone(db) : undefined
+  transact(db, () => {
+    const missing = migrationsAfter(migrations, readNumber(db, 'PRAGMA user_version'))
+    if (missing.length === 0) return
+    for (const sql of missing) db.run(sql)
+    db.run(`PRAGMA application_id = ${applicationId}`)
+    db.run(`PRAGMA user_version = ${formatOf(migrations)}`)
+  })
 }
 
 /** Throws `storage_unavailable` while another process has a file open, and leaves the file as it is. */
 export function assertUnused(path: string, format: FileFormat): void {
   const db = openDatabase(path, { format, isAsItIs: true })
   try {
-    alone(db, () => undefined)
+    keepAlone(db)[Symbol.dispose]()
   } finally {
     db.close()
   }
@@ -266,25 +263,24 @@ function assertSchema(db: Database, format: FileFormat): void {
 const readSchema = (db: Database): string[] =>
   valuesOf(db, "SELECT sql FROM sqlite_schema WHERE type <> 'trigger'").map(String)
 
-const diskFaults: Partial<Record<string, string>> = {
-  SQLITE_FULL: 'No room is left on the disk. Free some space and try again.',
-  SQLITE_IOERR: 'The disk reports an error. Check it and try again.',
-  SQLITE_READONLY: 'The disk is read-only. Make it writable and try again.',
-}
-
-function withoutWaiting(db: Database, body: () => void): void {
+/**
+ * Runs `body` so that it waits neither for the disk (the next transaction that does takes these with
+ * it) nor for another process that writes: the caller tries again.
+ */
+export function withoutWaiting<T>(db: Database, body: () => T): T {
   const synchronous = readNumber(db, 'PRAGMA synchronous')
   db.run('PRAGMA synchronous = NORMAL')
   db.run('PRAGMA busy_timeout = 0')
   try {
-    body()
+    return body()
   } finally {
     db.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     db.run(`PRAGMA synchronous = ${synchronous}`)
   }
 }
 
-function probeFile(db: Database): void {
+/** Writes what changes nothing. Throws as `transact`; another process's lock is no fault. */
+export function probeWrite(db: Database): void {
   const version = readNumber(db, 'PRAGMA user_version')
   try {
     withoutWaiting(db, () => transact(db, () => db.run(`PRAGMA user_version = ${version}`)))
@@ -293,37 +289,24 @@ function probeFile(db: Database): void {
   }
 }
 
-const engine: Engine = {
-  beginWriting: 'BEGIN IMMEDIATE',
-  beginReading: 'BEGIN',
-  now: "SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER) AS ms",
-  mixesTypes: true,
-  hasSavepoints: false,
-  indexedBy: (index) => `INDEXED BY ${index}`,
-  createCommitCount(db) {
-    const commits = db.prepare<unknown, []>('PRAGMA data_version')
-    const ask = () => commits.values()[0]?.[0]
-    const later = () => {
-      const count = ask()
-      return () => count
-    }
-    return Object.assign(ask, { later })
-  },
-  fileBytesOf: (db) => pagesOf(db).count * pagesOf(db).bytes,
-  usedBytesOf: (db) =>
-    engine.fileBytesOf(db) - readNumber(db, 'PRAGMA freelist_count') * pagesOf(db).bytes,
-  listFaults: (db) =>
-    valuesOf(db, 'PRAGMA integrity_check')
-      .flat()
-      .filter((answer) => answer !== 'ok')
-      .map((answer) => `SQLite: ${answer}`),
-  probeWrite: probeFile,
-  withoutWaiting,
-  close: closeFile,
-  continueIds() {},
-  alone,
-  faultOf: (error) => diskFaults[codeOf(error)],
+/** Makes the question for a number that changes with every commit of other connections. */
+export function createCommitCount(db: Database): () => unknown {
+  const commits = db.prepare<unknown, []>('PRAGMA data_version')
+  return () => commits.values()[0]?.[0]
 }
+
+export const fileBytesOf = (db: Database): number => pagesOf(db).count * pagesOf(db).bytes
+
+/** Bytes of the file without pages that were freed. */
+export const usedBytesOf = (db: Database): number =>
+  fileBytesOf(db) - readNumber(db, 'PRAGMA freelist_count') * pagesOf(db).bytes
+
+/** The faults that SQLite finds in a file, a sentence each. */
+export const listFaults = (db: Database): string[] =>
+  valuesOf(db, 'PRAGMA integrity_check')
+    .flat()
+    .filter((answer) => answer !== 'ok')
+    .map((answer) => `SQLite: ${answer}`)
 
 /** Another thread makes the checkpoints; should it die, they are made here at some 100 MB. */
 export const leaveCheckpoints = (db: Database): void =>
@@ -372,6 +355,17 @@ export const pagesOf = (db: Database) => ({
 })
 export const versionOf = (db: Database): number => readNumber(db, 'PRAGMA user_version')
 
+/** The format of a file; 0 if there is none, or if it was made and not used. */
+export function formatOfFile(path: string, format: FileFormat): number {
+  if (!existsSync(path)) return 0
+  const db = openDatabase(path, { format, isReadOnly: true })
+  try {
+    return versionOf(db)
+  } finally {
+    db.close()
+  }
+}
+
 /**
  * Keeps others from `path` until it is disposed of, or the process ends. Throws
  * `storage_unavailable`.
@@ -393,7 +387,8 @@ export function holdLock(path: string, message: string): Disposable {
   return { [Symbol.dispose]: () => db.close() }
 }
 
-function alone<T>(db: Database, body: () => T): T {
+/** Keeps other processes out until it is disposed of. Throws `storage_unavailable` while another has it open. */
+export function keepAlone(db: Database): Disposable {
   try {
     // A process that has the file open uses its log, so the log cannot be removed.
     db.run('PRAGMA journal_mode = DELETE')
@@ -402,17 +397,18 @@ function alone<T>(db: Database, body: () => T): T {
     const message = `Another process has ${db.filename} open. Stop it and try again.`
     throw storageError(message, { cause })
   }
-  try {
-    // Who comes later is kept out from the first transaction on.
-    db.run('PRAGMA locking_mode = EXCLUSIVE')
-    return body()
-  } finally {
-    db.run('PRAGMA locking_mode = NORMAL')
-    db.run('PRAGMA journal_mode = WAL')
+  // Who comes later is kept out from the first transaction on.
+  db.run('PRAGMA locking_mode = EXCLUSIVE')
+  return {
+    [Symbol.dispose]() {
+      db.run('PRAGMA locking_mode = NORMAL')
+      db.run('PRAGMA journal_mode = WAL')
+    },
   }
 }
 
-function closeFile(db: Database): void {
+/** Closes a file; everything committed is in the one file then. */
+export function closeFile(db: Database): void {
   try {
     // Prepared statements keep the handle alive after close, so SQLite would leave this to the next
     // one.
@@ -451,11 +447,4 @@ function toOpenMessage(error: unknown, path: string): string {
     default:
       return `${path} cannot be used: ${messageOf(error)}.`
   }
-}
-
-/** SQLite's name for what went wrong, `SQLITE_CORRUPT`; empty for any other error. */
-export function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  // Extended codes such as SQLITE_READONLY_DIRECTORY say the same to an operator.
-  return /^SQLITE_[A-Z]+/.exec(code)?.[0] ?? ''
 }

@@ -1,10 +1,10 @@
-/** Port to what the chain itself says of a payment; `src/chain` has the real one. */
+/** Port: the chain's own view of a payment, implemented in `src/chain`. */
 import type { TokenSymbol } from './payment-chain.ts'
 import type { PaymentProof, SignedPayment } from './payment.ts'
 
 /**
- * `paid`: the exact transfer is there; `isFinal` once no reorganisation can take it back. `void`:
- * it is proved at the final block that it can never come. `open`: it may still come.
+ * `paid`: the exact transfer was found; `isFinal` once no reorganisation can undo it. `void`: the
+ * final block proves that the transfer can never happen. `open`: it may still happen.
  */
 export type ChainVerdict =
   | { kind: 'paid'; proof: PaymentProof; isFinal: boolean }
@@ -12,7 +12,7 @@ export type ChainVerdict =
   | { kind: 'open' }
   | { kind: 'unavailable'; reason: string }
 
-/** Why a payment cannot be taken as it is; none is a guess from a node that did not answer. */
+/** The reason why a payment cannot be accepted; never guessed from a node that did not answer. */
 export type PaymentFault =
   | 'nonce_used'
   | 'signature_invalid'
@@ -22,15 +22,15 @@ export type PaymentFault =
 
 export type Preflight =
   | { kind: 'ready' }
-  /** All that are found, at least one, in the order of `PaymentFault`: a spent nonce first. */
+  /** All faults found, at least one, in the order of `PaymentFault`: a spent nonce first. */
   | { kind: 'fault'; faults: readonly PaymentFault[] }
   | { kind: 'unavailable'; reason: string }
 
 export type FoundTransfer = PaymentProof & { asset: string; from: string; amount: bigint }
 
 /**
- * `finalNumber`: the block up to which all is final. `latestMs`: the time of the newest block;
- * undefined where blocks have no time.
+ * `finalNumber`: the last final block. `latestMs`: the time of the newest block; undefined on
+ * chains whose blocks have no time.
  */
 export type ChainHead = {
   finalNumber: number
@@ -39,18 +39,19 @@ export type ChainHead = {
 }
 
 export type ChainView = {
-  /** Asks the chain alone whether a signed payment would go through now. Never rejects. */
+  /** Simulates a signed payment on the chain. Never rejects. */
   preflight(signed: SignedPayment, signature: string): Promise<Preflight>
-  /** Looks for a payment. `fromBlock` was the newest when it was offered. Never rejects. */
+  /** Looks for a payment. `fromBlock` was the newest block when it was offered. Never rejects. */
   look(
     signed: SignedPayment,
     hint: { fromBlock: number; txHash?: string | undefined },
   ): Promise<ChainVerdict>
-  /** The wallet that sent a transaction; undefined without an answer. Never rejects. */
+  /** The wallet that sent a transaction; undefined if the node does not answer. Never rejects. */
   senderOf(txHash: string): Promise<string | undefined>
   /**
-   * The chain at its finality, where fewer confirmations are waited for; undefined where what counts
-   * is final. `final` is undefined without an answer. Never rejects.
+   * The head by the chain's own finality, on servers that wait for fewer confirmations; undefined
+   * if the payments that count are final. `final` is undefined if the node does not answer. Never
+   * rejects.
    */
   finality?:
     | {
@@ -58,10 +59,13 @@ export type ChainView = {
         look(signed: SignedPayment, hint: { fromBlock: number }): Promise<ChainVerdict>
       }
     | undefined
-  /** The newest head seen; asks the node if it is older. Undefined without an answer. */
+  /** The newest head seen; asks the node if it is older. Undefined if the node does not answer. */
   head(ageMsMax: number): Promise<ChainHead | undefined>
-  /** Transfers of our tokens in final blocks of a range (inclusive). Rejects without an answer. */
+  /**
+   * Transfers of the accepted tokens in final blocks of a range (inclusive). Rejects if the node
+   * does not answer.
+   */
   transfersTo(payTo: string, range: { from: number; to: number }): Promise<FoundTransfer[]>
-  /** Checks what must be true of the chain and of each token: why not, if not. Never rejects. */
+  /** Checks the chain and each token; returns a reason for each that fails. Never rejects. */
   check(): Promise<{ chain?: string | undefined; tokens: Partial<Record<TokenSymbol, string>> }>
 }

@@ -1,42 +1,42 @@
-/** Requests that an account has paid for, and what is left of them. */
+/** Prepaid requests of an account, and how many are left. */
 import type { Coin } from '#src/domain/market.ts'
 
 import type { Terms, TierRoute } from './tier.ts'
 
 export type Credit = {
-  /** The payment that bought it. */
+  /** The payment that bought the credit. */
   id: string
   accountId: string
-  /** What the requests may be for, as the catalogue had it. */
+  /** The terms of the requests, copied from the catalogue at the time of purchase. */
   terms: Terms
   requests: number
-  /** Those that were answered. */
+  /** Number of requests that were answered. */
   used: number
   createdMs: number
 }
 
-/** What a payment for a single request has read. */
+/** The requests that a payment for a single request has answered. */
 export type PaidAnswer = {
-  /** The payment. */
+  /** Id of the payment. */
   id: string
-  /** SHA-256 of method, path and query, hex. From its first answer on, the payment reads no other. */
+  /** SHA-256 of method, path and query, hex. The first response binds the payment to this URL. */
   address: string
-  /** Answers that were begun; 0 while the payment is only meant for the address. */
+  /** Number of responses that were begun; 0 while the payment is only reserved for the URL. */
   answers: number
-  /** When a whole body was handed to a connection for the first time. */
+  /** Time at which a whole body was first written to a connection. */
   deliveredMs?: number | undefined
 }
 
-/** For so long after the first delivery the same payment reads the same address again. */
+/** For this long after the first delivery, the same payment may repeat the same request. */
 export const REPEAT_MS = 10 * 60_000
-/** For so long after a payment, another one for what it did not deliver is not settled. */
+/** For this long after a payment whose response was not delivered, a second one is not settled. */
 export const UNDELIVERED_MS = 3_600_000
-/** Answers to one payment in all, so that no payment follows an address for nothing. */
+/** Maximum number of responses per payment, so that a URL cannot be polled with one payment. */
 export const ANSWERS_MAX = 20
 
 /**
- * Whether the payment of a single request may be answered at an address. `known` is what it has
- * read before; `isUsed` is true of a payment whose credit is spent.
+ * True if the payment of a single request may answer a URL. `known` describes its earlier
+ * responses; `isUsed` is true if its credit is spent.
  */
 export function mayAnswer(
   known: PaidAnswer | undefined,
@@ -47,7 +47,7 @@ export function mayAnswer(
   return known.address === address && known.answers < ANSWERS_MAX && nowMs - deliveredMs < REPEAT_MS
 }
 
-/** True if a request of a route may be paid with it; without a coin, of any. */
+/** True if the credit covers a request of this route; without a coin, of any coin. */
 export const covers = (
   { terms }: Pick<Credit, 'terms'>,
   { route, coin }: { route: TierRoute; coin?: Coin | undefined },

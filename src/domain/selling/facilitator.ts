@@ -1,41 +1,41 @@
-/** Port to a relay of signed payments to the chain; `src/facilitator` has the real ones. */
+/** Port: relays signed payments to the chain, implemented in `src/facilitator`. */
 import type { PaymentRequirements } from './payment.ts'
 
 /**
- * What came of handing a payment over. Only `refused` says that nothing was sent to the chain; all
- * else leaves that to be seen there. `reason` is the facilitator's own word, an open set.
+ * The result of submitting a payment. Only `refused` means that nothing was sent to the chain;
+ * after any other result the chain decides. `reason` is the facilitator's own word, an open set.
  */
 export type SettleResult =
-  /** It says that the transfer is mined. Believed only after a look at the chain. */
+  /** Reported as mined; believed only after a look at the chain. */
   | { kind: 'success'; txHash: string }
-  /** Sent, not mined in time. */
+  /** Sent, but not mined in time. */
   | { kind: 'pending'; txHash: string }
-  /** It says that it did not settle; perhaps with the hash of what it sent. */
+  /** Reported as not settled, possibly with the hash of a transaction that was sent. */
   | { kind: 'failed'; reason: string; txHash?: string | undefined }
-  /** It did not take the request at all: not authorized (401, 403) or too many (429). */
+  /** The request itself was refused: not authorized (401, 403) or too many (429). */
   | { kind: 'refused'; reason: string }
-  /** Timeout, connection lost, 5xx, redirect, garbage: the outcome is not known. */
+  /** Timeout, lost connection, 5xx, redirect or garbage: the outcome is unknown. */
   | { kind: 'unknown'; reason: string; txHash?: string | undefined }
 
 export type SupportedKind = { x402Version: number; scheme: string; network: string }
 
 export type Facilitator = {
-  /** For the operator and the list of chains: a host name, or `local`. Never holds a secret. */
+  /** For the operator and the list of chains: a host name, or `local`. Never contains a secret. */
   readonly name: string
   /**
-   * Hands over the same bytes whenever it is called for the same payment. `trace` is what the call
-   * is part of, a `traceparent` of W3C. Never rejects.
+   * Submits a payment, with the same bytes for every call about the same payment. `trace` is the
+   * W3C `traceparent` of the calling span. Never rejects.
    */
   settle(
     payload: string,
     requirements: PaymentRequirements,
     trace?: string | undefined,
   ): Promise<SettleResult>
-  /** The wallet that all its transactions come from, if there is one. Never rejects. */
+  /** The wallet that sends all transactions, if there is one. Never rejects. */
   sender?(): Promise<string | undefined>
   /**
-   * Asks what it can do. Undefined `kinds` if it gave no answer. `gasAddress` is the wallet that pays
-   * for gas, where it is empty. Never rejects.
+   * Lists supported kinds; `kinds` is undefined if the facilitator does not answer. `gasAddress` is
+   * the wallet that pays for gas, if it is empty. Never rejects.
    */
   supported(): Promise<{
     kinds: readonly SupportedKind[] | undefined

@@ -1,6 +1,6 @@
 /**
- * Nonces of messages that wallets sign. Giving one out stores nothing: it has the time of issue,
- * random bytes, and a seal of both and of the address that it is for.
+ * Nonces of messages that wallets sign. A nonce is stateless: it holds the time of issue, random
+ * bytes, and a seal over both and the address that it is issued to.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
@@ -10,10 +10,10 @@ const SEAL_BYTES = 16
 const SEALED_BYTES = TIME_BYTES + RANDOM_BYTES
 const noncePattern = new RegExp(`^[0-9a-f]{${2 * (SEALED_BYTES + SEAL_BYTES)}}$`)
 
-/** Stands for one that is not ours: issued in 1970. */
+/** Stands for a nonce that is not ours: issued in 1970. */
 export const NO_NONCE = '0'.repeat(2 * TIME_BYTES)
 
-/** `key` is a secret. `holder`: an address in any case. */
+/** `key` is a secret. `holder` is an address in any case. */
 export function createNonces({
   key,
   randomBytes,
@@ -42,6 +42,6 @@ export function createNonces({
   }
 }
 
-/** When a genuine nonce was issued, Unix milliseconds. */
+/** Time of issue of a genuine nonce, Unix milliseconds. */
 export const issuedMsOf = (nonce: string): number =>
   Number.parseInt(nonce.slice(0, 2 * TIME_BYTES), 16)

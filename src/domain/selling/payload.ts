@@ -1,6 +1,6 @@
 /**
- * Reads an x402 v2 payload of scheme `exact`. In `accepted`, which is not signed, only network and
- * token count. No error repeats what was sent: it may be a signature.
+ * Parses an x402 v2 payload of scheme `exact`. Only network and token are read from `accepted`,
+ * which is not signed. Errors never repeat the input: it may be a signature.
  */
 
 import { createHash } from 'node:crypto'
@@ -17,17 +17,20 @@ const SIGNATURE_BYTES_MAX = 4096
 type ParsedPayment = {
   signed: Omit<SignedPayment, 'payload' | 'payloadHash'>
   token: PaymentToken
-  /** The signed members with the signature, in one canonical form. */
+  /** The signed members with the signature, in canonical form. */
   body: Readonly<{ signature: string }>
 }
 
-/** A payload that cannot be understood: the same one will never be taken. */
+/** The error for a payload that cannot be parsed: the same payload will never be accepted. */
 const payloadError = (message: string): AppError =>
   new AppError('payment_invalid', message, { param: 'paymentPayload', ...unsoundPayment })
 
-/** A text in one canonical form; `is` says which, for people. */
+/** A text in canonical form; `is` describes the form in error messages. */
 type Form = { form: RegExp; is: string; max?: bigint }
-/** All that an object may have: what was signed could mean more than we understand. */
+/**
+ * All members that an object may have. Others are refused, because they could change the meaning of
+ * the signature.
+ */
 type Shape = { readonly [key: string]: Form | Shape }
 type Read<S> = { [K in keyof S]: S[K] extends Form ? string : Read<S[K]> }
 
@@ -38,13 +41,14 @@ const uint256: Form = {
   is: 'an integer from 0 to 2^256 - 1 as a string of decimal digits without leading zeros',
   max: 2n ** 256n - 1n,
 }
-/** 65 bytes of a plain account; contract wallets have forms of their own. */
+/** 65 bytes for a plain account; contract wallets have forms of their own. */
 const signature: Form = {
   form: new RegExp(`^0x([0-9a-fA-F]{2}){1,${SIGNATURE_BYTES_MAX}}$`),
   is: `0x and the hex digits of 1 to ${SIGNATURE_BYTES_MAX} bytes`,
 }
 
-// A repeated payment is known by the hash of the stored payload, whose order of members this is.
+// A repeated payment is recognised by the hash of its stored payload, which has this order of
+// members.
 const eip3009 = {
   signature,
   authorization: {
@@ -73,9 +77,9 @@ const ROOT = 'paymentPayload'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Reads a payment on any chain of the registry, sold on or not. Throws `payment_invalid`. */
+/** Parses a payment on any known chain, even one that is not sold on. Throws `payment_invalid`. */
 export function parsePayment(input: unknown): ParsedPayment {
-  // Bodies and headers are JSON already, so that printing them again cannot fail.
+  // Bodies and headers are already JSON, so printing them again cannot fail.
   const text = JSON.stringify(input) as string | undefined
   if (text === undefined || Buffer.byteLength(text) > PAYLOAD_BYTES_MAX) {
     throw payloadError(`${ROOT} must be JSON of at most ${PAYLOAD_BYTES_MAX} bytes.`)
@@ -128,7 +132,7 @@ export function parsePayment(input: unknown): ParsedPayment {
 
 export const networkError = () => payloadError(`${ROOT}.accepted.network must be ${network.is}.`)
 
-/** Writes the payment for its offer: the bytes that are kept and sent, the same at every call. */
+/** Writes a payment for its offer: the bytes that are stored and sent, identical for every call. */
 export function sealPayment({ signed, body }: ParsedPayment, offer: Offer): SignedPayment {
   const payload = JSON.stringify({ x402Version: 2, accepted: offer.requirements, payload: body })
   const payloadHash = createHash('sha256').update(payload).digest('hex')
@@ -149,7 +153,7 @@ function readPermit2(payload: Members, asset: string, chain: PaymentChain) {
   const body = readShape(payload, `${ROOT}.payload`, permit2)
   const { from, permitted, spender, nonce, deadline, witness } = body.permit2Authorization
   const path = `${ROOT}.payload.permit2Authorization`
-  // Another spender or token would be another payment altogether.
+  // Another spender or token would be another payment.
   if (permitted.token !== asset) {
     throw payloadError(`${path}.permitted.token must be ${ROOT}.accepted.asset.`)
   }
@@ -173,13 +177,13 @@ function readShape<S extends Shape>(value: unknown, path: string, shape: S): Rea
     const at = `${path}.${key}`
     return [key, isForm(of) ? readText(member, at, of) : readShape(member, at, of)] as const
   })
-  // Each member of the shape was read as the shape says.
+  // Every member was read as the shape defines it.
   return Object.fromEntries(read) as Read<S>
 }
 
 const isForm = (of: Form | Shape): of is Form => of.form instanceof RegExp
 
-/** Hex in lower case; a number has one form already. */
+/** Hex becomes lower case; a number has only one form. */
 function readText(value: unknown, path: string, { form, is, max }: Form): string {
   const isRight = typeof value === 'string' && form.test(value)
   if (!isRight || (max !== undefined && BigInt(value) > max)) {

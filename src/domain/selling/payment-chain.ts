@@ -1,10 +1,10 @@
 /**
- * The chains and tokens that can be paid with: another chain is an entry here and a node in
- * `BOOKFEED_RPC_URL`, not code. Sources: the issuers' documentation and the contracts; what a
- * contract can confirm is confirmed at start (`chain/token-checks.ts`).
+ * Chains and tokens that are accepted: adding a chain takes an entry here and a node in
+ * `BOOKFEED_RPC_URL`, no code. The values come from the issuers' documentation and the contracts;
+ * `chain/token-checks.ts` verifies at start what a contract can confirm.
  */
 
-/** How a signed payment moves the token: by itself (EIP-3009), or by Uniswap's Permit2. */
+/** How a signed payment moves the token: directly (EIP-3009), or through Uniswap's Permit2. */
 export type TransferMethod = 'eip3009' | 'permit2'
 
 export const tokenSymbols = ['USDC', 'USDT'] as const
@@ -17,9 +17,9 @@ export type PaymentToken = {
   address: string
   decimals: number
   method: TransferMethod
-  /** Name and version of the EIP-712 domain that a payer signs in; of tokens with EIP-3009. */
+  /** Name and version of the EIP-712 domain in which a payer signs; for tokens with EIP-3009. */
   domain?: { name: string; version: string } | undefined
-  /** The function of its contract, from an address to a boolean, that says who is frozen. */
+  /** Function of the contract that returns, for an address, whether it is frozen. */
   blockList: string
 }
 
@@ -30,17 +30,17 @@ export type PaymentChain = {
   /** CAIP-2. */
   network: Network
   name: string
-  /** What x402 v1 calls it; undefined where that has no name for it. */
+  /** Name in x402 v1; undefined if it has none. */
   v1Name?: string
   gasSymbol: string
-  /** Addresses of pages for people: `${explorer}/tx/0x…`. */
+  /** Base URL of the block explorer: `${explorer}/tx/0x…`. */
   explorer: string
-  /** Settlements count when the block is under this tag, unless the operator counts blocks. */
+  /** A settlement counts when its block has this tag, unless the operator counts confirmations. */
   finality: 'finalized' | 'safe'
   permit2: string
-  /** The x402 contract that alone may spend what Permit2 payers sign. */
+  /** The x402 contract that is the only permitted spender of Permit2 signatures. */
   permit2Proxy: string
-  /** Where Chainalysis keeps its list. */
+  /** Contract of the Chainalysis sanctions list. */
   sanctionsOracle: string
   tokens: readonly PaymentToken[]
 }
@@ -51,7 +51,7 @@ const everywhere = {
   permit2Proxy: '0x402085c248EeA27D92E8b30b2C58ed07f9E20001',
 } as const
 
-/** Circle's own token, the same code wherever it is. */
+/** Circle's USDC, the same contract code on every chain. */
 const usdcAt = (address: string): PaymentToken => ({
   symbol: 'USDC',
   name: 'USD Coin',
@@ -62,7 +62,7 @@ const usdcAt = (address: string): PaymentToken => ({
   blockList: 'isBlacklisted',
 })
 
-/** What is sold on where no other chain is named. */
+/** The chain that is used if none is configured. */
 export const homeChain: PaymentChain = {
   chainId: 137,
   network: 'eip155:137',
@@ -74,7 +74,7 @@ export const homeChain: PaymentChain = {
   sanctionsOracle: '0x40C57923924B5c5c5455c48D93317139ADDaC8fb',
   tokens: [
     usdcAt('0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'),
-    // USDT0 since 2025: no EIP-3009, and a salted domain that the x402 clients cannot sign in.
+    // USDT0 since 2025: no EIP-3009, and a salted domain that x402 clients cannot sign in.
     {
       symbol: 'USDT',
       name: 'USDT0',
@@ -102,8 +102,8 @@ export const paymentChains: readonly PaymentChain[] = [
 ]
 
 /**
- * Replaces a chain where no money is paid. Its addresses hold no contract anywhere, so a
- * signature for it is worthless on every chain.
+ * Replaces a chain where no money is paid. Its addresses hold no contract on any chain, so a
+ * signature for it is worthless everywhere.
  */
 export const testChain: PaymentChain = {
   chainId: 1337,
@@ -116,7 +116,7 @@ export const testChain: PaymentChain = {
   tokens: [usdcAt('0x0000000000000000000000000000000000007357')],
 }
 
-/** Also finds the chain of payments without money. */
+/** Also finds the chain for payments without money. */
 export const findPaidChain = (network: string): PaymentChain | undefined =>
   network === testChain.network ? testChain : findChain(network)
 

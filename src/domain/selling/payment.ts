@@ -18,10 +18,10 @@ import { DAY_MS } from '#src/domain/time.ts'
 import type { Network, TokenSymbol, TransferMethod } from './payment-chain.ts'
 import type { Terms } from './tier.ts'
 
-/** How far ahead a payment's end may lie. */
+/** The furthest ahead that a payment may end. */
 export const VALID_BEFORE_MS_MAX = DAY_MS
 
-/** x402 v2, scheme `exact`, exactly as a wallet consumes it. */
+/** x402 v2, scheme `exact`, as wallets consume it. */
 export type PaymentRequirements = {
   scheme: 'exact'
   network: Network
@@ -35,51 +35,54 @@ export type PaymentRequirements = {
 }
 
 export type Offer = {
-  /** `quote_` and letters and digits. */
+  /** `quote_`, letters and digits. */
   id: string
   accountId: string
-  /** The account's wallet, lower case, at the plain price; undefined: the amount is unique. */
+  /** The account's wallet in lower case, which pays the plain price; undefined: a unique amount. */
   payer?: string | undefined
-  /** What is bought, as the catalogue had it. */
+  /** The terms that are bought, copied from the catalogue. */
   terms: Terms
-  /** 0 where requests are bought. */
+  /** 0 for a pack of requests. */
   periodDays: number
-  /** How many requests are bought in place of a period. */
+  /** Number of requests that are bought instead of a period. */
   requests?: number | undefined
   symbol: TokenSymbol
   method: TransferMethod
   requirements: PaymentRequirements
-  /** The newest block when it was made: the payment is in a later one. */
+  /** The newest block when the offer was made: the payment can only be in a later one. */
   fromBlock: number
   createdMs: number
   /** Exclusive. */
   expiresMs: number
 }
 
-/** So long an offer can be paid. */
+/** Time for which an offer can be paid. */
 export const OFFER_LIFE_MS = 10 * 60_000
 
-/** True if the operator has ended the offer before its time. */
+/** True if the operator ended the offer early. */
 export const isReleasedOffer = ({ createdMs, expiresMs }: Offer): boolean =>
   expiresMs < createdMs + OFFER_LIFE_MS
 
-/** Member of `extra` in an offer that was asked for beside a payment of the same tier and token. */
+/**
+ * Member of `extra` in an offer for one more period, made while another payment for the same tier
+ * and token exists.
+ */
 export const ANOTHER_PERIOD = 'anotherPeriod'
 
-/** True if the offer is for a period beside one whose payment is in flight, or was just made. */
+/** True if the offer is for one more period, beside a payment in flight or just made. */
 export const isForAnotherPeriod = ({
   requirements,
 }: {
   requirements: Pick<PaymentRequirements, 'extra'>
 }): boolean => requirements.extra[ANOTHER_PERIOD] !== undefined
 
-/** Reason of a payment whose transfer is in a transaction that is not known to be ours. */
+/** Reason of a payment whose transfer is in a transaction that may not be ours. */
 export const ELSEWHERE = 'submitted_elsewhere'
 
-/** Id of the first key of an account that begins with a payment. */
+/** Id of the first key of an account that a payment creates. */
 export const firstKeyIdOf = (paymentId: string): string => paymentId.replace('pay_', 'key_')
 
-/** States in which money may still arrive: no other payment may be asked for the same offer. */
+/** States in which money may still arrive: the offer accepts no other payment. */
 export const openStates = [
   'received',
   'screened',
@@ -91,11 +94,11 @@ export const openStates = [
 export const paymentStates = [...openStates, 'provisioned', 'rejected', 'void', 'review'] as const
 export type PaymentState = (typeof paymentStates)[number]
 
-/** True while money may still arrive: we did not send what was rejected, but its payer can. */
+/** True while money may still arrive. We never send a rejected payment, but its payer still can. */
 export const isUndecided = ({ state }: Pick<Payment, 'state'>): boolean =>
   state === 'rejected' || openStates.some((open) => open === state)
 
-/** What a wallet signed, read strictly. Addresses in lower case. */
+/** The members that a wallet signed, strictly parsed. Addresses in lower case. */
 export type SignedPayment = {
   network: Network
   method: TransferMethod
@@ -104,50 +107,50 @@ export type SignedPayment = {
   payTo: string
   /** Atomic units. */
   amount: bigint
-  /** Unix seconds: the chain takes it strictly after and strictly before. */
+  /** Unix seconds, both exclusive: the chain accepts the payment only between them. */
   validAfter: bigint
   validBefore: bigint
-  /** 0x and 64 lower-case hex digits; of Permit2 decimal digits. Unique per payer and contract. */
+  /** 0x and 64 lower-case hex digits; decimal digits for Permit2. Unique per payer and contract. */
   nonce: string
-  /** Whose nonces these are: the token, or Permit2. */
+  /** The contract that tracks the nonces: the token, or Permit2. */
   nonceContract: string
   /** SHA-256 of `payload`, hex. */
   payloadHash: string
-  /** The x402 payload as JSON in one canonical form: sent to the facilitator byte by byte. */
+  /** The x402 payload as canonical JSON: sent to the facilitator byte for byte. */
   payload: string
 }
 
 /**
- * True if a payment was signed after another, by at least a second: every offer gives a payment the
- * same time (`maxTimeoutSeconds`), so it ends later, too.
+ * True if a payment was signed at least a second after another. All offers give a payment the same
+ * lifetime (`maxTimeoutSeconds`), so the later one also ends later.
  */
 export const isSignedAfter = (
   { validBefore }: Pick<SignedPayment, 'validBefore'>,
   other: Pick<SignedPayment, 'validBefore'>,
 ): boolean => validBefore > other.validBefore
 
-/** Where the chain says that money arrived. */
+/** Position of the transfer on the chain. */
 export type PaymentProof = { txHash: string; blockNumber: number; logIndex: number }
 
 export type Payment = {
-  /** `pay_` and letters and digits. */
+  /** `pay_`, letters and digits. */
   id: string
   offerId: string
   accountId: string
   state: PaymentState
   signed: SignedPayment
-  /** The payer's own name for it, by which it is not made twice. */
+  /** The payer's idempotency key for the payment. */
   identifier?: string | undefined
-  /** How often the facilitator was asked to settle. */
+  /** Number of settlement attempts at the facilitator. */
   attempts: number
   /** While in the future, a process holds the lease. */
   leaseUntilMs?: number | undefined
-  /** As the facilitator reported it, or as it was found. */
+  /** As reported by the facilitator, or as found on the chain. */
   txHash?: string | undefined
   proof?: PaymentProof | undefined
-  /** Why it is where it is: a code of ours or of the facilitator's; see also `ELSEWHERE`. */
+  /** Reason of the state: a code of ours or of the facilitator's; see also `ELSEWHERE`. */
   reason?: string | undefined
-  /** What the operator decided about it in `review`. */
+  /** The operator's decision about a payment in `review`. */
   resolution?: string | undefined
   createdMs: number
   updatedMs: number

@@ -1,12 +1,12 @@
-/** What screening says of an address, and on what grounds: it is written into the audit. */
+/** The result of screening an address and the grounds for it, as recorded in the audit log. */
 
-/** `silent`: asked, without an answer. `absent`: not configured, or not there on this chain. */
+/** `silent`: asked, but no answer. `absent`: not configured, or not available on this chain. */
 export type OracleAnswer = 'clear' | 'hit' | 'silent' | 'absent'
 
 export type ScreeningGrounds = {
   list: {
     answer: 'clear' | 'hit' | 'absent'
-    /** True if the list was confirmed too long ago to be relied upon. */
+    /** True if the list was last confirmed too long ago to be trusted. */
     isStale: boolean
     /** The publisher's date, `2026-11-20`, and the file's SHA-256 in hex. */
     publishedOn?: string | undefined
@@ -14,13 +14,13 @@ export type ScreeningGrounds = {
   }
   /** The Chainalysis oracle contract. */
   oracle: OracleAnswer
-  /** The token issuers' own block lists: any hit is a hit. */
+  /** The token issuers' block lists: one hit is enough. */
   issuers: OracleAnswer
 }
 
 /**
- * `hit`: any source names the address. `clear`: none does, and a list that is not stale or the
- * oracle says so. `unknown`: nothing that may be relied upon answered; fail closed.
+ * `hit`: a source lists the address. `clear`: no source does, and a fresh list or the oracle
+ * confirms it. `unknown`: no source that can be trusted answered; fail closed.
  */
 export type Verdict = {
   verdict: 'clear' | 'hit' | 'unknown'
@@ -30,7 +30,7 @@ export type Verdict = {
   grounds: ScreeningGrounds
 }
 
-/** Any hit is a hit, however old; only what may be relied upon can clear. */
+/** Any hit is a hit, however old; only a source that can be trusted can clear. */
 export function judge({ list, oracle, issuers }: ScreeningGrounds): Verdict['verdict'] {
   if (list.answer === 'hit' || oracle === 'hit' || issuers === 'hit') return 'hit'
   const isListClear = list.answer === 'clear' && !list.isStale
@@ -41,7 +41,7 @@ export function judge({ list, oracle, issuers }: ScreeningGrounds): Verdict['ver
 export type Screen = (address: string) => Promise<Verdict>
 
 /**
- * Whether new accounts are taken in; `reason` is for the operator and the caller. A `warning` says
- * that it is open, but that addresses cannot be screened just now.
+ * State of signup; `reason` is for the operator and the caller. With a `warning` signup is open,
+ * but addresses cannot be screened at the moment.
  */
 export type SignupState = { isOpen: true; warning?: string } | { isOpen: false; reason: string }

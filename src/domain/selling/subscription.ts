@@ -1,37 +1,37 @@
-/** A subscription gives an account a tier for a time: it was paid for, or granted. */
+/** A subscription gives an account a tier for a time; it is paid for or granted. */
 import { DAY_MS } from '#src/domain/time.ts'
 
 import { FREE_TIER_ID, type Terms, type Tier } from './tier.ts'
 
 export type Subscription = {
-  /** `sub_` and letters and digits. */
+  /** `sub_`, letters and digits. */
   id: string
   accountId: string
   tierId: string
-  /** What was bought; undefined for a grant of the operator's, which follows the catalogue. */
+  /** The terms that were bought; undefined for an operator's grant, which follows the catalogue. */
   terms?: Terms | undefined
   /** Inclusive. */
   startMs: number
-  /** Exclusive; undefined for ever. */
+  /** Exclusive; undefined if it never ends. */
   endMs?: number | undefined
   paymentId?: string | undefined
   createdMs: number
 }
 
-/** What holds for an account at a moment, and until when that is certain. */
+/** The terms of an account at a given time, and how long they are certain. */
 export type Standing = {
   terms: Terms
-  /** What gives the terms; undefined on the Free tier, and where a pack gives them. */
+  /** The subscription that gives the terms; undefined on the Free tier, and for a pack. */
   subscription: Subscription | undefined
-  /** True where a pack gives the terms, so that each request has to be taken from one. */
+  /** True if a pack gives the terms, so that each request is deducted from it. */
   isMetered?: boolean
-  /** Exclusive; the standing must be computed again from here on. Infinity if it never ends. */
+  /** Exclusive: the standing must be computed again at this time. Infinity if it never ends. */
   untilMs: number
 }
 
 /**
- * Finds the highest tier that runs at `nowMs`; Free when none does. A grant of a tier that is no
- * longer in the catalogue gives nothing. Throws if the catalogue has no Free tier.
+ * Finds the highest tier that is active at `nowMs`, or Free. A grant of a tier that is no longer in
+ * the catalogue gives nothing. Throws if the catalogue has no Free tier.
  */
 export function standingAt(
   subscriptions: readonly Subscription[],
@@ -58,20 +58,20 @@ export function standingAt(
   return standing
 }
 
-/** The standing of an account without a tier that has bought a pack, used up or not. */
+/** The standing of an account that has no tier but bought a pack, used up or not. */
 export const onPack = (standing: Standing, { terms }: { terms: Terms }): Standing => ({
   ...standing,
   terms,
   isMetered: true,
 })
 
-/** A paid period in time; grants have none of this and are left alone. */
+/** A paid period. Grants are not periods and are never moved. */
 export type Period = Pick<Subscription, 'id' | 'tierId' | 'startMs'> & {
   terms: Terms
   endMs: number
 }
 
-/** Those that were paid: grants have no terms of their own, and stay where they are. */
+/** The paid subscriptions: grants have no terms of their own, and stay where they are. */
 export const paidPeriods = (subscriptions: readonly Subscription[]): Period[] =>
   subscriptions.flatMap(({ id, tierId, terms, startMs, endMs }) =>
     terms === undefined || endMs === undefined ? [] : [{ id, tierId, terms, startMs, endMs }],
@@ -80,16 +80,17 @@ export const paidPeriods = (subscriptions: readonly Subscription[]): Period[] =>
 type Booking = {
   startMs: number
   endMs: number
-  /** Periods that change, as they are afterwards. A running one is cut: see `rest`. */
+  /** Periods that change, in their new form. A running one is cut: see `rest`. */
   moved: Period[]
-  /** What is left of a running period that was cut, after the new one; it needs an id. */
+  /** The rest of a running period that was cut, after the new one; it needs an id. */
   rest?: Omit<Period, 'id'> | undefined
 }
 
 /**
- * Books `days` of `terms` beside the paid periods of an account: at once if the tier is higher than
- * what runs, which is moved after it, whole; otherwise when the last period of the same or a higher
- * tier ends. So periods never overlap, and no paid day is lost.
+ * Books `days` of `terms` among the paid periods of an account. A tier that is higher than the
+ * running one starts at once, and the running one continues after it; otherwise the new period
+ * starts when the last one of the same or a higher tier ends. So periods never overlap, and no paid
+ * day is lost.
  */
 export function bookPeriod(
   periods: readonly Period[],

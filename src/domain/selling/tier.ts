@@ -1,54 +1,54 @@
-/** What is sold: a tier is a set of coins, a set of routes and an allowance of requests. */
+/** Products: a tier is a set of coins, a set of routes and a rate limit. */
 import type { Millionths } from '#src/domain/decimal.ts'
 import { type Coin, coins } from '#src/domain/market.ts'
 
-/** The kinds of data that tiers name; each data route belongs to one. */
+/** The kinds of data that tiers list; each data route belongs to one. */
 export const tierRoutes = ['markets', 'prices', 'snapshots', 'quotes'] as const
 export type TierRoute = (typeof tierRoutes)[number]
 
-/** What a caller may do. A subscription that was bought holds a copy; it never changes. */
+/** The rights of a caller. A subscription that was bought holds a copy, which never changes. */
 export type Terms = {
   /** Lower-case letters, digits, `-`; `pro` for the Pro tier. */
   tierId: string
   name: string
-  /** The higher of two tiers has the higher rank. */
+  /** The higher tier has the higher rank. */
   rank: number
   coins: readonly Coin[]
   routes: readonly TierRoute[]
   requestsPerMinute: number
 }
 
-/** An entry of the live catalogue. */
+/** An entry of the current catalogue. */
 export type Tier = Terms & {
-  /** What a period costs, in millionths of a USDC; undefined where it is agreed upon. */
+  /** Price of a period in millionths of a USDC; undefined if it is negotiated. */
   amountMillionths?: Millionths | undefined
-  /** Length of what is bought; undefined where nothing is. */
+  /** Length of a period; undefined if none is sold. */
   periodDays?: number | undefined
-  /** For a pack: how many requests are bought in place of a period. */
+  /** Number of requests in a pack, which has no period. */
   requests?: number | undefined
   isForSale: boolean
   contact?: string | undefined
 }
 
-/** The terms alone: an entry of the catalogue, which has a price as well, would pass for them. */
+/** Copies the terms only: a catalogue entry has more members, but would pass the type check. */
 export function termsOf(tier: Terms): Terms {
   const { tierId, name, rank, coins, routes, requestsPerMinute } = tier
   return { tierId, name, rank, coins, routes, requestsPerMinute }
 }
 
-/** Streams that an account may take at once; by its allowance, so that every tier has some. */
+/** Concurrent streams per account; derived from the rate limit, so that every tier has some. */
 export function streamsMaxOf({ requestsPerMinute }: Pick<Terms, 'requestsPerMinute'>): number {
   if (requestsPerMinute >= 1000) return 16
   if (requestsPerMinute >= 300) return 4
   return requestsPerMinute >= 60 ? 2 : 1
 }
 
-/** The tier of every account without another: it must always be in the catalogue. */
+/** The tier of every account without another; it must be in the catalogue. */
 export const FREE_TIER_ID = 'free'
 
 const forSale = { routes: tierRoutes, periodDays: 30, isForSale: true }
 
-/** The catalogue of a new ledger, lowest first. */
+/** The catalogue of a new ledger, lowest tier first. */
 export const defaultTiers: readonly Tier[] = [
   {
     tierId: FREE_TIER_ID,
@@ -90,14 +90,14 @@ export const defaultTiers: readonly Tier[] = [
   },
 ]
 
-/** Requests that are bought ahead, without a key; a pack of one is a single request. */
+/** Prepaid requests without a key; a pack of one is a single request. */
 export type Pack = Tier & { requests: number }
 
 export const isPack = (tier: Tier): tier is Pack => tier.requests !== undefined
 
 const pack = { coins, requestsPerMinute: 120, isForSale: true }
 
-/** What is sold without a key while the catalogue has no packs of its own. */
+/** The packs that are sold without a key while the catalogue has none. */
 export const defaultPacks: readonly Pack[] = [
   {
     ...pack,
@@ -152,9 +152,9 @@ export function packsOf(catalogue: { listPacks(): readonly Pack[] }): readonly P
 }
 
 /**
- * The other products that are for sale at the price of one. A signed payment names an amount and no
- * product: one that its owner sent to the chain himself could be presented for another product of
- * that amount, by anyone. Single requests do not count, because such a payment buys none.
+ * The other products for sale at the same price. A signed payment names an amount but no product: a
+ * payment that its owner sent to the chain himself could be presented by anyone for another product
+ * at that price. Single requests do not count, because such a payment cannot buy one.
  */
 export function listRivals(product: Tier, all: readonly Tier[]): Tier[] {
   const isBoughtAhead = ({ isForSale, requests }: Tier) => isForSale && requests !== 1
@@ -165,7 +165,7 @@ export function listRivals(product: Tier, all: readonly Tier[]): Tier[] {
   })
 }
 
-/** Tiers, cheapest first, that include a route and a coin, whichever is given. */
+/** Tiers, cheapest first, that include the given route, coin, or both. */
 export const tiersWith = (
   tiers: readonly Tier[],
   { route, coin }: { route?: TierRoute | undefined; coin?: Coin | undefined },

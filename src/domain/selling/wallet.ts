@@ -1,16 +1,16 @@
-/** Ports to what a wallet signs; `src/chain` satisfies them, tests pass an object. */
+/** Ports for messages that a wallet signs, implemented in `src/chain`. */
 import { AppError } from '#src/domain/errors.ts'
 
 import { issuedMsOf } from './nonce.ts'
 
-/** A Sign-In-with-Ethereum message (https://eips.ethereum.org/EIPS/eip-4361). */
+/** A Sign-In with Ethereum message (https://eips.ethereum.org/EIPS/eip-4361). */
 export type SignIn = {
-  /** Host, and port where it is not the scheme's own, of the service: `api.example.com`. */
+  /** Host of the service, with its port if that is not the scheme's default: `api.example.com`. */
   domain: string
-  /** Any case in, checksummed (EIP-55) out. */
+  /** Any case as input, checksummed (EIP-55) as output. */
   address: string
   statement: string
-  /** Address of the service: `https://api.example.com`. */
+  /** URL of the service: `https://api.example.com`. */
   uri: string
   chainId: number
   /** Letters and digits. */
@@ -20,7 +20,10 @@ export type SignIn = {
   expiresMs: number
 }
 
-/** A message of this service; its times follow from the nonce. `lifeMs`: how long it may be sent. */
+/**
+ * Creates a sign-in message of this service; its times follow from the nonce. `lifeMs` is how long
+ * it stays valid.
+ */
 export function createSignIn({
   origin,
   address,
@@ -52,19 +55,19 @@ export function createSignIn({
 
 /**
  * `valid`: the address signed. `invalid`: it did not. `contract_unsupported`: no plain account
- * signed this, and without an RPC a contract wallet cannot be asked. `unavailable`: it could not be
- * asked just now.
+ * signed this, and without an RPC a contract wallet cannot be verified. `unavailable`: the contract
+ * wallet could not be verified at the moment.
  */
 export type SignatureCheck = 'valid' | 'invalid' | 'contract_unsupported' | 'unavailable'
 
 export type Wallets = {
-  /** The chain whose contract wallets can be asked: messages name it. */
+  /** The chain on which contract wallets are verified, named in messages. */
   readonly chainId: number
   /** Writes the message exactly as a wallet shows and signs it. */
   writeSignIn(fields: SignIn): Promise<string>
-  /** Reads what it can of any message; what is missing or malformed is undefined. */
+  /** Parses any message; a field that is missing or malformed is undefined. */
   readSignIn(message: string): Promise<Partial<SignIn>>
-  /** Checks a signature (EIP-191) of a plain account or a contract (ERC-1271). Never rejects. */
+  /** Checks the signature (EIP-191) of a plain account or a contract (ERC-1271). Never rejects. */
   checkSignature(signed: {
     address: string
     message: string
@@ -74,13 +77,17 @@ export type Wallets = {
 
 const RETRY_SECONDS = 10
 
-/** Throws `signature_invalid`, and `unavailable` where a contract wallet could not be asked. */
+/** Throws `signature_invalid`, or `unavailable` if a contract wallet could not be verified. */
 export function assertSigned(check: SignatureCheck): void {
   if (check === 'valid') return
   if (check === 'unavailable') {
-    throw new AppError('unavailable', 'The wallet could not be asked just now. Try again.', {
-      retryAfterSeconds: RETRY_SECONDS,
-    })
+    throw new AppError(
+      'unavailable',
+      'The wallet could not be verified at the moment. Try again.',
+      {
+        retryAfterSeconds: RETRY_SECONDS,
+      },
+    )
   }
   const message =
     check === 'invalid'

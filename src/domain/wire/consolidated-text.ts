@@ -1,4 +1,4 @@
-/** The JSON of consolidated books: a snapshot's, with the source of each level and of all. */
+/** JSON of consolidated books: a snapshot's members, and the source of each level and book. */
 import type { ConsolidatedBook, LevelSource, TaggedLadder } from '#src/domain/consolidated.ts'
 import type { Market, Outcome } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
@@ -11,16 +11,16 @@ import type { RowCut, RowField } from './row-cut.ts'
 export type ConsolidatedRow = {
   market: Market
   outcome: Outcome
-  /** Undefined where it is not known: then its ladder is the mirror of the other's. */
+  /** Undefined if unknown: the ladder is then the mirror of the other outcome's. */
   assetId: string | undefined
-  /** Of the state that the row shows, the newer of the two. */
+  /** Position of the newer of the two states. */
   position: Position
   book: ConsolidatedBook
 }
 
 type Member = readonly [field: RowField, print: (row: ConsolidatedRow) => string]
 
-/** What comes before the ladders, in the order of a snapshot. */
+/** The members before the ladders, in the order of a snapshot. */
 const texts: readonly Member[] = [
   ['id', ({ position }) => `"${position.id}"`],
   ['assetId', ({ assetId }) => (assetId === undefined ? 'null' : `"${assetId}"`)],
@@ -42,7 +42,7 @@ const LEVEL_BYTES_MAX =
   pieces.price.length + pieces.size.length + sourceEnds.mirror.length + 2 * MILLIONTHS_BYTES_MAX
 const REST_BYTES_MAX = 1024
 
-/** What it makes prints the wanted part of a row; the bytes are valid until the next call. */
+/** Creates a printer of the requested members of a row; the bytes are valid until the next call. */
 export function createConsolidatedPrinter() {
   let bytes = new Uint8Array(16_384)
 
@@ -85,7 +85,7 @@ function putLevels(
   return at
 }
 
-/** Which states a ladder is made of, as it is served. */
+/** The states from which a ladder is built, as they are served. */
 export const toSources = ({ own, mirror, skewMs }: Omit<ConsolidatedBook, 'bids' | 'asks'>) => ({
   own: toSource(own),
   mirror: toSource(mirror),

@@ -1,12 +1,12 @@
 /**
  * Steps over JSON in UTF-8 bytes without building values. Every function takes the index of a value
  * and returns the index just past it, or `MALFORMED`. The text must be followed by a zero byte: no
- * JSON token contains one, so no function reads beyond it.
+ * JSON token contains one, so no function reads past it.
  */
 
 export const MALFORMED = -1
 
-/** Bytes that end as said above, with room for a few more words, and how far they were read. */
+/** Zero-terminated bytes, padded for reads of whole words, and the position of the reader. */
 export type Cursor = { readonly bytes: Buffer; readonly view: DataView; at: number }
 
 export const byteOf = {
@@ -30,7 +30,7 @@ const encoder = new TextEncoder()
 const escapable = new Set(encoder.encode('"\\/bfnrt'))
 const literals = ['true', 'false', 'null'].map((text) => encoder.encode(text))
 
-/** The byte at `at`; zero beyond the array, so that it ends every token. */
+/** The byte at `at`; zero past the end, which ends every token. */
 export const byteAt = (bytes: Uint8Array, at: number): number => bytes[at] ?? 0
 
 export const isDigit = (byte: number): boolean => byte >= byteOf.zero && byte <= byteOf.nine

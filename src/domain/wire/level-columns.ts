@@ -1,26 +1,26 @@
-/** Levels of many rows as columns of integers, read from the text that is served. */
+/** Levels of many rows as integer columns, read from the served text. */
 import { MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
-import { Copies } from '#src/platform/copies.ts'
+import { type Copies, noCopies } from '#src/platform/copies.ts'
 
 import { byteOf } from './json-bytes.ts'
 
-const PRICE_KEY = '{"price":'.length
+export const PRICE_KEY = '{"price":'.length
 const SIZE_KEY = ',"size":'.length
-/** From the end of the bids to the first of the asks. */
-const ASKS_KEY = '],"asks":['.length
-/** Less than any level takes: `{"price":0.1,"size":1}`. */
-const LEVEL_BYTES_MIN = 20
+/** Distance from the end of the bids to the first of the asks. */
+export const ASKS_KEY = '],"asks":['.length
+/** Less than the length of any level: `{"price":0.1,"size":1}`. */
+export const LEVEL_BYTES_MIN = 20
 
-/** What a fraction of so many digits is multiplied by to make millionths. */
+/** Multiplier that turns a fraction with this many digits into millionths. */
 const scales = [1e6, 1e5, 1e4, 1e3, 100, 10, 1]
-/** Where what was read last ends: a second result without an object. */
+/** The end of the last read: a second return value without an allocation. */
 const end = new Int32Array(1)
 
 /**
- * Reads a decimal as the store prints it, which is known to be one, so nothing is checked: half of
- * what `readMillionths` takes, of which a whole market has a million.
+ * Reads a decimal as the store prints it, without checks. Takes half the time of `readMillionths`;
+ * a market has a million decimals.
  */
-function readDecimal(bytes: Uint8Array, start: number): number {
+export function readDecimal(bytes: Uint8Array, start: number): number {
   let at = start
   let digits = 0
   let byte = bytes[at] ?? 0
@@ -42,31 +42,29 @@ function readDecimal(bytes: Uint8Array, start: number): number {
   return whole + digits * (scales[at - point - 1] ?? Number.NaN)
 }
 
-const noCopies = new Copies()
-
-/** A side that was added: its indexes in the columns, and where its text is, from the row's on. */
+/** A side that was added: its indexes in the columns, and the offset of its text within the row. */
 type Side = { from: number; to: number; at: number }
 const none: Side = { from: 0, to: 0, at: 0 }
 
 /**
- * Reused from run to run: copy what must last. Levels whose text is that of the row before, which
- * most are, are not read again.
+ * Reused for every run: copy what must outlive it. A level with the same text as in the previous
+ * row is not parsed again; most are.
  */
 export class LevelColumns {
   prices = new Int32Array(1024)
   sizes = new Float64Array(1024)
-  /** Of each row, two after another: where its bids end, and its asks, which follow them. */
+  /** Two entries per row: the end of its bids, and of its asks, which follow them. */
   readonly ends: number[] = []
   readonly #depth: number
-  /** Of each level where its text ends in the buffer. */
+  /** The end of each level's text in the buffer. */
   #stops = new Int32Array(1024)
-  /** Of each outcome the last row. */
+  /** The last row of each outcome. */
   #former: { bids: Side; asks: Side }[] = []
   #bytes = new Uint8Array(0) as Uint8Array
   #place = 0
   #length = 0
 
-  /** Of each side `depth` levels at most, from the best. */
+  /** Reads at most `depth` levels of each side, from the best. */
   constructor(depth: number) {
     this.#depth = depth
   }
@@ -77,10 +75,15 @@ export class LevelColumns {
     this.#former = []
   }
 
-  /** Reads a row alone: the levels of each side, valid until the next row is read. */
-  alone(text: Uint8Array) {
+  /** Reads one row in place of all before it. */
+  read(text: Uint8Array): void {
     this.reset()
     this.add(text, 0, noCopies)
+  }
+
+  /** Reads one row: the levels of each side, valid until the next row is read. */
+  alone(text: Uint8Array) {
+    this.read(text)
     const [middle = 0, length = 0] = this.ends
     const { prices, sizes } = this
     const from = (start: number, end: number) => ({
@@ -92,7 +95,7 @@ export class LevelColumns {
 
   /**
    * Adds the levels of a row's JSON object as the store writes it; `outcome` is its code. `copies`
-   * are those of its text in a buffer which it shares with all rows since `reset`.
+   * are the copies within its text, in a buffer that it shares with all rows since `reset`.
    */
   add(text: Uint8Array, outcome: number, copies: Copies): void {
     this.#reserve(this.#length + text.length / LEVEL_BYTES_MIN)
@@ -109,7 +112,7 @@ export class LevelColumns {
     }
   }
 
-  /** Returns where the text of the side ends. */
+  /** Returns the end of the side's text. */
   #addSide(start: number, hints: Hints): number {
     const bytes = this.#bytes
     const stop = this.#length + this.#depth
@@ -126,13 +129,13 @@ export class LevelColumns {
     return this.#place
   }
 
-  /** Adds levels of the former row again as far as the text repeats it; returns the one after. */
+  /** Copies levels of the previous row while the text repeats; returns the index after the last. */
   #repeat(first: number, { copies, former: { from, to, at } }: Hints, stop: number): number {
     if (first >= to) return first
     const { prices, sizes } = this
     const stops = this.#stops
     const shift = this.#place - (first === from ? at : (stops[first - 1] ?? 0) + 1)
-    // Up to its price each level is like all others.
+    // All levels have the same text up to the price.
     const alike = copies.endOf(this.#place + PRICE_KEY, shift)
     let next = first
     let length = this.#length
@@ -148,7 +151,7 @@ export class LevelColumns {
     return next
   }
 
-  /** Reads a level; returns the first of the former row that is worse. */
+  /** Reads a level; returns the index of the first level of the previous row that is worse. */
   #read(first: number, { former: { to }, worse }: Hints): number {
     const price = readDecimal(this.#bytes, this.#place + PRICE_KEY)
     this.prices[this.#length] = price
@@ -172,5 +175,5 @@ export class LevelColumns {
   }
 }
 
-/** Prices become worse by rising (1) or falling (-1). */
+/** Prices get worse by rising (1) or falling (-1). */
 type Hints = { copies: Copies; former: Side; worse: 1 | -1 }

@@ -1,5 +1,5 @@
 /**
- * Writes rows of JSON as ASCII bytes, by the thousand: no string is made of a row or a number. Each
+ * Writes rows of JSON as ASCII bytes, by the thousand, without a string for any row or number. Each
  * function writes at an offset, where there must be room, and returns the offset after it.
  */
 import { type Millionths, MILLIONTHS_PER_UNIT, threeDigits } from '#src/domain/decimal.ts'
@@ -14,7 +14,7 @@ export const piecesOf = <Name extends string>(
   texts: Record<Name, string>,
 ): Record<Name, Uint8Array> => {
   const pieces = Object.entries<string>(texts).map(([name, text]) => [name, encoder.encode(text)])
-  // The same names come out.
+  // The result has the same names.
   return Object.fromEntries(pieces) as Record<Name, Uint8Array>
 }
 
@@ -22,7 +22,7 @@ const NULL = encoder.encode('null')
 const MINUS = 0x2d
 const ZULU = 0x5a
 
-/** Longer pieces are copied sooner by a call than by a loop. */
+/** Longer pieces are copied faster by a call than by a loop. */
 const LOOP_MAX = 16
 
 export function putPiece(bytes: Uint8Array, start: number, piece: Uint8Array): number {
@@ -44,10 +44,10 @@ export function putSigned(bytes: Uint8Array, start: number, millionths: Milliont
   return putMillionths(bytes, start + 1, -millionths)
 }
 
-/** `2026-04-14T08:00:10.`: what times of one second have in common. */
+/** `2026-04-14T08:00:10.`: the common prefix of all times within a second. */
 const SECOND_LENGTH = 20
 
-/** Makes what writes times as `toIso` prints them, fast where they are near each other. */
+/** Creates a writer of times as `toIso` prints them, fast if consecutive times are close. */
 export function createTimePut(): (bytes: Uint8Array, start: number, timeMs: number) => number {
   const second = new Uint8Array(SECOND_LENGTH)
   let secondMs = Number.NEGATIVE_INFINITY
@@ -64,12 +64,12 @@ export function createTimePut(): (bytes: Uint8Array, start: number, timeMs: numb
   }
 }
 
-/** More than the text of any decimal takes. */
+/** More than the length of any decimal. */
 export const MILLIONTHS_BYTES_MAX = 24
 
 const digits = new TextEncoder().encode(threeDigits.join(''))
 
-/** Writes the shortest decimal, with room for the longest: what follows may be written over. */
+/** Writes the shortest decimal. Needs room for the longest: bytes past the result are scratch. */
 export function putMillionths(bytes: Uint8Array, start: number, millionths: Millionths): number {
   const whole = Math.floor(millionths / MILLIONTHS_PER_UNIT)
   const fraction = millionths - whole * MILLIONTHS_PER_UNIT
@@ -80,7 +80,7 @@ export function putMillionths(bytes: Uint8Array, start: number, millionths: Mill
   return at
 }
 
-/** Writes half of the sum of two prices, which is below 2^31 millionths: up to seven decimals. */
+/** Writes half the sum of two prices, which is below 2^31 millionths: up to seven decimals. */
 export function putHalfMillionths(bytes: Uint8Array, start: number, sum: Millionths): number {
   if ((sum & 1) === 0) return putMillionths(bytes, start, sum >> 1)
   const below = sum >> 1
@@ -115,7 +115,7 @@ function putDigits(bytes: Uint8Array, start: number, value: number): number {
 }
 
 function putFraction(bytes: Uint8Array, start: number, fraction: number): number {
-  // Integers of 32 bits are divided several times faster.
+  // Division of 32-bit integers is several times faster.
   const rest = fraction | 0
   const thousandths = (rest / 1000) | 0
   bytes[start] = byteOf.dot

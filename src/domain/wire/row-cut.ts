@@ -1,11 +1,11 @@
-/** Takes parts out of a snapshot's JSON, which the store writes in one form: nothing is parsed. */
+/** Cuts parts out of a snapshot's JSON, which the store writes in one form: nothing is parsed. */
 import { snapshotFields } from '#src/domain/snapshot.ts'
 import { toIso } from '#src/domain/time.ts'
 
 import { byteOf } from './json-bytes.ts'
 import { putText } from './row-bytes.ts'
 
-/** In their order. `receivedAt` only comes if asked for; `sources` is of consolidated rows. */
+/** In order of output. `receivedAt` is only on request, `sources` only in consolidated rows. */
 export const rowFields = [...snapshotFields, 'receivedAt', 'sources'] as const
 export type RowField = (typeof rowFields)[number]
 
@@ -14,11 +14,11 @@ export const DEPTH_MAX = 500
 export type RowCut = {
   /** Levels of each side, from the best; undefined for all. */
   depth: number | undefined
-  /** Undefined for all, and never empty. */
+  /** Undefined for all; never empty. */
   fields: ReadonlySet<RowField> | undefined
 }
 
-/** Whether rows are served as they are stored. */
+/** True if rows are served as they are stored. */
 export const isUncut = ({ depth, fields }: RowCut): boolean =>
   depth === undefined && fields === undefined
 
@@ -28,19 +28,19 @@ export const cutText = ({ depth, fields }: RowCut): string => {
   return `${depth ?? ''}.${wanted.join('+')}`
 }
 
-/** True when rows must be asked for with what is kept beside them. */
+/** True if rows must be read together with the fields stored beside them. */
 export const wantsReceived = ({ fields }: RowCut): boolean => fields?.has('receivedAt') ?? false
 
 export const receivedText = (receivedMs: number | undefined): string =>
   receivedMs === undefined ? 'null' : `"${toIso(receivedMs)}"`
 
-/** Returns the wanted part of a row's JSON object; valid until the next call. */
+/** Returns the requested part of a row's JSON object; valid until the next call. */
 export type CutRow = (row: Uint8Array, receivedMs?: number) => Uint8Array
 
 const textFields = snapshotFields.slice(0, snapshotFields.indexOf('bids'))
 const sideFields = ['bids', 'asks'] as const
 const QUOTES = '"":'.length
-/** The member `receivedAt` and a comma take less. */
+/** More than the length of the member `receivedAt` and a comma. */
 const RECEIVED_BYTES_MAX = 64
 
 export function createRowCut(cut: RowCut): CutRow {
@@ -71,7 +71,7 @@ export function createRowCut(cut: RowCut): CutRow {
   }
 
   return (row, receivedMs) => {
-    // No part gets longer.
+    // A part is never longer than the row, except for `receivedAt`.
     const needed = row.length + RECEIVED_BYTES_MAX
     if (out.length < needed) out = new Uint8Array(needed * 2)
     out[0] = byteOf.openBrace
@@ -93,13 +93,13 @@ export function createRowCut(cut: RowCut): CutRow {
   }
 }
 
-/** The offset after `depth` levels; that after the side, where `row` ends, if it has no more. */
+/** The offset after `depth` levels, or after the side, where `row` ends, if it has fewer. */
 function findLevelEnd(row: Uint8Array, at: number, depth: number): number {
   let next = at
   for (let level = 0; level < depth; level++) {
     next = row.indexOf(byteOf.closeBrace, next) + 1
     if (next === 0) return row.length
   }
-  // After the last level comes the bracket that ends the side.
+  // The last level is followed by the bracket that ends the side.
   return next === row.length - 1 ? row.length : next
 }

@@ -1,7 +1,8 @@
 /**
- * Reads one snapshot from JSON bytes: as recorded (decimals quoted, best level last) or as we serve
- * it (decimals bare, best level first). Import spends its time here. The line is first copied
- * before a zero byte, which no JSON token contains: the readers need no bounds checks.
+ * Parses one snapshot from JSON bytes, as recorded (decimals quoted, best level last) or as served
+ * (decimals bare, best level first). An import spends most of its time here. The line is first
+ * copied in front of a zero byte, which no JSON token contains, so the readers need no bounds
+ * checks.
  */
 
 import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
@@ -34,17 +35,17 @@ import {
 } from './snapshot-values.ts'
 
 export const LINE_BYTES_MAX = 4_194_304
-/** Room after the zero byte for readers that look at a word, or at a few bytes, at once. */
+/** Padding after the zero byte for reads of a whole word or a few bytes. */
 const PADDING_BYTES = 64
 
-/** A snapshot as it was read, with the `id` that its sender gave it. */
+/** A parsed snapshot with the `id` that its sender gave it. */
 export type ScannedSnapshot = Snapshot & {
   readonly id: string
-  /** Where its book comes from, if it says so. */
+  /** The source of the book, if the line names it. */
   readonly source?: Source | undefined
 }
 
-/** What was read so far; `undefined` is missing. Of one shape for every line. */
+/** The fields read so far; `undefined` is missing. The same shape for every line. */
 class Draft {
   id: string | undefined
   assetId: string | undefined
@@ -65,21 +66,21 @@ type Readers = { [field in SnapshotField]: (cursor: Cursor) => Values[field] }
 const encoder = new TextEncoder()
 const toKey = (name: string): Uint8Array => encoder.encode(`"${name}"`)
 const keys = snapshotFields.map(toKey)
-/** When the recorder received it: our name, and that of recordings. None has to be there. */
+/** Names of the time of receipt: ours, and that of recordings. Optional. */
 const receivedKeys = ['receivedAt', '_recv'].map((name) => ({ name, key: toKey(name) }))
 
-/** Of our exports; what others call a source is ignored. */
+/** The source in our own exports; a `source` in any other form is ignored. */
 const sourceKey = toKey('source')
 const sources = (['recorded', 'simulated'] as const).map((name) => ({ name, text: toKey(name) }))
 
 const readSource = ({ bytes, at }: Cursor): Source | undefined =>
   sources.find(({ text }) => startsWith(bytes, at, text))?.name
 
-/** The text at hand, of whichever scanner. A zero ends it; what is after that changes nothing. */
+/** The current line, shared by all scanners. A zero byte ends it; later bytes do not matter. */
 const buffer = Buffer.allocUnsafeSlow(LINE_BYTES_MAX + PADDING_BYTES)
 const cursor: Cursor = { bytes: buffer, view: new DataView(buffer.buffer), at: 0 }
 
-/** Refuses an object with a member of `foreign`, because it may be no snapshot. */
+/** Creates a scanner that refuses an object with a `foreign` member: it may not be a snapshot. */
 export function createSnapshotScanner(foreign: readonly string[] = []) {
   const readLadder = createLadderReader()
   const readers: Readers = {
@@ -92,7 +93,7 @@ export function createSnapshotScanner(foreign: readonly string[] = []) {
   const foreignKeys = foreign.map(toKey)
 
   return {
-    /** Reads what fills `bytes[start..end)` but for white space. Throws a `record` fault. */
+    /** Parses `bytes[start..end)`: one object and white space. Throws a `record` fault. */
     scan(bytes: Uint8Array, start: number, end: number): ScannedSnapshot {
       const length = end - start
       if (length > LINE_BYTES_MAX) throw recordFault(`longer than ${LINE_BYTES_MAX} bytes`)
@@ -138,7 +139,7 @@ function readField<Field extends SnapshotField>(
   draft[field] = readers[field](cursor)
 }
 
-/** Returns the index of the field whose key is at `at`, or -1, guessing `expected`. */
+/** Returns the index of the field whose key is at `at`, or -1; tries `expected` first. */
 function findField(bytes: Uint8Array, at: number, expected: number): number {
   const guess = keys[expected]
   if (guess !== undefined && startsWith(bytes, at, guess)) return expected
@@ -152,19 +153,18 @@ function assertJson(at: number): number {
 
 type Member = { keyAt: number; foreignKeys: readonly Uint8Array[]; draft: Draft }
 
-/** Reads another member. Throws for a foreign key, or one with escapes, which may be one. */
+/** Reads an unknown member. Throws for a foreign key, or one with escapes, which may be one. */
 function readOther(cursor: Cursor, { keyAt, foreignKeys, draft }: Member): void {
   const key = cursor.bytes.subarray(keyAt, cursor.at)
   const received = receivedKeys.find((known) => startsWith(key, 0, known.key))
   if (received !== undefined) {
-    if (draft.receivedMs !== undefined)
-      throw recordFault(`${received.name}: a second time of receipt`)
+    if (draft.receivedMs !== undefined) throw recordFault(`${received.name}: a second receipt time`)
     draft.receivedMs = readReceived(cursor, received.name)
     return
   }
   if (startsWith(key, 0, sourceKey)) draft.source = readSource(cursor)
   if (key.includes(byteOf.backslash) || foreignKeys.some((foreign) => startsWith(key, 0, foreign)))
-    throw recordFault('a member that no snapshot has')
+    throw recordFault('an unknown member')
   cursor.at = assertJson(skipValue(cursor.bytes, cursor.at))
 }
 
@@ -186,7 +186,7 @@ function toSnapshot(draft: Draft): ScannedSnapshot {
     timestampMs: timestamp,
     bids,
     asks,
-    // The venue's hash of the book, when that is what the id is.
+    // The venue's hash of the book, if the id has its form.
     sourceHash: /^[0-9a-f]{40}$/i.test(id) ? id.toLowerCase() : undefined,
     receivedMs: draft.receivedMs,
     source: draft.source,
@@ -201,7 +201,7 @@ type Side = 'bids' | 'asks'
 const priceKey = toKey('price')
 const sizeKey = toKey('size')
 
-/** `{"price"` and `,"size":` in two little-endian words each: one comparison for four bytes. */
+/** `{"price"` and `,"size":` as two little-endian words each: one comparison per four bytes. */
 const PRICE_WORDS = [0x7270227b, 0x22656369] as const
 const SIZE_WORDS = [0x6973222c, 0x3a22657a] as const
 
@@ -209,8 +209,8 @@ type LevelBuffer = { readonly prices: Int32Array; readonly sizes: Float64Array }
 
 /**
  * Reads one side of a book: `{"price":…,"size":…}` with decimals quoted or bare, sorted either way;
- * the best comes out first. Nearly all bytes are here, so a level that is written compactly takes a
- * short path; anything else is read again in full, which also finds what is wrong with it.
+ * returns the best level first. Nearly all bytes of a line are levels, so a compact level takes a
+ * fast path; any other is read again by the general path, which also names the fault.
  */
 function createLadderReader(): (cursor: Cursor, side: Side) => Ladder {
   const buffer = { prices: new Int32Array(LEVELS_MAX), sizes: new Float64Array(LEVELS_MAX) }
@@ -241,7 +241,10 @@ function readLevels(cursor: Cursor, side: Side, buffer: LevelBuffer): number {
   return count
 }
 
-/** Reads a level as both sides write it. Returns false, not having moved, for anything else. */
+/**
+ * Reads a compact level as recordings and the store write it. Returns false, without moving, for
+ * anything else.
+ */
 function readCompactLevel(cursor: Cursor, index: number, buffer: LevelBuffer): boolean {
   const { bytes, view } = cursor
   const start = cursor.at

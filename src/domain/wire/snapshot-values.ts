@@ -1,5 +1,6 @@
 /**
- * Readers move the cursor past a value or throw a `record` fault. Texts are ASCII without escapes.
+ * Readers of the values of a snapshot. Each moves the cursor past a value or throws a `record`
+ * fault. Texts are ASCII without escapes.
  */
 
 import { MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
@@ -11,7 +12,7 @@ import {
   isTimeframe,
   parseConditionId,
 } from '#src/domain/market.ts'
-import { notKept, recordFault } from '#src/domain/record-fault.ts'
+import { recordFault, skippedRecord } from '#src/domain/record-fault.ts'
 import { isDateTime, MOMENT_MS_MAX, parseMoment, toUnixMs } from '#src/domain/time.ts'
 
 import {
@@ -26,22 +27,22 @@ import {
 } from './json-bytes.ts'
 
 const ID_LENGTH_MAX = 100
-/** Texts remembered of each field: more than the tokens that are live at once. */
+/** Texts cached per field: more than the number of tokens that are live at once. */
 const INTERNED_MAX = 64
 
-/** What may be the symbol of a coin that is not kept. */
+/** Form of a symbol of a coin that is not recorded. */
 const symbolPattern = /^[a-z0-9]{1,20}$/
 
-/** Creates readers of the fields whose texts repeat; they remember the last of them. */
+/** Creates readers of fields whose texts repeat; each caches its last texts. */
 export const createTextReaders = () => ({
   assetId: createTextReader('assetId', `not ${assetIdRule}`, (text) =>
     assetIdPattern.test(text) ? text : undefined,
   ),
   conditionId: createTextReader('conditionId', `not ${conditionIdRule}`, parseConditionId),
-  symbol: createTextReader('symbol', 'not a coin that is kept', (text) => {
+  symbol: createTextReader('symbol', 'not a supported coin', (text) => {
     const coin = text.toLowerCase()
     if (isCoin(coin)) return coin
-    if (symbolPattern.test(coin)) throw notKept(`${coin} is not a coin that is kept`)
+    if (symbolPattern.test(coin)) throw skippedRecord(`${coin} is not a supported coin`)
     return undefined
   }),
   outcome: createTextReader('outcome', 'neither "up" nor "down"', (text) =>
@@ -52,7 +53,7 @@ export const createTextReaders = () => ({
   ),
 })
 
-/** Remembers values: a comparison of bytes replaces making the text and checking it. */
+/** Caches values: a comparison of bytes replaces decoding and checking the text. */
 function createTextReader<Value>(
   field: string,
   expectation: string,
@@ -126,7 +127,10 @@ export function readId(cursor: Cursor): string {
 export const readTimestamp = (cursor: Cursor): number =>
   toTimestampMs(readPlain(cursor, 'timestamp'), 'timestamp')
 
-/** Undefined for null. What is below a millisecond is cut off as text, as a float may round up. */
+/**
+ * Reads a time of receipt; undefined for null. Truncated to milliseconds as text, because a float
+ * may round up.
+ */
 export function readReceived(cursor: Cursor, field: string): number | undefined {
   const { bytes, at } = cursor
   const end = skipValue(bytes, at)
@@ -137,13 +141,13 @@ export function readReceived(cursor: Cursor, field: string): number | undefined 
   return text === 'null' && !isQuoted ? undefined : toReceivedMs(text, field)
 }
 
-/** Unix microseconds and nanoseconds of the years 2001 to 2286, from millisecond digits on. */
+/** Unix microseconds and nanoseconds of the years 2001 to 2286, split after the milliseconds. */
 const finerPattern = /^(\d{13})(?:\d{3}|\d{6})(?:\.\d+)?$/
 
 /**
- * When something was received may be written as a `timestamp` is, with a fraction of any length, or
- * as Unix microseconds or nanoseconds: what is below a millisecond is cut off, as text, because a
- * float may round up.
+ * A time of receipt has the form of a `timestamp`, with a fraction of any length, or is Unix
+ * microseconds or nanoseconds. It is truncated to milliseconds as text, because a float may round
+ * up.
  */
 export function toReceivedMs(text: string, field: string): number {
   const [, finerMs] = finerPattern.exec(text) ?? []
@@ -158,10 +162,7 @@ export function toReceivedMs(text: string, field: string): number {
 const NOT_A_TIME = 'not an ISO date-time in UTC, nor Unix milliseconds or seconds'
 const OUT_OF_RANGE = 'before 1970 or after 9999'
 
-/**
- * Reads a date-time as `parseMoment` does, or whole digits as `toUnixMs` does. Throws a `record`
- * fault.
- */
+/** Parses a date-time like `parseMoment`, or digits like `toUnixMs`. Throws a `record` fault. */
 export function toTimestampMs(text: string, field: string): number {
   return text[4] === '-' ? toDateTimeMs(text, field) : toWholeMs(text, field)
 }
@@ -180,7 +181,7 @@ function toWholeMs(digits: string, field: string): number {
   return toUnixMs(time)
 }
 
-/** What `readMillionths` returns instead of a decimal: the negated index of a reason. */
+/** Reasons for which `readMillionths` returns no decimal, as the negated index into this list. */
 export const millionthsFaults = [
   '',
   'not a plain decimal',
@@ -193,14 +194,15 @@ const TOO_LARGE = -3
 
 const FRACTION_DIGITS_MAX = 6
 
-/** What a fraction of so many digits is multiplied by to make millionths. */
+/** Multiplier that turns a fraction with this many digits into millionths. */
 const fractionScales = Float64Array.of(1e6, 1e5, 1e4, 1e3, 100, 10, 1)
 
 type DecimalCursor = { readonly bytes: Uint8Array; at: number }
 
 /**
  * Reads what `parseMillionths` accepts, quoted or bare, and moves past it. Returns millionths, or a
- * negative index of `millionthsFaults`: without an exception it is small enough to be inlined.
+ * negative index of `millionthsFaults`: without exceptions the function is small enough to be
+ * inlined.
  */
 export function readMillionths(cursor: DecimalCursor): number {
   const { bytes } = cursor
@@ -224,7 +226,7 @@ export function readMillionths(cursor: DecimalCursor): number {
   return millionths > Number.MAX_SAFE_INTEGER ? TOO_LARGE : millionths
 }
 
-/** Reads the point and the digits after it, of which there must be one where none came before. */
+/** Reads the point and the digits after it; at least one digit is required if none came before. */
 function readFraction(cursor: DecimalCursor, isLeading: boolean): number {
   const { bytes } = cursor
   const start = cursor.at + 1
@@ -242,6 +244,6 @@ function readFraction(cursor: DecimalCursor, isLeading: boolean): number {
   return isLeading && at === start ? NOT_A_DECIMAL : fraction
 }
 
-/** Whether a bare number may be followed by `byte`: `,`, `}` or white space. */
+/** True if a bare number may be followed by `byte`: `,`, `}` or white space. */
 const endsNumber = (byte: number): boolean =>
   byte === byteOf.comma || byte === byteOf.closeBrace || (byte <= 0x20 && byte !== 0)

@@ -1,42 +1,42 @@
-/** A column of a row group as pages: its values, each once where they repeat, and its rows. */
+/** A column of a row group as pages: a dictionary if values repeat, and the rows. */
 import { ByteWriter } from '#src/platform/byte-writer.ts'
 import { createSnappy } from '#src/platform/snappy.ts'
 
 import { type ColumnChunk, encodings, type SchemaColumn } from './footer.ts'
 import { type Struct, writeStruct } from './thrift.ts'
 
-/** In place of a value that is null; no value of any column is so low. */
+/** Marks a null; less than any value of a column. */
 export const NONE = Number.MIN_SAFE_INTEGER
 
 const WORD = 2 ** 32
-/** Indexes are written by so many. */
+/** Dictionary indexes are written in groups of this size. */
 const GROUP = 8
 const BYTE_VALUES = 256
 const FREE = -1
 const PAGE_BYTES = 65_536
-/** Numbers of the format. */
+/** Numbers defined by the format. */
 const DICTIONARY_PAGE = 2
 const DATA_PAGE_V2 = 3
 
-/** Values are integers, or indexes of `texts`. */
+/** Values are integers, or indexes into `texts`. */
 export type Column = {
   element: SchemaColumn
   values: Float64Array
   texts: readonly string[]
   hasStatistics: boolean
-  /** In place of what the type would print; such a column has no statistics but of nulls. */
+  /** Overrides the type's printer; such a column has no statistics except the count of nulls. */
   print?: ((page: ByteWriter, value: number) => void) | undefined
 }
 
-/** Writes one column after the other, of at most so many rows. */
+/** Writes columns one after the other, each of a limited number of rows. */
 export class ColumnEncoder {
-  /** By their order: which value each one that is not null has, and the values. */
+  /** For each value that is not null, its index among the distinct values. */
   readonly #indexes: Uint16Array
   readonly #distinct: Float64Array
   readonly #slots: Int32Array
   readonly #shift: number
   readonly #levels: Uint8Array
-  /** What is printed before it is compressed. */
+  /** The page before compression. */
   readonly #page = new ByteWriter(PAGE_BYTES)
   readonly #compress = createSnappy()
   #count = 0
@@ -75,7 +75,7 @@ export class ColumnEncoder {
     }
   }
 
-  /** Numbers the values in the order in which they come first. */
+  /** Numbers the distinct values in order of first occurrence. */
   #index(values: Float64Array): void {
     const indexes = this.#indexes
     const levels = this.#levels
@@ -93,7 +93,7 @@ export class ColumnEncoder {
     this.#present = present
   }
 
-  /** The index of a value, from the slot on that its bits give. */
+  /** The index of a value; probes from the slot that its bits select. */
   #find(value: number, first: number): number {
     const slots = this.#slots
     const distinct = this.#distinct
@@ -109,7 +109,7 @@ export class ColumnEncoder {
     return this.#count++
   }
 
-  /** Where values repeat. */
+  /** True if values repeat enough for a dictionary. */
   #hasDictionary(type: SchemaColumn['type']): boolean {
     if (type === 'BOOLEAN') return false
     return type === 'BYTE_ARRAY' ? this.#count > 0 : this.#count * 2 < this.#present
@@ -149,7 +149,7 @@ export class ColumnEncoder {
     if (encoding === 'RLE_DICTIONARY') {
       const groups = Math.ceil(present / GROUP)
       const indexes = this.#indexes.fill(0, present, groups * GROUP).subarray(0, groups * GROUP)
-      // Of whole bytes: they compress better, and cost less, than those of as many bits as needed.
+      // Whole bytes compress better, and cost less, than the minimum number of bits.
       const isShort = this.#count <= BYTE_VALUES
       page.byte(isShort ? 8 : 16)
       page.varint(groups * 2 + 1)
@@ -180,7 +180,7 @@ export class ColumnEncoder {
     })
   }
 
-  /** All but the levels is compressed. Returns the bytes that it would take as it is. */
+  /** Writes a page, compressed except for the levels. Returns its uncompressed size in bytes. */
   #writePage(to: ByteWriter, levelBytes: number, header: Struct): number {
     const bytes = this.#page.view()
     const compressed = this.#compress(bytes.subarray(levelBytes))
@@ -209,7 +209,7 @@ export class ColumnEncoder {
   }
 }
 
-/** Writes bits as runs of one, and between these in bytes (Parquet's RLE hybrid, width 1). */
+/** Writes bits as runs of ones, and packed bytes between them (Parquet's RLE hybrid, width 1). */
 function writeBits(to: ByteWriter, bits: Uint8Array): void {
   let start = 0
   let at = 0

@@ -1,4 +1,4 @@
-/** The footer, from groups that are printed: as objects they fill a gigabyte. */
+/** The footer of a file. Row groups are kept serialized: as objects they would fill a gigabyte. */
 import { ByteWriter } from '#src/platform/byte-writer.ts'
 
 import { beginStructs, type Struct, writeEnd, writeFields, writeStruct } from './thrift.ts'
@@ -8,7 +8,7 @@ const PIECE_BYTES = 65_536
 const VERSION = 2
 const SNAPPY = 1
 
-/** Numbers of the format (https://github.com/apache/parquet-format, `parquet.thrift`). */
+/** Numbers defined by the format (https://github.com/apache/parquet-format, `parquet.thrift`). */
 export const types = {
   BOOLEAN: 0,
   INT32: 1,
@@ -20,7 +20,7 @@ export const types = {
 export const encodings = { PLAIN: 0, RLE: 3, RLE_DICTIONARY: 8 } as const
 const repetitions = { REQUIRED: 0, OPTIONAL: 1 } as const
 const convertedTypes = { UTF8: 0, DECIMAL: 5, TIMESTAMP_MILLIS: 9 } as const
-/** A TIMESTAMP in milliseconds of UTC. */
+/** A TIMESTAMP in milliseconds, UTC. */
 const UTC_MILLIS: Struct = { 8: { 1: true, 2: { 1: {} } } }
 
 export type SchemaColumn = {
@@ -33,7 +33,7 @@ export type SchemaColumn = {
   scale?: number
 }
 
-/** A column of a row group, as it was written. */
+/** A column chunk of a row group, as written. */
 export type ColumnChunk = {
   name: string
   type: keyof typeof types
@@ -93,7 +93,7 @@ export function createParquetFooter(columns: readonly SchemaColumn[]) {
       groups.push(printed.take())
     },
 
-    /** Writes the end of the file, and yields where a piece is full. */
+    /** Writes the end of the file; yields whenever a piece is full. */
     *write(to: ByteWriter): Generator<void, void> {
       const start = to.offset
       const root: Struct = { 4: 'bookfeed', 5: columns.length }
@@ -106,7 +106,7 @@ export function createParquetFooter(columns: readonly SchemaColumn[]) {
         pieceStart = to.offset
         yield
       }
-      // The order of values is that of their type, in every column.
+      // Every column is ordered by its type's own order.
       writeFields(to, { 6: 'bookfeed', 7: columns.map(() => ({ 1: {} })) }, 4)
       writeEnd(to)
       to.int32(to.offset - start)

@@ -6,7 +6,7 @@ import type { ByteWriter } from '#src/platform/byte-writer.ts'
 
 type Value = boolean | number | bigint | string | Uint8Array | readonly Value[] | Struct
 
-/** By the id of a field. A number is an i32, a bigint an i64; none is negative. */
+/** Fields by id. A number is an i32, a bigint an i64; none is negative. */
 export type Struct = { readonly [id: number]: Value | undefined }
 
 const TRUE = 1
@@ -16,7 +16,7 @@ const I64 = 6
 const BINARY = 8
 const LIST = 9
 const STRUCT = 12
-/** Elements whose count is in the header of their list. */
+/** The longest list whose length fits into its header byte. */
 const SHORT_LIST_MAX = 14
 
 function typeOf(value: Value): number {
@@ -31,7 +31,7 @@ const isList = (value: Value): value is readonly Value[] => Array.isArray(value)
 
 function writeValue(to: ByteWriter, value: Value): void {
   if (typeof value === 'boolean') return
-  // Doubled is what zigzag makes of integers that are not negative.
+  // The zigzag code of a non-negative integer is twice the integer.
   if (typeof value === 'number' || typeof value === 'bigint') to.varint(Number(value) * 2)
   else if (typeof value === 'string') writeValue(to, Buffer.from(value))
   else if (value instanceof Uint8Array) {
@@ -48,7 +48,7 @@ function writeListHeader(to: ByteWriter, count: number, type: number): void {
   if (count > SHORT_LIST_MAX) to.varint(count)
 }
 
-/** Writes fields of a struct whose last one was `last`; its end is `writeEnd`. */
+/** Writes fields after the field `last` of a struct; `writeEnd` ends the struct. */
 export function writeFields(to: ByteWriter, fields: Struct, last = 0): void {
   let before = last
   for (const [key, value] of Object.entries(fields)) {
@@ -67,7 +67,7 @@ export function writeStruct(to: ByteWriter, fields: Struct): void {
   writeEnd(to)
 }
 
-/** Begins the field after `writeFields`, a list of structs, which the caller writes. */
+/** Begins the next field, a list of structs, which the caller writes. */
 export function beginStructs(to: ByteWriter, count: number): void {
   to.byte((1 << 4) | LIST)
   writeListHeader(to, count, STRUCT)
