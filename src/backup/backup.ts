@@ -1,7 +1,7 @@
 /**
- * Makes backups: the files as they are at one moment, in blocks that are stored under their digest.
- * A block that is stored already is not stored again, so a backup costs what has changed since the
- * one before.
+ * Makes backups: copies of the files at one point in time, in blocks that are stored by their
+ * digest. A block that is already stored is not stored again, so a backup costs only what has
+ * changed since the previous one.
  */
 
 import type { FileFormat } from '#src/database/sqlite/database.ts'
@@ -26,8 +26,8 @@ import {
 } from './manifest.ts'
 import type { BackupStore } from './store.ts'
 
-/** Blocks that are on their way at a time, each in memory. */
-const ON_THE_WAY = 4
+/** Number of blocks in transit at a time, each in memory. */
+const BLOCKS_IN_FLIGHT = 4
 
 type Task = {
   store: BackupStore
@@ -40,25 +40,25 @@ type Task = {
 export type BackupReport = {
   name: string
   files: Pick<BackupFile, 'name' | 'bytes'>[]
-  /** What the backup takes, and what of it was not there before. */
+  /** Size of the backup, and the part of it that was not stored before. */
   bytes: number
   newBytes: number
-  /** Blocks that were there and were read back. */
+  /** Number of existing blocks that were read back. */
   compared: number
-  /** Compared blocks that were damaged and were stored again. */
+  /** Number of damaged blocks that were stored again. */
   repaired: number
-  /** Digests of damaged blocks that older backups need, and this one does not. */
+  /** Digests of damaged blocks that only older backups need. */
   damaged: string[]
 }
 
-/** Makes one; when it rejects there is none, and what is there of it is used by the next. */
+/** Makes a backup. If it rejects, there is no backup, and the next one reuses the stored blocks. */
 export async function makeBackup(task: Task): Promise<BackupReport> {
   const { store, sources, startedMs, version } = task
   const known = await store.list(BLOCKS)
   const before = await newestManifest(store)
   const found = await compareSome(store, known, before?.comparedTo)
   const damaged = new Set([...found.damaged, ...(before?.damaged ?? [])])
-  // What is damaged is as if it were not there: it is stored again if the files still have it.
+  // A damaged block counts as missing: it is stored again if the files still contain it.
   const usable = new Map(known)
   for (const digest of damaged) usable.delete(blockPath(digest))
   const upload = createUpload(store, usable)
@@ -88,7 +88,7 @@ export async function makeBackup(task: Task): Promise<BackupReport> {
   }
 }
 
-/** Undefined where there is none that can be read. */
+/** Undefined if there is no readable manifest. */
 async function newestManifest(store: BackupStore): Promise<Manifest | undefined> {
   for (const name of await listBackups(store)) {
     const manifest = await findManifest(store, name)
@@ -109,8 +109,8 @@ function measure(files: readonly BackupFile[], known: ReadonlyMap<string, number
 }
 
 /**
- * Twice: the log of a database grows for as long as a moment of it is read, so what is slow, to
- * store what is new, is done before that.
+ * Two passes: a database's log grows while a snapshot of it is being read, so the slow part,
+ * storing new blocks, is done before the snapshot.
  */
 async function copy(
   { name, path, format }: Task['sources'][number],
@@ -159,7 +159,7 @@ function createUpload(store: BackupStore, known: Map<string, number>) {
     if (failure !== undefined) throw failure.error
   }
   return {
-    /** Resolves when another one may be put; takes a copy. */
+    /** Resolves when another block may be put; copies the block. */
     async put(digest: string, block: Uint8Array): Promise<void> {
       const path = blockPath(digest)
       if (known.get(path) === block.length) return
@@ -169,7 +169,7 @@ function createUpload(store: BackupStore, known: Map<string, number>) {
       })
       running.add(done)
       void done.then(() => running.delete(done))
-      if (running.size >= ON_THE_WAY) await Promise.race(running)
+      if (running.size >= BLOCKS_IN_FLIGHT) await Promise.race(running)
       check()
     },
     async end(): Promise<void> {
@@ -179,14 +179,14 @@ function createUpload(store: BackupStore, known: Map<string, number>) {
   }
 }
 
-/** Another backup to the same place may have removed what was there at the start. */
+/** Another backup to the same place may have removed blocks that were there at the start. */
 async function assertThere(store: BackupStore, files: readonly BackupFile[]): Promise<void> {
   const known = await store.list(BLOCKS)
   for (const { bytes, blocks } of files)
     for (const [index, digest] of blocks.entries())
       if (known.get(blockPath(digest)) !== blockBytes(bytes, index))
         throw new Fault(
-          'Blocks of the backup vanished while it was made: another one uses the same place. Give each data folder a place of its own, and try again.',
+          'Blocks of the backup were removed while it was made: another backup uses the same place. Use one place per data folder, and try again.',
           { kind: 'backup' },
         )
 }
@@ -195,7 +195,7 @@ async function assertThere(store: BackupStore, files: readonly BackupFile[]): Pr
 export async function pruneBackups(store: BackupStore, keep: number): Promise<string[]> {
   const names = await listBackups(store)
   const gone = names.slice(keep)
-  // All are read before anything is removed: one that cannot be read may need any block.
+  // All manifests are read before anything is removed: one that cannot be read may need any block.
   const manifests: Manifest[] = []
   for (const name of names.slice(0, keep)) manifests.push(await readManifest(store, name))
   const needed = new Set(

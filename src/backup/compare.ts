@@ -1,4 +1,4 @@
-/** Reads blocks back and compares them with the digests under which they are stored. */
+/** Reads blocks back and compares them with their digests. */
 
 import { isFault } from '#src/platform/fault.ts'
 import { codeOf } from '#src/platform/message.ts'
@@ -14,14 +14,14 @@ import {
 } from './manifest.ts'
 import type { BackupStore } from './store.ts'
 
-/** A backup reads back so many bytes of blocks at least, */
+/** Each backup reads back at least this many bytes of blocks, */
 const COMPARED_BYTES_MIN = 1024 ** 3
-/** and at least this part of all: so each block is compared once in so many backups. */
+/** and at least this fraction of all: so each block is compared once in this many backups. */
 const COMPARED_PARTS = 8
 
 /**
- * Compares the blocks after `after`, in the order of their digests and round, up to the bounds.
- * Returns digests of blocks that are not what they were, and where the next call goes on.
+ * Compares the blocks after `after`, in the order of their digests and wrapping around, up to the
+ * limits. Returns the digests of damaged blocks, and the position for the next call.
  */
 export async function compareSome(
   store: BackupStore,
@@ -48,7 +48,7 @@ export async function compareSome(
   return { damaged, comparedTo, count }
 }
 
-/** False for a block that can be read and is another, or that the disk cannot read. */
+/** False for a block that differs from its digest, or that the disk cannot read. */
 export async function isSound(store: BackupStore, digest: string): Promise<boolean> {
   try {
     return digestOf(await store.get(blockPath(digest))) === digest
@@ -58,24 +58,24 @@ export async function isSound(store: BackupStore, digest: string): Promise<boole
   }
 }
 
-/** A place that does not answer is no damage. */
+/** A place that does not answer is not damage. */
 export const isReadFault = (error: unknown): boolean =>
   isFault(error, 'backup') && ['EIO', 'ENOENT'].includes(codeOf(error.cause))
 
-/** What is known of a backup. */
+/** The state of a backup. */
 export type BackupState = {
   name: string
-  /** Undefined where it cannot be read. */
+  /** Undefined if it cannot be read. */
   manifest: Manifest | undefined
-  /** Names of its files that cannot be restored, with why. */
+  /** Names of its files that cannot be restored, with the reason. */
   faults: string[]
-  /** Whether each of its blocks was read and compared; else only their sizes were. */
+  /** True if each of its blocks was read and compared; otherwise only their sizes were. */
   isCompared: boolean
 }
 
 /**
- * Looks at all backups of a place, the newest first: each block is read once. `mayRead` is called
- * before each block; false ends the reading.
+ * Examines all backups of a place, the newest first, and reads each block once. `mayRead` is called
+ * before each block; false stops the reading.
  */
 export async function examineBackups(
   store: BackupStore,

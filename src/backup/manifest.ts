@@ -1,26 +1,26 @@
-/** What a backup consists of. It is written last: without it there is no backup. */
+/** The manifest of a backup. It is written last: without it there is no backup. */
 
 import { Fault, isFault } from '#src/platform/fault.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { BackupStore } from './store.ts'
 
-/** Bytes of each block; the last of a file may have fewer. */
+/** Size of a block in bytes; the last block of a file may be shorter. */
 export const BLOCK_BYTES = 4 * 1024 * 1024
 
 export type Manifest = {
   bookfeedBackup: 1
-  /** When the copy began, Unix milliseconds. */
+  /** Start of the copy, Unix milliseconds. */
   startedMs: number
-  /** The version of the program. */
+  /** Version of the program. */
   version: string
   files: BackupFile[]
   /**
-   * The last block that was read back and compared, by its digest: the next backup goes on after
-   * it. Absent in backups of 0.4.0 and older.
+   * Digest of the last block that was read back and compared: the next backup continues after it.
+   * Absent in backups of 0.4.0 and older.
    */
   comparedTo?: string
-  /** Digests of blocks of the place that are damaged and are not of this backup. */
+  /** Digests of damaged blocks in the place that are not part of this backup. */
   damaged?: string[]
 }
 
@@ -30,15 +30,15 @@ export type BackupFile = {
   bytes: number
   /** Digest of the whole file, hex. */
   sha256: string
-  /** Number of the format of a database; the log has that of its file. */
+  /** Format number of the database; a log has that of its database. */
   format: number
-  /** SHA-256 of each block, in order; a block is stored under it. */
+  /** SHA-256 of each block, in order; the name under which it is stored. */
   blocks: string[]
 }
 
 const START = 'backup-'
 export const BLOCKS = 'blocks/'
-/** By time: a later name is of a later backup. */
+/** Names are ordered by time. */
 export const nameAt = (ms: number): string =>
   START + new Date(ms).toISOString().replaceAll(/[:.]/g, '-')
 
@@ -73,7 +73,7 @@ export async function readManifest(store: BackupStore, name: string): Promise<Ma
   }
 }
 
-/** As `readManifest`; undefined where it cannot be read. */
+/** Like `readManifest`, but undefined if it cannot be read. */
 export const findManifest = (store: BackupStore, name: string): Promise<Manifest | undefined> =>
   readManifest(store, name).catch((error: unknown) => {
     if (isFault(error, 'backup')) return undefined
@@ -84,7 +84,7 @@ const fileName = /^(history|ledger)\.db(-wal)?$/
 
 function asManifest(value: Manifest): Manifest {
   if (value.bookfeedBackup !== 1) throw new Error('it is not of this kind, or of a newer one')
-  // A name leads to no other place than the folder that is restored.
+  // A name must not lead outside the folder that is restored.
   if (!value.files.every(({ name }) => fileName.test(name))) throw new Error('it names other files')
   const isWhole = value.files.every(
     ({ bytes, blocks }) => blocks.length === Math.ceil(bytes / BLOCK_BYTES),
@@ -93,6 +93,6 @@ function asManifest(value: Manifest): Manifest {
   return value
 }
 
-/** Bytes of the block at an index of a file. */
+/** Size of a block, given its index in a file. */
 export const blockBytes = (fileBytes: number, index: number): number =>
   Math.min(BLOCK_BYTES, fileBytes - index * BLOCK_BYTES)

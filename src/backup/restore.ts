@@ -1,14 +1,14 @@
 /**
- * Puts a backup back: into an empty folder, and only what was compared, every byte of it, and all of
- * it or nothing. If asked for, a database that is damaged in one backup is taken from the newest
- * older one in which it is whole, and one that is whole nowhere is left out.
+ * Restores a backup into an empty folder. Every byte is compared first, and the restore is all or
+ * nothing. On request, a database that is damaged in this backup is taken from the newest older
+ * backup that has it intact, and left out if none has.
  */
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 
-import { type FileFormat, openDatabase } from '#src/database/sqlite/database.ts'
+import { closeFile, type FileFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
 
 import { isReadFault } from './compare.ts'
@@ -25,7 +25,7 @@ import {
 } from './manifest.ts'
 import { type BackupStore, syncFolder } from './store.ts'
 
-/** In the folder, as long as the restore is not finished: no command uses what is there. */
+/** Subfolder that exists until the restore has finished: no command uses its contents. */
 export const RESTORING = 'restoring'
 
 type Task = {
@@ -33,7 +33,7 @@ type Task = {
   name: string
   folder: string
   formats: Readonly<Record<string, FileFormat>>
-  /** Restores what is whole, although not all of the backup is. */
+  /** Restores the intact databases even if others are damaged. */
   isPartial?: boolean
   onProgress?: (done: number, total: number) => void
 }
@@ -41,22 +41,22 @@ type Task = {
 export type RestoreReport = {
   /** Databases that were put in place. */
   restored: { name: string; backup: string; startedMs: number; version: string }[]
-  /** What could not be restored from the backup that was named, a sentence each. */
+  /** Faults of the named backup, a sentence each. */
   faults: string[]
 }
 
-/** Throws a `backup` fault where nothing can be restored, and leaves the folder as it was. */
+/** Throws a `backup` fault if nothing can be restored, and then leaves the folder unchanged. */
 export async function restoreBackup(task: Task): Promise<RestoreReport> {
   const { folder, formats } = task
   const staging = join(folder, RESTORING)
-  // Read first: one that does not exist makes no folder.
+  // Read first, so that an unknown backup creates no folder.
   await readManifest(task.store, task.name)
   const made = mkdirSync(folder, { recursive: true, mode: 0o700 })
   assertEmpty(folder, formats)
   rmSync(staging, { recursive: true, force: true })
   mkdirSync(staging, { mode: 0o700 })
   const report = await fetchAll(task, staging).catch((error: unknown) => {
-    // The last room is not to be taken up by what is of no use.
+    // Removed at once, so that useless files do not fill the disk.
     rmSync(staging, { recursive: true, force: true })
     if (made !== undefined) removeFolders(folder, made)
     throw error instanceof Error && 'syscall' in error ? unwritten(folder, error) : error
@@ -67,13 +67,13 @@ export async function restoreBackup(task: Task): Promise<RestoreReport> {
   return report
 }
 
-/** Removes a folder that was made, and those around it down from `made`. */
+/** Removes a folder that was created, and its parents up to `made`. */
 function removeFolders(folder: string, made: string): void {
   for (let path = resolve(folder); path.startsWith(resolve(made)); path = dirname(path))
     rmdirSync(path)
 }
 
-/** Leaves the databases in `staging`, each whole and without a log. */
+/** Leaves the databases in `staging`, each intact and without a log. */
 async function fetchAll(task: Task, staging: string): Promise<RestoreReport> {
   const { store, name, formats, isPartial = false } = task
   const manifest = await readManifest(store, name)
@@ -93,9 +93,10 @@ async function fetchAll(task: Task, staging: string): Promise<RestoreReport> {
       )
     }
     if (source === undefined) continue
-    // Brings the log into the file, and refuses what is not ours, or newer than this program.
+    // Checkpoints the log into the file, and refuses a file that is not ours, or newer than this
+    // program.
     const db = openDatabase(join(staging, database), { format, isAsItIs: true })
-    db.engine.close(db)
+    closeFile(db)
     for (const beside of ['-wal', '-shm']) rmSync(join(staging, database + beside), { force: true })
     await syncFile(join(staging, database))
     const { startedMs, version } = source.manifest
@@ -119,7 +120,7 @@ async function fetchAll(task: Task, staging: string): Promise<RestoreReport> {
 const hasDatabase = ({ files }: Manifest, database: string): boolean =>
   files.some((file) => file.name === database)
 
-/** The newest older backup that has a database whole, which is then in `staging`. */
+/** The newest older backup in which a database is intact; leaves the database in `staging`. */
 async function fetchOlder(
   task: Task,
   database: string,
@@ -138,8 +139,8 @@ async function fetchOlder(
 }
 
 /**
- * Fetches a database and the log beside it; returns what of it is damaged, and leaves nothing then.
- * `known`: sizes of the blocks that the place has.
+ * Fetches a database and its log. If they are damaged, returns the fault and leaves no files.
+ * `known` holds the sizes of the blocks in the place.
  */
 async function fetchDatabase(
   task: Task,
@@ -193,7 +194,7 @@ async function fetchFile(
         throw new Fault(`Block ${digest} of ${file.name} is missing.`, { kind: 'damage' })
       const block = await getBlock(store, digest)
       if (block?.length !== length || digestOf(block) !== digest)
-        throw new Fault(`Block ${digest} of ${file.name} is damaged where it is kept.`, {
+        throw new Fault(`Block ${digest} of ${file.name} is damaged in the backup.`, {
           kind: 'damage',
         })
       whole.update(block)
@@ -209,7 +210,7 @@ async function fetchFile(
   throw new Fault(`${file.name} does not match its SHA-256 in the backup.`, { kind: 'damage' })
 }
 
-/** Undefined where the disk of the place cannot read it. */
+/** Undefined if the disk of the place cannot read it. */
 const getBlock = (store: BackupStore, digest: string): Promise<Uint8Array | undefined> =>
   store.get(blockPath(digest)).catch((error: unknown) => {
     if (isReadFault(error)) return undefined

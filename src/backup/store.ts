@@ -1,4 +1,4 @@
-/** Where backups are kept: a folder of its owner, or a bucket of an S3-compatible service. */
+/** The store of backups: a folder of its owner, or a bucket of an S3-compatible service. */
 
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -9,9 +9,9 @@ import { describeFolderFault } from '#src/platform/folder.ts'
 import { codeOf } from '#src/platform/message.ts'
 import { createObjectStore } from '#src/platform/object-store.ts'
 
-/** Things by name, such as `blocks/ab…`; each is there whole, or not at all. */
+/** Named objects, such as `blocks/ab…`; each is stored whole or not at all. */
 export type BackupStore = {
-  /** Names and sizes in bytes of what begins with a text. */
+  /** Names and sizes in bytes of the objects with this prefix. */
   list(prefix: string): Promise<Map<string, number>>
   put(name: string, bytes: Uint8Array): Promise<void>
   get(name: string): Promise<Uint8Array>
@@ -24,7 +24,7 @@ export function openStore(place: string, assertRoom: (folder: string) => void): 
   return bucket === undefined ? createFolderStore(place, assertRoom) : createBucketStore(bucket)
 }
 
-/** Names what is not whole yet. */
+/** Suffix of incomplete files. */
 const PART = '.part'
 
 function createFolderStore(folder: string, assertRoom: (folder: string) => void): BackupStore {
@@ -76,17 +76,17 @@ function createFolderStore(folder: string, assertRoom: (folder: string) => void)
   }
 }
 
-/** Makes names survive a power cut. */
+/** Makes new names survive a power failure. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   await handle.sync().finally(() => handle.close())
 }
 
-/** No request waits for a backup, and a block may take long on a slow line. */
-const patience = { tries: 5, waitMs: 500, limitMs: 600_000 }
+/** Generous: no request waits for a backup, and a block may take long on a slow connection. */
+const retries = { tries: 5, waitMs: 500, limitMs: 600_000 }
 
 function createBucketStore(place: BucketPlace): BackupStore {
-  const store = createObjectStore(place, { reads: patience, writes: patience })
+  const store = createObjectStore(place, { reads: retries, writes: retries })
   const explain = (cause: unknown): never => {
     if (!isFault(cause, 'object_missing', 'object_unreachable')) throw cause
     throw new Fault(cause.message, { kind: 'backup', cause })

@@ -1,52 +1,62 @@
 /**
- * Packs books of markets that are over into objects of an archive, an object at a time: noted, put
- * by the caller and read back, then read from there. Whatever is killed in between leaves the
- * books in the database, and an object that `takeOrphans` finds.
+ * Packs books of ended markets into objects of an archive, one at a time: each object is noted, put
+ * by the caller, read back, and then read from there. An interruption leaves the books in the
+ * database, and an object that `takeOrphans` finds.
  */
-import { transact } from '#src/database/database.ts'
+import type { Transact } from '#src/database/transact.ts'
 
 import type { Pointer } from './tables/archive.ts'
 import { type ChunkRef, type PackedKind, packedKinds } from './tables/chunk-table.ts'
 import { createDueList, type Segment } from './tables/segment-table.ts'
 import type { Tables } from './tables/tables.ts'
 
-/** Of an object; a market of a day has several. */
+/** The maximum size of an object; a market of a day has several. */
 const OBJECT_BYTES_MAX = 32 * 1024 * 1024
-/** Longer than a put and its tries take. */
+/** Longer than a put with all its retries. */
 const BEGUN_MS_MAX = 3_600_000
 
 type Parts = Record<PackedKind, Uint8Array>
-/** An object that is noted, and is to be put. */
+/** A noted object that must be put. */
 type Packed = Segment & {
   bytes: Uint8Array
   sha256: string
-  /** False where it is an orphan by now: it is not used, and may be removed. */
-  seal: () => boolean
+  /** False if the object has become an orphan: it is not used, and may be removed. */
+  seal: () => Promise<boolean>
 }
 
 export type Archiver = {
-  /** `s3://bucket/prefix`; undefined where no book ever went to one. */
+  /** `s3://bucket/prefix`; undefined if no book was ever archived. */
   place(): string | undefined
-  /** To be called before the first book goes there, or all objects are there. */
-  setPlace(place: string): void
-  /** Markets that ended before (exclusive, Unix milliseconds), of which something may be put. */
+  /**
+   * Sets the place. Call it before the first book is archived, or after all objects were moved
+   * there.
+   */
+  setPlace(place: string): Promise<void>
+  /**
+   * Markets that ended before a moment (exclusive, Unix milliseconds) and may have books to
+   * archive.
+   */
   due(beforeMs: number): number[]
   /**
-   * The next object of a market; undefined when nothing of it is left. To be called again after its
-   * `seal`, which is called once the object is there. Throws a `damage` fault.
+   * The next object of a market; undefined when none is left. After the object was put, call its
+   * `seal`, then `pack` again. Throws a `damage` fault.
    */
-  pack(marketId: number, nowMs: number): Packed | undefined
+  pack(marketId: number, nowMs: number): Promise<Packed | undefined>
   /**
-   * Objects that no market has any more, and those that were begun long ago and not sealed: from
-   * now on they cannot be.
+   * Orphans: objects that belong to no market any more, and objects begun long ago and never
+   * sealed. From now on they cannot be sealed.
    */
-  takeOrphans(nowMs: number): Segment[]
-  /** To be called once the object of an orphan is gone. */
-  forget(id: number): void
+  takeOrphans(nowMs: number): Promise<Segment[]>
+  /** Forgets an orphan. Call it after its object was deleted. */
+  forget(id: number): Promise<void>
   totals(): { objects: number; bytes: number }
 }
 
-export function createArchiver({ db, chunks, markets, segments, logMeta }: Tables): Archiver {
+export function createArchiver(
+  { db, chunks, markets, segments, logMeta }: Tables,
+  written: Pick<Tables, 'chunks' | 'segments' | 'logMeta'>,
+  transact: Transact,
+): Archiver {
   function partsOf(ref: ChunkRef): Parts | undefined {
     const found = packedKinds.map((kind) => [kind, chunks.findOwn(kind, ref)] as const)
     if (found.some(([, bytes]) => bytes === undefined)) return undefined
@@ -55,13 +65,13 @@ export function createArchiver({ db, chunks, markets, segments, logMeta }: Table
 
   return {
     place: logMeta.archivePlace,
-    setPlace: (place) => transact(db, () => logMeta.putArchivePlace(place)),
+    setPlace: (place) => transact(() => written.logMeta.putArchivePlace(place)),
     due: createDueList(db),
-    takeOrphans: (nowMs) => transact(db, () => segments.takeOrphans(nowMs - BEGUN_MS_MAX)),
-    forget: (id) => transact(db, () => segments.forget(id)),
+    takeOrphans: (nowMs) => transact(() => written.segments.takeOrphans(nowMs - BEGUN_MS_MAX)),
+    forget: (id) => transact(() => written.segments.forget(id)),
     totals: segments.totals,
 
-    pack(marketId, nowMs) {
+    async pack(marketId, nowMs) {
       const market = markets.findById(marketId)
       if (market === undefined) return undefined
       const taken: { ref: ChunkRef; parts: Parts }[] = []
@@ -78,17 +88,17 @@ export function createArchiver({ db, chunks, markets, segments, logMeta }: Table
         for (const kind of packedKinds) size += parts[kind].length
       }
       if (taken.length === 0) {
-        transact(db, () => segments.relayout(marketId, market.layout))
+        await transact(() => written.segments.relayout(marketId, market.layout))
         return undefined
       }
       const { bytes, places } = layOut(taken, size)
       const sha256 = new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
       const noted = { marketId, bytes: size, sha256, madeMs: nowMs }
-      const segment = transact(db, () => segments.begin(noted))
+      const segment = await transact(() => written.segments.begin(noted))
       const digest = sha256.slice(0, 16)
-      const seal = (): boolean =>
-        transact(db, () => {
-          if (!segments.seal(segment.id, isLast ? market.layout : undefined)) return false
+      const seal = (): Promise<boolean> =>
+        transact(() => {
+          if (!written.segments.seal(segment.id, isLast ? market.layout : undefined)) return false
           for (const [ref, parts] of places) {
             const pointerOf = (kind: PackedKind): Pointer => ({
               segmentId: segment.id,
@@ -96,7 +106,7 @@ export function createArchiver({ db, chunks, markets, segments, logMeta }: Table
               size,
               ...parts[kind],
             })
-            chunks.point(ref, {
+            written.chunks.point(ref, {
               tops: pointerOf('tops'),
               rows: pointerOf('rows'),
               hashes: pointerOf('hashes'),
@@ -109,7 +119,10 @@ export function createArchiver({ db, chunks, markets, segments, logMeta }: Table
   }
 }
 
-/** All rows first, in their order, because most reads go on with the next ones; then the others. */
+/**
+ * Arranges the rows of all chunks first, in order, because most reads continue with the next ones;
+ * the other parts follow.
+ */
 function layOut(taken: readonly { ref: ChunkRef; parts: Parts }[], size: number) {
   const bytes = new Uint8Array(size)
   const places = new Map<ChunkRef, Record<PackedKind, Pick<Pointer, 'at' | 'length'>>>()

@@ -1,7 +1,8 @@
-/** The history of books as verbs, so that engines can be exchanged. */
+/** The contract of the history of books, which every engine implements. */
+
 import type { ChunkCachePlace, ObjectCounts } from '#src/database/stores.ts'
 import type { Gap, GapReason } from '#src/domain/coverage.ts'
-import type { MarketPosition } from '#src/domain/cursor.ts'
+import type { ChangePosition, MarketPosition } from '#src/domain/cursor.ts'
 import type { Statement } from '#src/domain/evidence.ts'
 import type {
   Market,
@@ -11,155 +12,176 @@ import type {
   Source,
   Timeframe,
 } from '#src/domain/market.ts'
+import type { RecorderSign } from '#src/domain/recorder-sign.ts'
 import type { StatePart } from '#src/domain/series.ts'
 import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { SpotQuery, SpotTick, StoredTick } from '#src/domain/spot.ts'
 import type { TimeRange } from '#src/domain/time.ts'
 import type { StoredTrade, Trade, TradeQuery } from '#src/domain/trade.ts'
 import type { WindowOutcome } from '#src/domain/window-outcome.ts'
+import type { ChangedState } from '#src/domain/wire/change-text.ts'
 import type { CacheCounts } from '#src/platform/cache.ts'
-import type { MaybePromise } from '#src/platform/maybe-promise.ts'
 
 import type { Archiver } from './archiver.ts'
 import type { ManifestStore, RevisionLog } from './revisions.ts'
 
 /**
- * What writes a history. Every verb is synchronous and atomic; another process may read or write
- * the same history. A verb throws `damaged` when what is stored of its market is not what was
- * written; then nothing of its change is kept.
+ * The verbs that write. Each is a transaction: after it resolves, reads show the change. Another
+ * process may read or write the same history. A verb rejects with `damaged` if the stored data of
+ * its market does not match its checksum; then it changes nothing.
  */
 export type HistoryWriter = {
   /**
-   * Adds snapshots of any markets, in any order, in one transaction. Unknown markets are created.
-   * A batch id that was applied before changes nothing. A snapshot whose asset and time are stored
-   * already with the same source hash or the same levels is a duplicate: it vanishes and is
-   * counted. Ids are given in the order of the batch. Throws `market_conflict` when a snapshot
-   * contradicts its market's coin, timeframe, source or asset, or is more than two days from its
-   * window; then nothing of the batch is kept.
+   * Adds snapshots of any markets, in any order, in one transaction. Unknown markets are created. A
+   * batch id that was applied before changes nothing. A snapshot whose asset and time are stored
+   * already with the same source hash or the same levels is a duplicate, which is dropped and
+   * counted. Ids follow the order of the batch. Throws `market_conflict` if a snapshot contradicts
+   * its market's coin, timeframe, source or asset, or is more than two days from its window; then
+   * nothing of the batch is stored.
    */
-  append(batch: Batch): AppendResult
+  append(batch: Batch): Promise<AppendResult>
 
   /**
-   * Adds what a recorder heard, of markets that are known, in one transaction: snapshots and trades
-   * as `append` and `putTrades` do, and gaps as they were noticed. It has no batch id, because what
-   * is held already vanishes anyway; the counts are those of snapshots. Pauses between snapshots
-   * are `venue_silent`. Throws `unknown_market` and `market_conflict`; then nothing is kept.
+   * Adds the received rows of a recorder, for known markets, in one transaction: snapshots and
+   * trades like `append` and `putTrades`, and gaps as they were detected. There is no batch id,
+   * because duplicates are dropped anyway; only snapshots are counted. Pauses between snapshots are
+   * `venue_silent`. Throws `unknown_market` and `market_conflict`; then nothing is stored.
    */
-  record(recording: Recording): { accepted: number; duplicates: number }
+  record(recording: Recording): Promise<{ accepted: number; duplicates: number }>
 
   findBatch(id: string): { accepted: number; duplicates: number } | undefined
 
   /**
-   * Records facts of a market, creating it if needed. Undefined facts leave what is known; a winner
-   * is replaced only by a source of a higher rank. Throws `market_conflict` as `append` does, for
-   * another winner by any other source, and for a window too far from what is held. Facts that
-   * `putOutcomes` stored for its window fill in what is unknown.
+   * Stores facts about a market, which is created if needed. Undefined facts leave known ones
+   * unchanged; a winner is replaced only by a source of a higher rank. Throws `market_conflict`
+   * like `append`, for another winner from any other source, and for a window too far from the
+   * stored rows. Facts that `putOutcomes` stored for its window fill in unknown ones.
    */
-  putMarket(facts: MarketFacts): void
+  putMarket(facts: MarketFacts): Promise<void>
 
   /**
-   * Keeps what tables of outcomes say of windows, in one transaction, and adds it to the markets of
-   * these windows: to those that are known, and to others as soon as their window is. It never
-   * replaces what a market is known by otherwise. Of rows that contradict each other one counts,
-   * whichever came first: up before down, and of two prices the first by its text. Returns what
-   * became of each row.
+   * Stores outcomes of windows from tables in one transaction, and adds them to the markets of
+   * these windows, now or as soon as the window of a market is known. They never replace facts from
+   * other sources. Of contradictory rows one counts, independent of their order: up before down,
+   * and of two prices the first by its text. Returns the result for each row.
    */
-  putOutcomes(rows: readonly WindowOutcome[]): PutOutcome[]
+  putOutcomes(rows: readonly WindowOutcome[]): Promise<PutOutcome[]>
 
   /**
-   * Adds trades of a known market, in one transaction. Equal ones that are held already vanish and
-   * are counted; a batch id that was applied before changes nothing. Throws `unknown_market`, and
-   * `market_conflict` for trades more than two days from the market's window.
+   * Adds trades of a known market in one transaction. Duplicates are dropped and counted; a batch
+   * id that was applied before changes nothing. Throws `unknown_market`, and `market_conflict` for
+   * trades more than two days from the market's window.
    */
-  putTrades(batch: TradeBatch): AppendResult
+  putTrades(batch: TradeBatch): Promise<AppendResult>
 
-  /** Records gaps of a known market; equal ones are kept once. Throws `unknown_market`. */
-  putGaps(conditionId: string, gaps: readonly Gap[]): void
-
-  /** Adds reference prices in one transaction; held ones vanish. Returns how many were new. */
-  putSpot(ticks: readonly SpotTick[]): number
+  /** Stores gaps of a known market; equal gaps are stored once. Throws `unknown_market`. */
+  putGaps(conditionId: string, gaps: readonly Gap[]): Promise<void>
 
   /**
-   * Deletes some of what is oldest, a few milliseconds of work: markets whose place in lists
-   * (`orderMs`) is before a moment, closed or over without a book, whole and oldest first, with all
-   * that belongs to them, and reference prices and outcomes of windows of the times before. Returns whether there was
-   * anything; call it until there is not. A market that was deleted is unknown from then on, and
-   * its batches count as applied. The last price that was accepted stays.
+   * Adds reference prices in one transaction and drops duplicates. Returns the number of new ones.
    */
-  deleteOldest(beforeMs: number): boolean
+  putSpot(ticks: readonly SpotTick[]): Promise<number>
 
-  /** The markets that `deleteOldest` would delete, oldest first. */
+  /**
+   * Deletes some of the oldest data, in a few milliseconds: whole markets that are closed or ended
+   * without a book and whose time in lists (`orderMs`) is before a moment, oldest first, with all
+   * their data, and reference prices and outcomes of earlier windows. Returns true if anything was
+   * deleted; call it until it returns false. A deleted market becomes unknown, and its batches
+   * count as applied. The last accepted price is kept.
+   */
+  deleteOldest(beforeMs: number): Promise<boolean>
+
+  /** Markets that `deleteOldest` would delete, oldest first. */
   listOldest(beforeMs: number): Iterable<OldMarket>
 
-  /** Seals a market's unfinished run and marks its history final. May be repeated. */
-  close(conditionId: string): void
+  /** Seals the unfinished run of a market and marks its history final. May be repeated. */
+  close(conditionId: string): Promise<void>
 
-  /** Writes what changes nothing. Throws `storage_unavailable` where nothing can be written. */
-  probeWrite(): MaybePromise<void>
+  /**
+   * Notes that a recorder is alive, and forgets dead recorders whose markets it records. Call it
+   * every two seconds, so that the log of changes stays small.
+   */
+  putRecorder(sign: RecorderSign): Promise<void>
+
+  /** Forgets a recorder that ends in order. */
+  endRecorder(id: string): Promise<void>
+
+  /**
+   * Performs a write that changes nothing. Throws `storage_unavailable` if writing is impossible.
+   */
+  probeWrite(): Promise<void>
 
   dispose(): void
 }
 
-/** `bytes` are those of its sealed books. */
+/** `bytes` is the size of its sealed books. */
 export type OldMarket = Pick<Market, 'conditionId' | 'orderMs'> &
   Record<'snapshots' | 'bytes', number>
 
-/** What reads a history: synchronous functions over a local file. Throws `damaged` as the writer does. */
+/**
+ * The reads: synchronous functions over a local file. They throw `damaged` like the verbs that
+ * write.
+ */
 type HistoryReader = {
   findMarket(conditionId: string): Market | undefined
 
   /**
-   * The market of a name, the venue's or that of a simulated one, which begins with `sim-`; of several
-   * (there should be none) the one listed first. No name of the venue's finds a simulated market.
+   * Finds a market by its name at the venue, or by the name of a simulated market, which begins
+   * with `sim-`; of several (there should be none) the first in a list. A name of the venue never
+   * finds a simulated market.
    */
   findMarketBySlug(slug: string): Market | undefined
 
-  /** The market that one of its outcomes' assets belongs to; of several the one listed first. */
+  /** Finds the market of an outcome's asset; of several the first in a list. */
   findMarketByAsset(assetId: string): Market | undefined
 
-  /** Markets of one coin by `orderMs`, then by conditionId. */
+  /** Markets of a coin by `orderMs`, then by conditionId. */
   listMarkets(query: MarketQuery): Market[]
 
   /**
-   * The place to which a list looks at `count` markets, whether they match or not; undefined where
-   * there are no more than that.
+   * The position after `count` markets of a list, counting those that do not match; undefined if
+   * there are no more markets.
    */
   skipMarkets(query: Omit<MarketQuery, 'limit' | 'upTo'>, count: number): MarketPosition | undefined
 
-  /** Condition ids, of damaged markets too. */
+  /** Condition ids of unclosed markets, including damaged ones. */
   listUnclosed(): string[]
 
-  /** Which kinds of markets are held of a coin. Cheap: it looks at no market. */
+  /** The sources of the stored markets of a coin. Cheap: reads no market. */
   sourcesOf(coin: Market['coin']): readonly Source[]
 
-  /** Of each coin by timeframe and source. Cheap: it looks at no market that is over. */
+  /** Totals of each coin by timeframe and source. Cheap: reads no ended market. */
   coinTotals(nowMs: number): CoinTotals[]
 
-  /** Trades of a market, ascending by time, those of one moment in the order of acceptance. */
+  /** Trades of a market by time; those of one moment in the order of acceptance. */
   trades(query: TradeQuery): StoredTrade[]
 
-  /** The greatest id that a trade of any market has; 0 where there is none. */
+  /** The greatest id of a trade of any market; 0 without trades. */
   lastTradeId(): number
 
   /** Reference prices of a coin by time, then by source and average. */
   spot(query: SpotQuery): StoredTick[]
 
-  /** The greatest id that a reference price of any coin has; 0 where there is none. */
+  /** The greatest id of a reference price of any coin; 0 without prices. */
   lastSpotId(): number
 
+  /** Recorders that did not end in order, alive or not. */
+  recorders(): RecorderSign[]
+
   /**
-   * Gaps of a market, ascending by `fromMs`: those recorded, and pauses between snapshots of an
-   * outcome longer than `silenceMs`, from a millisecond after the former; none outside of them.
+   * Gaps of a market by `fromMs`: recorded ones, and pauses longer than `silenceMs` between two
+   * snapshots of an outcome, from a millisecond after the first. The times before the first and
+   * after the last snapshot are no gaps.
    */
   gaps(market: Market): readonly Gap[]
 
-  /** One page of a market's snapshots. Reads nothing of the books until `Page.encode`. */
+  /** A page of a market's snapshots. Reads nothing of the books before `Page.encode`. */
   page(query: RowQuery): Page
 
   /** The last snapshot of one outcome. */
   latest(query: OutcomeQuery): StoredRow | undefined
 
-  /** The last one at or before `timestampMs`, never after. */
+  /** The last snapshot at or before `timestampMs`, never after. */
   at(query: OutcomeQuery & { timestampMs: number }): StoredRow | undefined
 
   /** The position of the last snapshot of a market, which is always on this machine. */
@@ -168,12 +190,12 @@ type HistoryReader = {
   /** The position of a snapshot of a market by its id. */
   findPosition(market: Market, id: number): Position | undefined
 
-  /** Best bid and ask of each snapshot in the order of `page`, from compact columns alone. */
+  /** Best bid and ask of each snapshot in the order of `page`, read only from compact columns. */
   tops(query: RowQuery): Top[]
 
   /**
-   * A stream of rows as lines (NDJSON), of one market after the other. Before each piece the next
-   * `PIECE_ROWS` rows are to be `ready`.
+   * A stream of rows as lines (NDJSON), one market after another. Before each piece, the next
+   * `PIECE_ROWS` rows must be `ready`.
    */
   lines(encoding: Encoding): LineStream
 
@@ -181,20 +203,26 @@ type HistoryReader = {
   events(): EventStream
 
   /**
-   * Rows ascending as columns, in runs of at most 100; each run is read when it is asked for, and
-   * before it the next `PIECE_ROWS` rows are to be `ready`.
+   * Rows ascending as columns, in runs of at most 100. Each run is read on demand; before it, the
+   * next `PIECE_ROWS` rows must be `ready`.
    */
   runs(query: RunQuery): Generator<RowRun, void>
 
-  /** Re-reads everything and yields each fault found; nothing when the history is sound. */
+  /**
+   * Changes of books ascending, in runs of at most 100. Each run is read on demand; before the first
+   * one, `heldRanges` must be `ready`, and before each the next `PIECE_ROWS` rows.
+   */
+  changes(query: ChangesQuery): Generator<ChangeRun, void>
+
+  /** Verifies everything and yields each fault found; nothing if the history is sound. */
   verify(onProgress?: (done: number, total: number) => void): Iterable<string>
 
   totals(): Totals
 
-  /** What is stored, without the room that was deleted and waits for what is written next. */
+  /** Used bytes, without deleted space that awaits reuse. */
   usedBytes(): number
 
-  /** 32 secret bytes made with the history, which sign cursors: they outlive the process. */
+  /** 32 secret bytes, created with the history, that sign cursors; they outlive the process. */
   readonly cursorKey: Uint8Array
   readonly revisions: RevisionLog
   readonly manifests: ManifestStore
@@ -209,98 +237,100 @@ export const addCounts = (a: ObjectCounts, b: ObjectCounts): ObjectCounts => ({
   bytes: a.bytes + b.bytes,
 })
 
-/** Rows of which a piece of lines, or a run, has the first ones. */
+/** The number of rows from which a piece of lines, or a run, begins. */
 export const PIECE_ROWS = 200
 
-/** What services and commands are given. `test/history/conformance.ts` is the contract as tests. */
+/** The history of services and commands. `test/history/conformance.ts` is the contract as tests. */
 export type MarketHistory = HistoryWriter &
   HistoryReader & {
-    /** The file that it is in; undefined in memory. */
+    /** The path of the file; undefined in memory. */
     readonly path: string | undefined
-    /** The file that keeps chunks which were fetched from the archive; undefined where they are in memory alone. */
+    /** The cache file for chunks fetched from the archive; undefined if they are only in memory. */
     readonly chunkCache: ChunkCachePlace | undefined
-    /** Of chunks in memory. */
+    /** Counters of the cache of chunks in memory. */
     cacheCounts(): CacheCounts
-    /** Of requests to the bucket that this thread has made through it. */
+    /** Counters of this thread's requests to the bucket. */
     archiveCounts(): ObjectCounts
     /**
-     * Fetches what reads of these rows need and the archive has: a read that may touch archived
-     * books begins with it. Returns undefined, without a promise, if all of it is on this machine; as
-     * long as nothing was ever archived it does not look at the ranges. Rejects with
-     * `storage_unavailable`.
+     * Fetches the archived parts of these rows; a read that may touch archived books begins with
+     * it. Returns undefined, without a promise, if everything is on this machine; if nothing was
+     * ever archived, it does not read the ranges. Rejects with `storage_unavailable`.
      */
     ready(ranges: Iterable<RowRange>): Promise<void> | undefined
-    /** Set by `withDowntime`: those of `gaps` that are not stored, and change without a revision. */
+    /** Set by `withDowntime`: the `gaps` that are not stored, and change without a revision. */
     readonly derivedGaps?: (market: Market) => readonly Gap[]
-    /** Runs reads of a market on one state of the history, which costs less than each alone. */
+    /** Set by `withDowntime`: the last sign of a recorder that is silent now. */
+    readonly silentSinceMs?: () => number | undefined
+    /** Runs reads of a market on one state of the history, which costs less than separate reads. */
     consistently<T>(market: Market, read: () => T): T
     archive: Archiver
   }
 
 export type Batch = {
-  /** Names the batch for good: 1 to 100 characters. */
+  /** The permanent name of the batch: 1 to 100 characters. */
   id: string
   source: Source
   snapshots: readonly Snapshot[]
   /**
-   * Why there is nothing where its snapshots are far apart. When absent, it is a part of an import:
-   * `import`, or `venue_silent` where another source listened.
+   * The reason of the gaps between distant snapshots. If absent, the batch is part of an import:
+   * `import`, or `venue_silent` if another source was listening.
    */
   gapReason?: GapReason | undefined
 }
 
 export type PutOutcome = {
-  /** False if the same, or better, was kept before. */
+  /** False if an equal or better row was stored before. */
   isNew: boolean
-  /** No market of the window is known. */
+  /** True if no market of the window is known. */
   isWaiting: boolean
-  /** A fact of a market has changed. */
+  /** True if a fact about a market has changed. */
   isChanged: boolean
-  /** A sentence, if the row names another winner than one that is known. */
+  /** A sentence if the row contradicts the known winner. */
   conflict: string | undefined
 }
 
 type TradeBatch = {
-  /** As of `Batch`. */
+  /** Like `Batch.id`. */
   id: string
   conditionId: string
   trades: readonly Trade[]
 }
 
 export type Recording = {
-  /** Of all its markets; `recorded` when absent. */
+  /** The source of all its markets; `recorded` by default. */
   source?: Source | undefined
-  /** Whether it is a part of an import, whose pauses are as those of `Batch`. */
+  /** True if it is part of an import, whose pauses are those of `Batch`. */
   isImport?: boolean | undefined
   snapshots: readonly Snapshot[]
   trades: readonly { conditionId: string; trade: Trade }[]
-  /** In the order in which they were noticed. */
+  /** Gap changes in the order of their detection. */
   gaps: readonly GapChange[]
 }
 
 export type GapChange = { conditionId: string } & (
   | { kind: 'opened'; gap: Gap }
   /**
-   * One recorder does not know the book, and has written no row of the outcome since. Rows that are
-   * held from then on are of other recorders, which had it: a gap begins after the last of them.
+   * A recorder does not know the book and has written no row of the outcome since. Rows stored
+   * after that belong to other recorders, which knew it: a gap begins after the last of them.
    */
   | { kind: 'unknown'; gap: Gap }
   /**
-   * One recorder has the book all this time: what another noted as a gap is none. A gap without an
-   * end is gone with it; its recorder states it as `unknown` once more when it has the book again.
+   * A recorder knew the book in this period, which removes gaps noted by others. A gap without an
+   * end is removed too; the recorder that noted it reports it again, as `unknown`, once it knows the
+   * book.
    */
   | { kind: 'known'; outcome: Outcome; fromMs: number; toMs: number }
   /**
-   * Every gap of the outcome that ends at `ENDLESS_MS` ends at `atMs`, exclusive, or is gone. One
-   * that is withdrawn never was. What an import says joins what imports said before, and the gaps
-   * follow from all of it.
+   * Ends every gap of the outcome that ends at `ENDLESS_MS` at `atMs`, exclusive, or removes it.
+   * `withdrawn` removes a gap. `said` adds the statements of an import to those of earlier imports,
+   * and the gaps follow from all of them.
    */
   | { kind: 'ended'; outcome: Outcome; atMs: number }
   | { kind: 'withdrawn'; gap: Gap }
   | { kind: 'said'; outcome: Outcome; statement: Statement }
 )
 
-/** With the counts of the first time where the batch was `already_applied`. */
+/** If the batch was `already_applied`, the counts of the first time. */
 export type AppendResult = {
   kind: 'appended' | 'already_applied'
   accepted: number
@@ -309,21 +339,21 @@ export type AppendResult = {
 
 type OutcomeQuery = { market: Market; outcome: Outcome }
 
-/** Its times are of `orderMs`. */
+/** Times are compared with `orderMs`. */
 export type MarketQuery = TimeRange & {
   coin: Market['coin']
   limit: number
-  /** `desc`, newest first, when absent. */
+  /** `desc`, newest first, by default. */
   order?: 'asc' | 'desc' | undefined
   timeframe?: Timeframe | undefined
-  /** `statusOf` at `nowMs`, which must be given with it. */
+  /** `statusOf` at `nowMs`, which is then required. */
   status?: MarketStatus | undefined
   nowMs?: number | undefined
   winner?: Outcome | undefined
   source?: Source | undefined
   /** Exclusive: continues after this market. */
   after?: MarketPosition | undefined
-  /** Inclusive, and no further than `fromMs` and `toMs`: the list ends with this market. */
+  /** Inclusive, within `fromMs` and `toMs`: the list ends with this market. */
   upTo?: MarketPosition | undefined
 }
 
@@ -342,24 +372,27 @@ export type CoinTotals = {
 export type RowQuery = StatePart & {
   market: Market
   /**
-   * Keeps only the last row of an outcome in each step (k·stepMs, (k+1)·stepMs]: the state as of
-   * the step's end, once, where it changed in it. Of a market that is not closed only steps that
-   * are over, by `decidedStepsEndMs`. Not for `tops`.
+   * Keeps only the last row of an outcome in each step (k·stepMs, (k+1)·stepMs]: the state at the
+   * end of each step in which it changed. For a market that is not closed, only ended steps, by
+   * `decidedStepsEndMs`. Not for `tops`.
    */
   stepMs?: number | undefined
-  /** Also when each row was received. */
+  /** True to include the time of receipt of each row. */
   withReceived?: boolean | undefined
 }
-/** Which rows are read, and which columns of them; as of `RowQuery`. */
+/** The rows and columns to read, as in `RowQuery`. */
 export type RowRange = Omit<RowQuery, 'limit'> & {
-  /** All rows where absent. */
+  /** All rows by default. */
   limit?: number | undefined
-  /** Also their best prices, which `tops` reads; `withReceived` is also for `StoredRow.snapshot`. */
+  /**
+   * True to include the best prices, which `tops` reads; `withReceived` also applies to
+   * `StoredRow.snapshot`.
+   */
   withTops?: boolean | undefined
-  /** Chunks that may have the row of this id, whatever the range is. */
+  /** Includes chunks that may contain the row of this id, outside the range too. */
   id?: number | undefined
 }
-/** The rows that `at` reads, with those that its `snapshot` and `receivedMs` read. */
+/** The rows read by `at`, with those read by its `snapshot` and `receivedMs`. */
 export const prevailingRange = (
   market: Market,
   outcome: Outcome,
@@ -372,96 +405,120 @@ export const prevailingRange = (
   limit: 1,
   withReceived: true,
 })
-/** Rows in ascending order; as of `RowQuery`. */
+/** Rows in ascending order, as in `RowQuery`. */
 export type StreamQuery = Pick<RowQuery, 'market' | 'outcome' | 'fromMs' | 'toMs' | 'after'>
 
 export type RunQuery = StreamQuery &
   Pick<RowQuery, 'withReceived'> & {
-    /** Levels of each side, from the best; all when absent. */
+    /** Levels of each side, from the best; all by default. */
     depth?: number | undefined
   }
 
-/** Nothing of it may be read after the next is asked for. */
+/** A run of rows, valid until the next is read. */
 export type RowRun = {
   rows: readonly (Position & { outcome: Outcome })[]
-  /** Of each row, empty unless asked for. */
+  /** The additional columns of each row; empty unless requested. */
   besides: readonly Beside[]
-  /** Of each row, two after another: where its bids end, and its asks, which follow them. */
+  /** Two numbers for each row: the end of its bids, and the end of its asks, which follow them. */
   ends: readonly number[]
-  /** Of all levels, the best of each side first, in millionths. */
+  /** The prices of all levels in millionths, the best of each side first. */
   prices: Int32Array
   sizes: Float64Array
+}
+
+export type ChangesQuery = Omit<StreamQuery, 'after'> & {
+  /** Also identifies the books that the reader has. */
+  after?: ChangePosition | undefined
+  /** Gaps that no change bridges. */
+  gaps: readonly Gap[]
+  /** All rows by default, whose chunks are then not kept in memory. */
+  limit?: number | undefined
+}
+
+export type ChangeRun = {
+  rows: readonly (ChangePosition & ChangedState & { from: number; to: number })[]
+  /**
+   * The JSON objects of the rows with commas between; a row's object is from `from` to `to`. With a
+   * `limit`, the rows of all runs so far, else of this run; valid until any other run is read.
+   */
+  texts: Uint8Array<ArrayBuffer>
 }
 
 export type Encoding = 'gzip' | 'identity'
 
 export type Page = {
-  /** The market's when the page was read; another than the query's if it was written meanwhile. */
+  /**
+   * The market's revision when the page was read; differs from the query's after a concurrent
+   * write.
+   */
   revision: number
   count: number
-  /** Position of the last row; undefined on an empty page. */
+  /** Position of the last row; undefined for an empty page. */
   last: Position | undefined
-  /** True when at least one further row matches the query right now. */
+  /** True if at least one more row currently matches the query. */
   hasMore: boolean
-  /** When rows were received, Unix milliseconds, where known; empty unless asked for. */
+  /** Times of receipt in Unix milliseconds, if known; empty unless requested. */
   received: readonly (number | undefined)[]
   /**
-   * The rows joined by commas between `prefix` and `suffix` (ASCII), encoded whole. The bytes are
-   * valid until the next page is encoded: use or copy them at once.
+   * The rows joined by commas between `prefix` and `suffix` (ASCII), encoded as a whole. The bytes
+   * are valid until the next page is encoded: use or copy them at once.
    */
   encode(encoding: Encoding, prefix: string, suffix: string): Uint8Array<ArrayBuffer>
 
-  /** Each row's JSON object in the query's order (ASCII); valid until the next is asked for. */
+  /**
+   * The JSON object of each row in the order of the query (ASCII); valid until the next one is
+   * read.
+   */
   texts(): Iterable<Uint8Array>
 }
 
-/** A snapshot that was found, to be read before anything else is asked of the history. */
+/** A snapshot that was found; read it before the next read of the history. */
 export type StoredRow = Position & {
-  /** The JSON object as it is served (ASCII); valid until the next read. */
+  /** The JSON object as served (ASCII); valid until the next read. */
   text(): Uint8Array
   snapshot(): StoredSnapshot
-  /** Unix milliseconds of the recorder's clock, where known. */
+  /** Unix milliseconds by the recorder's clock, if known. */
   receivedMs(): number | undefined
 }
 
 /**
- * Rows as lines, each a JSON object and a newline, as one stream: for gzip one member (RFC 1952).
- * Bytes are valid until the next piece is asked for. Memory is that of a piece.
+ * A stream of rows as lines, each a JSON object and a newline; with gzip, one member (RFC 1952).
+ * Bytes are valid until the next piece is read. Memory is that of a piece.
  */
 export type LineStream = {
-  /** Pieces of a few hundred kilobytes at most; what is written meanwhile shows. */
+  /** Pieces of a few hundred kilobytes at most; concurrent writes appear. */
   rows(query: StreamQuery): Generator<LinePiece, void>
-  /** What ends the stream; nothing may follow. */
+  /** Ends the stream; nothing may follow. */
   end(): Uint8Array<ArrayBuffer>
-  /** Of the text so far. */
+  /** Bytes of text so far. */
   readonly textBytes: number
   readonly textCrc: number
 }
 export type LinePiece = { bytes: Uint8Array<ArrayBuffer>; rows: number; last: Position }
 
 /**
- * Events (the lines of each, then an empty line) as one gzip member (RFC 1952) that ends when there
- * will be no more. All bytes of an event are full, so a reader has it whole as it arrives; a
- * comment line may be added to that end. Lines are of printable ASCII without spaces.
+ * Events (their lines, then an empty line) as one gzip member (RFC 1952) that ends with the stream.
+ * Each event ends at a byte boundary, so that a reader can decode it on arrival; a comment line may
+ * be appended there. Lines contain printable ASCII without spaces.
  */
 export type EventStream = {
   /**
-   * An event of text alone; the first begins the stream. What the last one of the same name has too
-   * is not repeated.
+   * An event of text only; the first one begins the stream. Text shared with the last event of the
+   * same name is not repeated.
    */
   event(lines: string, name?: string): Uint8Array<ArrayBuffer>
-  /** An event for each row after a place: what `before` returns, and the JSON object after it. */
+  /** An event for each row after a position: the result of `before`, then the JSON object. */
   rows(query: StreamQuery & { limit: number }, before: (row: Position) => string): RowEvents
   /**
-   * Names all that the bytes of the next events depend on. What one stream returns may be sent on
-   * any stream that is in the same step.
+   * Identifies everything on which the bytes of the next events depend. The output of one stream
+   * may be sent on any stream in the same step.
    */
   readonly step: string
-  /** Of the text so far. */
+  /** Checksum of the text so far. */
   readonly sum: TextSum
-  /** A stream in the same step after another text, of which nothing is repeated. */
+  /** A stream in the same step after another text, none of which is repeated. */
   fork(sum: TextSum): EventStream
-  /** What ends the stream; nothing may follow. */
+  /** Ends the stream; nothing may follow. */
   end(): Uint8Array<ArrayBuffer>
 }
 /** `last` is undefined without rows. */
@@ -474,12 +531,12 @@ type RowEvents = {
 export type TextSum = { crc: number; bytes: number }
 export type Top = Position & {
   outcome: Outcome
-  /** Best bid price and size, in millionths; both 0 when the side is empty. */
+  /** Best bid price and size in millionths; both 0 if the side is empty. */
   bidPrice: number
   bidSize: number
   askPrice: number
   askSize: number
-  /** Unix milliseconds of the recorder's clock, where known and asked for. */
+  /** Unix milliseconds by the recorder's clock, if known and requested. */
   receivedMs?: number | undefined
 }
 export type Totals = { markets: number; snapshots: number; bytes: number }

@@ -1,53 +1,100 @@
 import { startCheckpoints } from '#src/database/sqlite/checkpoints.ts'
 import { openDatabase, toStorageError } from '#src/database/sqlite/database.ts'
-import { engineAt, prepareStore } from '#src/database/stores.ts'
+import { loadEngine, prepareStore, type StorePlace } from '#src/database/stores.ts'
+import { handlesOf } from '#src/database/transact.ts'
 
 import type { MarketHistory } from './history.ts'
-import { createSqliteHistory, type SqliteOptions } from './sqlite-history.ts'
+import { beginHistory, createSqliteHistory, type SqliteOptions } from './sqlite-history.ts'
+
+/** Loads what a history may need besides its file; to be called before it is opened. */
+export const prepareHistory = (): Promise<void> => prepareStore()
 
 const CHUNK_CACHE_BYTES = 64 * 1024 * 1024
 
-/** Loads what a history may be in besides a file; to be called before it is opened. */
-export const prepareHistory = (place: string): Promise<void> => prepareStore(place)
-
 export type HistoryOptions = Partial<SqliteOptions> & {
-  /** Of a file: whether checkpoints are made on a thread of their own, so that no request waits. */
+  /** In a file, makes checkpoints on a separate thread, so that no request waits. */
   hasCheckpointThread?: boolean
-  /** The ledger whose log that thread empties as well. */
+  /** The ledger whose log that thread also truncates. */
   ledgerPath?: string | undefined
-  /** Of an engine elsewhere: nothing is waited for longer than a venue may remain unheard. */
+  /** At an address: nothing is waited for longer than a venue may remain unheard. */
   isRecording?: boolean
-  /** Of a file that is up to date; what writes to it fails. */
+  /** At an address: hears how far a first copy is. */
+  say?: ((line: string) => void) | undefined
+  /** Opens a file that is up to date; writes fail. */
   isReadOnly?: boolean
-  /** Size that the file may not outgrow. */
+  /** The maximum size of the file. */
   bytesMax?: number
 }
 
-/**
- * Opens or creates a history, in a file or at an address, and brings it up to
- * date. Throws `storage_unavailable`.
- */
+/** Opens or creates a history in a file, and brings it up to date. Throws `storage_unavailable`. */
 export function openHistory(path: string, options: HistoryOptions = {}): MarketHistory {
-  const { hasCheckpointThread, ledgerPath, isRecording, isReadOnly, bytesMax, ...stored } = options
-  const engine = engineAt(path)
-  const remote = engine?.open(path, 'history')
-  const db = remote ?? openDatabase(path, { isReadOnly, bytesMax })
+  const {
+    hasCheckpointThread,
+    ledgerPath,
+    isRecording: _,
+    isReadOnly,
+    bytesMax,
+    ...stored
+  } = options
+  const db = openDatabase(path, { isReadOnly, bytesMax })
   try {
-    const history = createSqliteHistory(db, {
-      chunkCacheBytes: CHUNK_CACHE_BYTES,
-      lagMs: 0,
-      ...stored,
-    })
-    if (isRecording) remote?.waitBriefly()
-    if (!hasCheckpointThread || remote !== undefined) return history
-    const checkpoints = startCheckpoints(db, path, ledgerPath)
-    const dispose = (): void => {
-      checkpoints[Symbol.dispose]()
-      history.dispose()
-    }
-    return { ...history, dispose }
+    const history = createSqliteHistory(handlesOf(db), { ...defaults, ...stored })
+    if (!hasCheckpointThread) return history
+    return withCheckpoints(history, startCheckpoints(db, path, ledgerPath))
   } catch (error) {
     db.close()
-    throw engine?.openingFault(error, path, 'history') ?? toStorageError(error, path)
+    throw toStorageError(error, path)
   }
+}
+
+/**
+ * Opens the history of any place; at an address, after the local copy has caught up. It ends once
+ * the verbs that were called have ended; only an asynchronous disposal waits for that.
+ */
+export async function openHistoryAt(
+  place: StorePlace,
+  options: HistoryOptions = {},
+): Promise<MarketHistory & AsyncDisposable> {
+  const { path, address } = place
+  if (address === undefined || options.isReadOnly) {
+    const history = openHistory(path, options)
+    return { ...history, [Symbol.asyncDispose]: async () => history.dispose() }
+  }
+  const {
+    hasCheckpointThread,
+    ledgerPath,
+    isRecording,
+    isReadOnly: _,
+    bytesMax: __,
+    say,
+    ...stored
+  } = options
+  const engine = await loadEngine()
+  const shared = await engine.open({ ...place, address }, { isBrief: isRecording === true, say })
+  try {
+    await shared.transact(() => beginHistory(shared))
+    const own = createSqliteHistory(shared, { ...defaults, ...stored })
+    const history = hasCheckpointThread
+      ? withCheckpoints(own, startCheckpoints(shared.writing, path, ledgerPath))
+      : own
+    const end = async (): Promise<void> => {
+      await shared.drained()
+      history.dispose()
+      shared.close()
+    }
+    return { ...history, dispose: () => void end(), [Symbol.asyncDispose]: end }
+  } catch (error) {
+    shared.close()
+    throw error
+  }
+}
+
+const defaults = { chunkCacheBytes: CHUNK_CACHE_BYTES, lagMs: 0 }
+
+function withCheckpoints(history: MarketHistory, checkpoints: Disposable): MarketHistory {
+  const dispose = (): void => {
+    checkpoints[Symbol.dispose]()
+    history.dispose()
+  }
+  return { ...history, dispose }
 }

@@ -1,14 +1,18 @@
 /** The embedded engine: books in one SQLite file. */
 import { assertSound } from '#src/database/checksum.ts'
-import { type Database, readConsistently, transact } from '#src/database/database.ts'
+import { type Database, readConsistently } from '#src/database/database.ts'
+import { closeFile, usedBytesOf } from '#src/database/sqlite/database.ts'
 import type { ChunkCachePlace } from '#src/database/stores.ts'
+import { probe, type StoreHandles, type Transact } from '#src/database/transact.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { Market, MarketFacts } from '#src/domain/market.ts'
 import { factChanges, type MarketChange } from '#src/domain/revision.ts'
+import type { Clock } from '#src/domain/time.ts'
 import { createCache } from '#src/platform/cache.ts'
 
 import { createArchiver } from './archiver.ts'
 import type { AppendResult, HistoryWriter, MarketHistory, Recording } from './history.ts'
+import { createChangeReads } from './reads/changes.ts'
 import { createEventReads } from './reads/events.ts'
 import {
   changing,
@@ -24,6 +28,7 @@ import { createReady } from './reads/ready.ts'
 import { createFetchedChunks } from './tables/fetched-chunks.ts'
 import { createCoinTotals, createMarketList, createSources } from './tables/market-list.ts'
 import { assertNearWindow, type StoredMarket } from './tables/market-table.ts'
+import { createLogMeta, createMetaTable } from './tables/meta-table.ts'
 import { createRevisionReads } from './tables/revision-table.ts'
 import { createTables, type TableOptions, type Tables } from './tables/tables.ts'
 import { createVerify } from './verify.ts'
@@ -39,6 +44,7 @@ type FileVerbs =
   | 'cacheCounts'
   | 'archiveCounts'
   | 'findBatch'
+  | 'listOldest'
   | 'probeWrite'
   | 'dispose'
   | 'verify'
@@ -54,87 +60,114 @@ type FileVerbs =
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 
-/** Views of the chunks that are kept take a hundredth of their bytes; others are asked for, too. */
+/** The views of cached chunks take a hundredth of their bytes; other markets are read too. */
 const CHUNK_BYTES_PER_VIEW_BYTE = 16
 const VIEW_BYTES_MIN = 4 * 1024 * 1024
 
-export type SqliteOptions = Omit<TableOptions, 'fetched'> & {
-  /** How late commits of other connections may show; 0 asks at each use. */
+export type SqliteOptions = Omit<TableOptions, 'fetched' | 'clock'> & {
+  /** The time of logged changes; by default that of the handles. */
+  clock?: Clock | undefined
+  /** The maximum delay of commits of other connections; 0 asks at each use. */
   lagMs: number
-  /** The file that keeps what was fetched from the archive, if this one is served; by default it is in memory alone. */
+  /**
+   * The file that caches parts fetched from the archive; by default they are cached in memory only.
+   */
   chunkCache?: ChunkCachePlace | undefined
 }
 
 export function createSqliteHistory(
-  db: Database,
-  { lagMs, chunkCache, ...options }: SqliteOptions,
+  { reading, writing, transact, clock: databaseClock }: StoreHandles,
+  { lagMs, chunkCache, clock = databaseClock, ...options }: SqliteOptions,
 ): MarketHistory {
-  const stored = createTables(db, {
-    ...options,
-    fetched: createFetchedChunks(chunkCache),
-  })
-  const tables = { ...stored, runs: createRuns(stored) }
-  const coverage = createCoverage(tables)
+  const make = (db: Database): Tables =>
+    createTables(db, { ...options, clock, fetched: createFetchedChunks(chunkCache) })
+  const tables = make(reading)
+  const written = writing === reading ? tables : make(writing)
+  const runs = createRuns(written)
   const bytesMax = Math.max(VIEW_BYTES_MIN, options.chunkCacheBytes / CHUNK_BYTES_PER_VIEW_BYTE)
-  const views = createViews(tables, { lagMs, bytesMax })
+  const views = createViews({ ...tables, runs }, { lagMs, bytesMax })
   const { meta } = tables
-  const ready = createReady(stored, views)
-  const cursorKey = meta.open()
-  stored.revisions.begin()
+  const ready = createReady(tables, views)
+  const cursorKey = written.meta.open()
+  written.revisions.begin()
   return {
-    ...createWriters({ ...tables, coverage }, views),
+    ...createWriters({ ...written, runs, coverage: createCoverage(written) }, views, transact),
     ...createReaders(tables, views, ready),
     cursorKey,
-    revisions: createRevisionReads(db, stored.logMeta),
-    manifests: stored.manifests,
+    revisions: createRevisionReads(reading, tables.logMeta),
+    manifests: {
+      ...tables.manifests,
+      add: (made) => transact(() => written.manifests.add(made)),
+    },
     chunkCache,
-    path: db.filename === ':memory:' ? undefined : db.filename,
+    path: reading.filename === ':memory:' ? undefined : reading.filename,
     findBatch: meta.findBatch,
-    probeWrite: () => db.engine.probeWrite(db),
+    listOldest: createOldestList(reading),
+    probeWrite: () => probe({ reading, writing, transact }, TOUCH),
     verify: createVerify(tables),
     totals: meta.totals,
-    cacheCounts: stored.chunks.cacheCounts,
-    archiveCounts: stored.archiveCounts,
-    usedBytes: () => db.engine.usedBytesOf(db),
-    archive: createArchiver(tables),
+    cacheCounts: tables.chunks.cacheCounts,
+    archiveCounts: tables.archiveCounts,
+    usedBytes: () => usedBytesOf(reading),
+    archive: createArchiver(tables, written, transact),
     ready,
     dispose() {
-      stored.closeElsewhere()
-      db.engine.close(db)
+      for (const each of new Set([tables, written])) {
+        each.closeElsewhere()
+        closeFile(each.db)
+      }
     },
   }
 }
 
-function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, views: Views): Writers {
-  const { db, meta, markets, gaps, trades, runs } = tables
+/** A write that changes nothing. */
+const TOUCH = "UPDATE meta SET value = value WHERE key = 'cursor_key'"
+
+/** Puts what a new history has first, in a transaction that writes. */
+export function beginHistory({ writing, clock }: Pick<StoreHandles, 'writing' | 'clock'>): void {
+  createMetaTable(writing).prepare()
+  createLogMeta(writing).prepare(clock)
+}
+
+function createWriters(
+  tables: Tables & { coverage: Coverage; runs: Runs },
+  views: Views,
+  transact: Transact,
+): Writers {
+  const { meta, markets, gaps, trades, runs } = tables
   const applyBatch = createAppend(tables)
   const deleteStep = createDelete(tables)
 
   /**
-   * Writes all or nothing; what is kept in memory of a failed change is dropped with it. `changed`
-   * names the only markets that the body may change; without it, the body may change any.
+   * Writes in one transaction; if it fails, the changed caches are dropped too. `changed` names the
+   * only markets that the body may change; without it, the body may change any.
    */
-  function write<T>(body: () => T, changed?: Iterable<string>): T {
+  async function write<T>(body: () => T, changed?: Iterable<string>): Promise<T> {
     try {
-      const result = transact(db, () => {
-        const result = body()
-        for (const { conditionId, seal } of markets.takeChanged()) changing(conditionId, seal)
-        return result
+      const { result, kept } = await transact(() => {
+        try {
+          const result = body()
+          for (const { conditionId, seal } of markets.takeChanged()) changing(conditionId, seal)
+          return { result, kept: runs.takeChanged() }
+        } catch (error) {
+          runs.takeChanged()
+          markets.forgetChanged()
+          throw error
+        }
       })
+      runs.putBack(kept)
       views.invalidate(changed)
       return result
     } catch (error) {
-      runs.forgetAll()
-      markets.forgetChanged()
       views.invalidate()
       throw error
     }
   }
 
-  const writeTo = <T>(conditionId: string, body: () => T): T =>
-    changing(conditionId, () => write(body, [conditionId]))
+  const writeTo = <T>(conditionId: string, body: () => T): Promise<T> =>
+    write(() => changing(conditionId, body), [conditionId])
 
-  /** In a transaction, unless a batch with this id was applied before. */
+  /** Applies a batch in a transaction, unless a batch with this id was applied before. */
   function applyOnce(id: string, apply: () => Omit<AppendResult, 'kind'>): AppendResult {
     const applied = meta.findBatch(id)
     if (applied !== undefined) return { kind: 'already_applied', ...applied }
@@ -151,7 +184,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
 
   const evidence = createEvidence(tables)
 
-  /** Writes a part of an import; `said` is what it says of the books of each of its markets. */
+  /** Writes a part of an import; `said` contains its statements about the books of each market. */
   function importing<T>(said: ReadonlyMap<string, Said>, body: () => T): T {
     for (const conditionId of said.keys())
       changing(conditionId, () => {
@@ -177,8 +210,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
   return {
     append: (batch) =>
       write(() => {
-        const applyLater = applyBatch.later(batch)
-        const apply = () => applyLater().counts
+        const apply = () => applyBatch(batch).counts
         return applyOnce(batch.id, () =>
           batch.gapReason === undefined ? importing(checkedIn(batch.snapshots), apply) : apply(),
         )
@@ -191,20 +223,17 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
       }, marketsOf(recording)),
 
     putTrades: ({ id, conditionId, trades: found }) =>
-      changing(conditionId, () =>
-        write(() => {
-          const find = markets.find.later(conditionId)
-          trades.later()
-          meta.later()
-          return applyOnce(id, () => {
-            const market = requireMarket(conditionId, find())
+      write(() =>
+        changing(conditionId, () =>
+          applyOnce(id, () => {
+            const market = getMarket(conditionId)
             for (const { timestampMs } of found) assertNearWindow(market, timestampMs)
             const own = found.map((trade) => ({ marketId: market.id, trade }))
             const accepted = trades.insert(own).size
             if (accepted > 0) touch(market, lateTrades(market, accepted))
             return { accepted, duplicates: found.length - accepted }
-          })
-        }),
+          }),
+        ),
       ),
 
     putSpot: (ticks) => write(() => tables.spot.insert(ticks)),
@@ -222,12 +251,13 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
       return write(() => putOutcomes(rows, changed), changed)
     },
 
+    putRecorder: (sign) => write(() => tables.recorders.put(sign), []),
+    endRecorder: (id) => write(() => tables.recorders.remove(id), []),
+
     deleteOldest: (beforeMs) => write(() => deleteStep(beforeMs)),
-    listOldest: createOldestList(db),
     close: (conditionId) =>
       writeTo(conditionId, () => {
-        const find = markets.find.later(conditionId)
-        const market = find()
+        const market = markets.find(conditionId)
         if (market === undefined || market.isClosed) return
         const run = runs.load(market)
         runs.change(market, run, { refs: [], gone: [], late: [], fresh: [], isClosed: true })
@@ -239,7 +269,7 @@ function createWriters(tables: Tables & { coverage: Coverage; runs: Runs }, view
 const marketsOf = ({ snapshots, trades, gaps }: Recording): Set<string> =>
   new Set([...snapshots, ...trades, ...gaps].map(({ conditionId }) => conditionId))
 
-/** Of all its markets, also those of which nothing is said. */
+/** The statements about all its markets, including empty ones. */
 function saidIn(recording: Recording): Map<string, Said> {
   const all = new Map(
     [...marketsOf(recording)].map((id): [string, Said] => [id, { up: [], down: [] }]),
@@ -268,14 +298,14 @@ function createNoting({ markets, runs, revisions }: Tables & { runs: Runs }) {
     noteFacts,
 
     putMarket(facts: MarketFacts): void {
-      const find = markets.find.later(facts.conditionId)
-      markets.later()
-      revisions.later()
-      const known = find()
+      const known = markets.find(facts.conditionId)
       noteFacts(known, markets.put(facts, known))
     },
 
-    /** Shows that something besides the books was written; notes what of it was served before. */
+    /**
+     * Raises the revision after a change of data other than books, and logs the changes of served
+     * data.
+     */
     touch(market: Market, changes: readonly MarketChange[]): void {
       markets.touch(market)
       runs.keep(market)
@@ -302,6 +332,7 @@ function createReaders(tables: Tables, views: Views, ready: MarketHistory['ready
     spot: (query) => naming(`The price of ${query.coin}`, () => tables.spot.list(query)),
     lastTradeId: () => naming('The list of trades', tables.trades.lastId),
     lastSpotId: () => naming('The list of prices', tables.spot.lastId),
+    recorders: () => naming('The list of recorders', tables.recorders.list),
     gaps: (market) => read(market, ({ gaps }) => gaps),
     consistently: ({ conditionId }, body) =>
       naming(marketName(conditionId), () => readConsistently(db, body)),
@@ -309,19 +340,20 @@ function createReaders(tables: Tables, views: Views, ready: MarketHistory['ready
     coinTotals: (nowMs) => naming('The list of coins', () => coinTotals(nowMs)),
     ...createPageReads(tables, read),
     ...createBulkReads(tables, read, ready),
+    ...createChangeReads(tables, read),
     ...createEventReads(tables, read),
   }
 }
 
-/** Markets of which it is remembered; one takes some 100 bytes. */
+/** Markets that are remembered; each takes some 100 bytes. */
 const MARKETS_MAX = 50_000
 
-/** Makes the verb that reads trades, once it is known that none is missing. */
+/** Creates the verb that reads trades, after a check that none is missing. */
 function createTradeRead(
   { db, markets, trades }: Tables,
   read: ReadMarket,
 ): MarketHistory['trades'] {
-  /** By market, the sum under which all were found to be there. */
+  /** The sum, by market, under which all trades were found. */
   const whole = createCache<number, number>(MARKETS_MAX)
 
   function assertWhole(conditionId: string): void {
@@ -333,7 +365,7 @@ function createTradeRead(
 
   return (query) =>
     read(query.market, ({ market }) => {
-      // What is kept of a market may be late, so it is read again.
+      // The cached market may be old, so it is read again.
       if (whole.get(market.id) !== market.tradeSum)
         readConsistently(db, () => assertWhole(market.conditionId))
       return trades.list(query)

@@ -1,6 +1,7 @@
-/** Finds what of a history does not agree with itself. */
+/** Verifies that the parts of a history agree. */
 
 import { isStorageError, readConsistently } from '#src/database/database.ts'
+import { listFaults } from '#src/database/sqlite/database.ts'
 import { silenceMs } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/domain/snapshot.ts'
@@ -18,10 +19,13 @@ import { orderOf, type StoredMarket } from './tables/market-table.ts'
 import type { Tables } from './tables/tables.ts'
 import { newOutcomeTallies, type OutcomeTally } from './writes/coverage.ts'
 
-/** Returns the function that yields one sentence a fault; none means that the history is sound. */
+/**
+ * Creates the verification, which yields one sentence per fault; none means that the history is
+ * sound.
+ */
 export function createVerify(tables: Tables) {
   const { db, meta, markets, chunks, tails, gaps, trades, snapshots } = tables
-  const { spot, revisions, manifests, segments, evidence, windowOutcomes } = tables
+  const { spot, revisions, manifests, segments, evidence, windowOutcomes, recorders } = tables
   const verifyChunk = createChunkVerify(tables)
 
   function verifyTail(market: Market, tally: Tally): string[] {
@@ -62,7 +66,7 @@ export function createVerify(tables: Tables) {
     for (const fault of attempt(() => verifyTrades(market))) yield `${name}: ${fault}`
   }
 
-  /** One state of the file, so that a market that is being written agrees with itself. */
+  /** Reads one state of the file, so that concurrent writes cause no false faults. */
   const verifyById = (id: number): string[] =>
     readConsistently(db, () => {
       const market = markets.findById(id)
@@ -70,9 +74,9 @@ export function createVerify(tables: Tables) {
     })
 
   return function* (onProgress = (_done: number, _total: number): void => {}): Generator<string> {
-    yield* attempt(() => db.engine.listFaults(db))
+    yield* attempt(() => listFaults(db))
     yield* attempt(() => checkCoinTotals(db))
-    const parts = [meta, spot, revisions, manifests, segments, evidence, windowOutcomes]
+    const parts = [meta, spot, revisions, manifests, segments, evidence, windowOutcomes, recorders]
     for (const each of parts) yield* attempt(() => readConsistently(db, each.verify))
     let ids: number[] = []
     yield* attempt(() => {
@@ -111,12 +115,12 @@ function verifyRow(market: Market, tally: Tally, nextId: number): string[] {
   return Object.entries(claims).flatMap(([fault, holds]) => (holds ? [] : [fault]))
 }
 
-/** Faults of a part, or the one that its bytes cannot be read at all. */
+/** The faults of a part, or one fault if its bytes cannot be read at all. */
 function attempt(check: () => string[]): string[] {
   try {
     return check()
   } catch (error) {
-    // What is stored is unknown while it does not answer.
+    // A storage error reveals nothing about the stored data.
     if (isStorageError(error)) throw error
     return [`cannot be read: ${messageOf(error)}`]
   }
@@ -141,7 +145,7 @@ const newTally = (quietMs: number): Tally => ({
 const COMMA = Uint8Array.of(0x2c)
 const verifier = homeVenue.createBookVerifier()
 
-/** A book that was called false is looked at quickly: to find out again that nothing fits is slow. */
+/** Checks a negative verdict quickly: proving again that no recipe matches is slow. */
 function isVerdictSound(snapshot: StoredSnapshot): boolean {
   const { isVerified } = snapshot
   if (isVerified === undefined) return true
@@ -156,7 +160,7 @@ type Check = Pick<Tables, 'snapshots'> & {
   tally: Tally
 }
 
-/** Returns the faults of a run, each a sentence; adds what it holds to `tally`. */
+/** Returns the faults of a run, each a sentence; adds its rows to `tally`. */
 function verifyRun({ run, market, tally, snapshots }: Check): string[] {
   const { chunk } = run
   const faults: string[] = []
@@ -193,16 +197,13 @@ function verifyRun({ run, market, tally, snapshots }: Check): string[] {
     verdicts.add(snapshot.timestampMs, isVerified)
   })
   for (let index = 0; index < chunk.checkpointCount; index++) {
-    // Throws where it leads to another text.
+    // Throws if the checkpoint does not give the text of its row.
     texts.single.textWithComma(chunk, chunk.checkpoint(index).row)
   }
   return faults
 }
 
-/**
- * Returns the function that does so for a sealed chunk, as it is in the file. Throws a `damage`
- * fault.
- */
+/** Creates the same check for a sealed chunk in the file. Throws a `damage` fault. */
 function createChunkVerify({ chunks, snapshots }: Tables) {
   return (ref: ChunkRef, market: Market, tally: Tally): string[] => {
     const chunk = chunks.read(ref)

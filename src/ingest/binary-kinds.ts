@@ -1,4 +1,4 @@
-/** Kinds of files that are not read, by their first bytes, and what to do with them. */
+/** Unsupported kinds of files, detected by their first bytes, with the conversion to use. */
 
 const toImport = (command: string): string => `${command} | bookfeed import -`
 const unpack = (command: string) => (path: string) =>
@@ -7,10 +7,10 @@ const asLines = (how: string) => (): string =>
   `${how} as JSON lines or CSV; bookfeed import --help has the forms`
 
 const kinds: readonly {
-  /** With its article. */
+  /** The name with its article. */
   name: string
   magic: readonly (string | readonly number[])[]
-  /** Where the magic bytes are; 0 unless given. */
+  /** Offset of the magic bytes; 0 by default. */
   at?: number
   next: (path: string) => string
 }[] = [
@@ -82,14 +82,16 @@ const kinds: readonly {
   },
 ]
 
-/** What a file is that cannot be read, and the next step; undefined for a file that may be text. */
+/**
+ * Names the kind of an unreadable file and the next step; undefined for a file that may be text.
+ */
 export function describeBinary(path: string, head: Uint8Array): string | undefined {
   const file = path === '-' ? 'FILE' : path
   const kind = kinds.find(({ magic, at = 0 }) => magic.some((each) => begins(head, at, each)))
   if (kind !== undefined) return `${kind.name}, which is not read; ${kind.next(file)}`
   if (/^\s*<(?:!doctype html|html)\b/i.test(Buffer.from(head).toString('latin1', 0, 200)))
     return 'a web page, not data; look at it: the server may have answered with an error'
-  // No text has a zero byte; Parquet is known by its own magic bytes.
+  // Text contains no zero byte; Parquet is detected by its own magic bytes.
   if (head.includes(0)) return `a binary file of a kind that is not known; ${asLines('write it')()}`
   return undefined
 }

@@ -1,14 +1,14 @@
 /**
- * Sorts the events of a file before books are rebuilt from them. A whole book needs no other event,
- * so it is kept in any order: some sellers list the newest first. A change applies to the state
- * before it, so a change out of order is refused.
+ * Sorts the events of a file before books are rebuilt from them. A whole book does not depend on
+ * other events, so books are accepted in any order: some vendors list the newest first. A change
+ * applies to the state before it, so changes out of order are refused.
  */
 
 import type { Market } from '#src/domain/market.ts'
 import { recordFault } from '#src/domain/record-fault.ts'
 import type { FeedEvent } from '#src/venue/feed.ts'
 
-/** An event about one market at a time. */
+/** An event about a single market with a time. */
 export type MarketFeedEvent = Extract<FeedEvent, { conditionId: string; timestampMs: number }>
 
 export type TimedEvent = { event: MarketFeedEvent; receivedMs: number | undefined }
@@ -18,12 +18,14 @@ const WEIGHT_MAX = 500_000
 /** The weight of an event without levels; each level adds one. */
 const EVENT_WEIGHT = 10
 
-/** How late a message without a time of receipt may be before it counts as out of order. */
+/**
+ * The tolerated delay of a message without a time of receipt; a later one counts as out of order.
+ */
 const LATE_MS_MAX = 250
 
 type MarketOrder = {
   market: Market
-  /** By token, the newest time of a book or change. */
+  /** The newest time of a book or change, by token. */
   newestMs: Map<string, number>
   newestReceivedMs: number
   hasChanges: boolean
@@ -33,9 +35,9 @@ type MarketOrder = {
 }
 
 /**
- * Takes events in the order of their files. Events of a market wait until a change comes, the file
- * ends, or too many wait, and go to `follow` in order of time if books are not in it, else as they
- * came. Books that come late afterwards go to `keepApart`, ascending.
+ * Takes events in the order of their files. The events of a market wait until a change arrives, the
+ * file ends, or too many wait. They then go to `follow`: in order of time if the books are not,
+ * otherwise as they came. Later books out of order go to `keepApart`, ascending.
  */
 export function createEventOrder(target: {
   follow(file: string, market: Market, events: readonly TimedEvent[]): void
@@ -81,7 +83,7 @@ export function createEventOrder(target: {
   }
 
   return {
-    /** Throws a `record` fault for changes in a wrong order. */
+    /** Takes an event; throws a `record` fault for changes out of order. */
     take(file: string, market: Market, timed: TimedEvent): void {
       if (file !== currentFile) {
         passAll()
@@ -106,7 +108,7 @@ export function createEventOrder(target: {
       else target.follow(file, market, [timed])
     },
 
-    /** Nothing more comes. */
+    /** Passes on all waiting events at the end of the input. */
     end: passAll,
   }
 }
@@ -118,7 +120,8 @@ function isInWrongOrder(
   const newest = Math.max(...tokensOf(event).map((id) => newestMs.get(id) ?? 0))
   if (event.timestampMs >= newest) return false
   if (event.kind === 'book' && !hasChanges) return true
-  // A connection may bring a message late; a capture that is in order has it where it came.
+  // A connection may deliver a message late; in a capture that is in order, its position is the
+  // order of receipt.
   if (receivedMs !== undefined && newestReceivedMs > 0) return receivedMs < newestReceivedMs
   return newest - event.timestampMs > LATE_MS_MAX
 }
@@ -131,7 +134,7 @@ function tokensOf(event: MarketFeedEvent): string[] {
 const weigh = (event: MarketFeedEvent): number =>
   EVENT_WEIGHT + (event.kind === 'book' ? event.bids.prices.length + event.asks.prices.length : 0)
 
-/** Whether the books of each token ascend. */
+/** True if the books of each token ascend. */
 function areInOrder(events: readonly TimedEvent[]): boolean {
   const newestMs = new Map<string, number>()
   return events.every(({ event }) => {
@@ -143,7 +146,7 @@ function areInOrder(events: readonly TimedEvent[]): boolean {
   })
 }
 
-/** In order of time. Where the newest came first, events of one time are turned around too. */
+/** Sorts by time. If the newest came first, events of the same time are reversed too. */
 function sorted(events: readonly TimedEvent[]): TimedEvent[] {
   const [first, last] = [events[0], events.at(-1)]
   const isDescending = first && last && last.event.timestampMs < first.event.timestampMs

@@ -1,6 +1,6 @@
-/** Reads the lines of a recorder's journal: see `recorder/journal.ts`. */
+/** Reads the lines of a recorder's journal, which `recorder/journal.ts` defines. */
 
-import { gapReasons } from '#src/domain/coverage.ts'
+import { storedReasons } from '#src/domain/coverage.ts'
 import {
   isCoin,
   isTimeframe,
@@ -10,7 +10,7 @@ import {
   settlementRules,
   winnerSources,
 } from '#src/domain/market.ts'
-import { notKept, recordFault } from '#src/domain/record-fault.ts'
+import { recordFault, skippedRecord } from '#src/domain/record-fault.ts'
 import { isRecord } from '#src/platform/record.ts'
 import type { Heard } from '#src/recorder/journal.ts'
 import {
@@ -19,19 +19,21 @@ import {
   readAssetId,
   readConditionId,
   readOptionalDecimal,
+  readOptionalDelay,
+  readOptionalOrderAge,
   readOptionalText,
   readOptionalTimeMs,
 } from '#src/venue/json-fields.ts'
 
-/** A message is the last member, byte for byte. */
+/** Matches a message, which is the last member, byte for byte. */
 const messagePattern =
   /^\{"_recv":(\d{13,15}),"(?:connection":(\d{1,15})|spot":"(\w{1,32})"),"(frame|text)":(.*)\}$/s
 const startPattern = /^\{"_recv":\d{13,15},"(connection|spot|heard)":/
 
-/** Whether a text begins with a line of a recorder. */
+/** True if a text begins with a line of a recorder. */
 export const isHeard = (text: string): boolean => startPattern.test(text)
 
-/** Throws a `record` fault for a line that is not whole. */
+/** Reads a line; throws a `record` fault if it is incomplete. */
 export function readHeardLine(line: string): { heard: Heard; atMs: number } {
   const [, time, connection, source, form, rest = ''] = messagePattern.exec(line) ?? []
   if (time !== undefined) {
@@ -77,7 +79,7 @@ const readers = new Map<string, (value: JsonObject) => Heard>([
     ({ connection, reason }) => ({
       kind: 'dropped',
       connection: readCount(connection),
-      reason: oneOf(gapReasons, reason, 'reason'),
+      reason: oneOf(storedReasons, reason, 'reason'),
     }),
   ],
   ['spotOpened', ({ source }) => ({ kind: 'spotOpened', source: String(source) })],
@@ -98,15 +100,15 @@ function oneOf<T extends string>(known: readonly T[], value: unknown, path: stri
 const optionalOneOf = <T extends string>(known: readonly T[], value: unknown, path: string) =>
   value === undefined ? undefined : oneOf(known, value, path)
 
-/** Its type names every fact, so that none is forgotten. */
+/** Reads the facts of a market. The return type lists every fact, so that none is forgotten. */
 function readFacts(value: JsonObject): {
   [name in keyof Required<MarketFacts>]: MarketFacts[name]
 } {
   const { coin, timeframe, tickSize, assetIds } = value
   if (typeof coin !== 'string') throw recordFault('coin: not a string')
-  if (!isCoin(coin)) throw notKept(`${coin.slice(0, 20)} is not a coin that is kept`)
+  if (!isCoin(coin)) throw skippedRecord(`${coin.slice(0, 20)} is not a supported coin`)
   if (typeof timeframe !== 'string' || !isTimeframe(timeframe))
-    throw recordFault('timeframe: not one that is kept')
+    throw recordFault('timeframe: not supported')
   const ids = isRecord(assetIds) ? assetIds : {}
   return {
     conditionId: readConditionId(value.conditionId),
@@ -129,6 +131,8 @@ function readFacts(value: JsonObject): {
     finalPriceSource: optionalOneOf(priceSources, value.finalPriceSource, 'finalPriceSource'),
     finalPriceMs: readOptionalTimeMs(value.finalPriceMs, 'finalPriceMs'),
     feeSchedule: readOptionalText(value.feeSchedule, 'feeSchedule'),
+    takerDelayMs: readOptionalDelay(value.takerDelayMs, 'takerDelayMs'),
+    orderAgeMs: readOptionalOrderAge(value.orderAgeMs, 'orderAgeMs'),
     settlementRule: optionalOneOf(settlementRules, value.settlementRule, 'settlementRule'),
     winner: optionalOneOf(results, value.winner, 'winner'),
     winnerSource: optionalOneOf(winnerSources, value.winnerSource, 'winnerSource'),

@@ -1,4 +1,6 @@
-/** Takes JSON documents: objects over several lines, and arrays, whose elements are entries. */
+/**
+ * Imports JSON documents: objects that span several lines, and arrays, whose elements are entries.
+ */
 
 import { setImmediate } from 'node:timers/promises'
 
@@ -27,12 +29,12 @@ import {
 } from './import-run.ts'
 import { byteOrderMark, type TextFile } from './line-source.ts'
 
-/** Documents are read whole; 64 MiB are twenty thousand markets. */
+/** Documents are read into memory; 64 MiB hold twenty thousand markets. */
 const DOCUMENT_BYTES_MAX = 67_108_864
-/** Entries between two looks at the signal. */
+/** Entries between two checks of the signal. */
 const SLICE_ENTRIES = 500
 
-/** Throws a `source` fault for a document that cannot be read, or is too long. */
+/** Imports a document; throws a `source` fault if it is unreadable or too long. */
 export async function importDocument(run: ImportRun, file: TextFile): Promise<void> {
   const { history, report, signal, source, isStrict } = run
   const { path } = file
@@ -48,23 +50,30 @@ export async function importDocument(run: ImportRun, file: TextFile): Promise<vo
   for (const { entry, text } of splitEntries(bytes)) {
     report.entries++
     const place = { file: path, entry }
-    attempt(run, place, () => {
+    await attempt(run, place, () => {
       for (const record of readEntry(text, reading)) records.push({ place, record })
     })
     if (report.ending !== 'complete') return
   }
   for (let from = 0; from < records.length; from += SLICE_ENTRIES) {
     signal.throwIfAborted()
-    // The name has their number: a record that was refused may be right the next time.
-    keepRecords(run, `${id}:${from}/${records.length}`, records.slice(from, from + SLICE_ENTRIES))
+    // The batch name includes the number of records: a refused record may be accepted next time.
+    await keepRecords(
+      run,
+      `${id}:${from}/${records.length}`,
+      records.slice(from, from + SLICE_ENTRIES),
+    )
     if (report.ending !== 'complete') return
     run.onProgress({ file: path, bytesRead: file.progress.bytesRead, lines: report.lines })
     await setImmediate()
   }
-  if (isWhole()) history.append({ id, source, snapshots: [] })
+  if (isWhole()) await history.append({ id, source, snapshots: [] })
 }
 
-/** Yields the entries of a document, from 1. One without text is malformed, and the last. */
+/**
+ * Yields the entries of a document, numbered from 1. An entry without text is malformed and the
+ * last.
+ */
 export async function* readEntries(file: TextFile) {
   yield* splitEntries(await readWhole(file))
 }
@@ -95,7 +104,7 @@ function readEntry(text: string | undefined, reading: Reading): MarketRecord[] {
 }
 
 function* splitEntries(document: Uint8Array) {
-  // `skipValue` relies on a zero byte after the values.
+  // `skipValue` requires a zero byte after the values.
   const bytes = new Uint8Array(document.length + 1)
   bytes.set(document)
   let entry = 0

@@ -1,7 +1,7 @@
 /**
- * Takes files of lines, batch after batch. A batch is named by the hash of its bytes, so that a
- * batch in the history is not read line by line. One that begins at the time at which the one
- * before ended is named after that one too, because it may continue its states.
+ * Imports files of lines in batches. A batch is named by the hash of its bytes, so that batches
+ * already in the history are not parsed again. A batch that begins at the time at which the
+ * previous one ended includes the previous name in its own, because it may continue its states.
  */
 
 import { ifSound } from '#src/domain/errors.ts'
@@ -33,18 +33,25 @@ import {
 import { LINES_OF_TEXT } from './kept-forms.ts'
 import { isPlainText, type LineBatch, NEWLINE } from './line-source.ts'
 
-/** Returns a function that takes the batches of each file in their order. */
-export function createLineImport(run: ImportRun): (file: string, batch: LineBatch) => void {
+/** Creates a function that imports the batches of each file in order. */
+export function createLineImport(
+  run: ImportRun,
+): (file: string, batch: LineBatch) => Promise<void> {
   const { history, report, source } = run
   const scan = createBatchScanner(run)
   const check = createBookCheck(run)
-  /** The venue has hashed no simulated book, whatever its id looks like. */
+  /**
+   * Treats the hash of a simulated book as our own: the venue hashes none, whatever the id looks
+   * like.
+   */
   const toOwnHash = (row: ScannedSnapshot): ScannedSnapshot =>
     (row.source ?? source) === 'simulated' ? { ...row, sourceHash: undefined } : row
-  /** The batch before: its name, the time of its last line, and its lines if they were skipped. */
+  /**
+   * The previous batch: its name, the time of its last line, and its lines if they were skipped.
+   */
   let before: { id: string; endsAt: string | undefined; skipped?: LineBatch } | undefined
 
-  return (file, batch) => {
+  return async (file, batch) => {
     if (batch.firstLine === 1) {
       before = undefined
       check.begin()
@@ -61,7 +68,7 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
       return
     }
     const isWhole = watchLosses(run)
-    // The check of books has to see the lines that were skipped before these.
+    // The book check needs the lines that were skipped before these.
     if (before?.skipped)
       check.check(scan(file, before.skipped, () => true).snapshots.map(toOwnHash))
     const {
@@ -73,26 +80,27 @@ export function createLineImport(run: ImportRun): (file: string, batch: LineBatc
       return report.ending === 'complete'
     })
     before = { id, endsAt }
-    // Blank lines are not kept as a batch: there is nothing to skip the next time.
+    // A batch of blank lines is not stored: there is nothing to skip next time.
     if (report.ending !== 'complete' || scanned.length + records.length === 0) return
     const snapshots = check.check(scanned.map(toOwnHash))
     countVerdicts(run, snapshots)
     const isPlain = records.length === 0
-    // Only a batch that was kept whole is skipped the next time: a refused line is named each time,
-    // and may be right by then. The name of the rest says how many snapshots were kept.
+    // Only a batch that was stored completely is skipped next time: a refused line is reported
+    // every time, and may be accepted then. The name of the rest contains the number of stored
+    // snapshots.
     const batchId = isPlain && isWhole() ? id : `${id}:rest${snapshots.length}`
     const sources = scanned.map((each) => each.source ?? source)
-    appendBySource(run, file, batchId, lines, snapshots, sources)
+    await appendBySource(run, file, batchId, lines, snapshots, sources)
     if (report.ending !== 'complete' || (isPlain && sources.includes(source))) return
-    keepRecords(run, id, records)
-    // The name alone, once all of the batch is kept.
-    if (isWhole()) history.append({ id, source, snapshots: [] })
+    await keepRecords(run, id, records)
+    // Stores only the name, once the whole batch is stored.
+    if (isWhole()) await history.append({ id, source, snapshots: [] })
   }
 }
 
 const TIME_KEY = '"timestamp":'
 
-/** The time of the first or last line of a batch as it is written there, if it has one. */
+/** The time of the first or last line of a batch, as written, if it has one. */
 function readTimeText(bytes: Uint8Array, which: 'first' | 'last'): string | undefined {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   const end = text.indexOf(NEWLINE)
@@ -105,17 +113,17 @@ function readTimeText(bytes: Uint8Array, which: 'first' | 'last'): string | unde
 }
 
 /**
- * Keeps the snapshots of each source in a batch of its own. `lines` are their line numbers, and
- * `sources` what the lines say.
+ * Stores the snapshots of each source in a separate batch. `lines` are their line numbers, and
+ * `sources` the sources named by the lines.
  */
-export function appendBySource(
+export async function appendBySource(
   run: ImportRun,
   file: string,
   batchId: string,
   lines: readonly number[],
   snapshots: readonly Snapshot[],
   sources: readonly Source[],
-): void {
+): Promise<void> {
   const { history, report, isStrict } = run
   for (const source of new Set(sources)) {
     if (report.ending !== 'complete') return
@@ -124,43 +132,46 @@ export function appendBySource(
     const own = snapshots.filter(isOwn)
     const ownLines = lines.filter(isOwn)
 
-    /** Keeps the snapshots `[from, to)`; if that is refused, its halves, down to single lines. */
-    const append = (from: number, to: number): void => {
+    /**
+     * Stores the snapshots `[from, to)`; if they are refused, each half separately, down to single
+     * lines.
+     */
+    const append = async (from: number, to: number): Promise<void> => {
       const isWhole = to - from === own.length
       const id = isWhole ? name : `${name}:${from}-${to}`
       const part = isWhole ? own : own.slice(from, to)
-      const refusal = refusalOf(() => {
+      const refusal = await refusalOf(async () => {
         const { accepted } = report
-        countRows(report, history.append({ id, source, snapshots: part }), part.length)
+        countRows(report, await history.append({ id, source, snapshots: part }), part.length)
         report.withoutGaps += report.accepted - accepted
       })
       if (refusal === undefined) return
       const place = { file, line: ownLines[from] ?? 0 }
       if (to - from === 1) refuse(run, place, refusal)
       else if (isStrict) {
-        // To find the very line, others would have to be kept.
+        // Other lines would have to be stored to find the exact line.
         refuse(run, place, `this line or one of the ${to - from - 1} after it: ${refusal}`)
       } else {
         const middle = Math.ceil((from + to) / 2)
-        append(from, middle)
-        append(middle, to)
+        await append(from, middle)
+        await append(middle, to)
       }
     }
-    append(0, own.length)
+    await append(0, own.length)
   }
 }
 
 /**
- * Creates a function that reads the lines of a batch, and ends early when `onFault` returns false
- * for a bad one. It remembers repeating texts, and what lines are, from batch to batch.
+ * Creates a function that parses the lines of a batch, and stops early if `onFault` returns false
+ * for a bad line. It caches repeated texts and the kind of lines across batches.
  */
 function createBatchScanner(run: ImportRun) {
   const { clock, isStrict } = run
   const scanner = createSnapshotScanner(foreignToSnapshots)
-  /** Whether a line is tried as a snapshot first, for speed: no line is two things. */
+  /** True if a line is parsed as a snapshot before other records, for speed; no line is both. */
   let expectsSnapshot = true
 
-  /** Returns undefined for a line that holds no record. */
+  /** Parses a line; returns undefined if it contains no record. */
   function read(line: Uint8Array, reading: Reading): ScannedSnapshot | MarketRecord[] | undefined {
     if (expectsSnapshot) {
       try {
@@ -174,7 +185,7 @@ function createBatchScanner(run: ImportRun) {
     if (!isRecord(value) && text !== '' && isPlainText(text)) return undefined
     const records = isRecord(value) ? readMarketRecords(value, reading) : undefined
     expectsSnapshot = records === undefined
-    // For a line that is no JSON object, the scanner's fault is the clearest.
+    // If a line is not a JSON object, the scanner's fault is the clearest.
     return records ?? readSnapshot(line, reading)
   }
 
@@ -195,7 +206,7 @@ function createBatchScanner(run: ImportRun) {
     onFault: (line: number, reason: string) => boolean,
   ) => {
     const snapshots: ScannedSnapshot[] = []
-    /** The line numbers of the snapshots. */
+    /** Line numbers of the snapshots. */
     const lines: number[] = []
     const records: PlacedRecord[] = []
     const reading = { nowMs: clock(), isStrict }
@@ -223,13 +234,13 @@ function createBatchScanner(run: ImportRun) {
   }
 }
 
-/** Assets remembered, more than are live at once; the oldest are forgotten first. */
+/** Maximum number of cached assets, more than are live at once; the oldest are evicted first. */
 const ASSETS_MAX = 1024
 
 /**
- * Says of each snapshot whether it agrees with the venue's hash, and its place among the states of
- * its asset and millisecond in the file. Consecutive lines of one asset with the same time are the
- * states of that time, in their order; a line like the one before is no state of its own.
+ * Checks each snapshot against the venue's hash, and numbers it among the states of its asset and
+ * millisecond in the file. Consecutive lines of an asset with the same time are the states of that
+ * time, in order; a line equal to the previous one is not a new state.
  */
 export function createBookCheck({ history }: Pick<ImportRun, 'history'>) {
   const verifier = homeVenue.createBookVerifier()
@@ -251,7 +262,7 @@ export function createBookCheck({ history }: Pick<ImportRun, 'history'>) {
     return next
   }
 
-  /** Asks the history once a batch which markets have books that fit, perhaps of another import. */
+  /** Looks up once per batch which markets have matching books, possibly from another import. */
   function createProof(): (conditionId: string) => boolean {
     const proved = new Map<string, boolean>()
     return (conditionId) => {
@@ -264,14 +275,14 @@ export function createBookCheck({ history }: Pick<ImportRun, 'history'>) {
   }
 
   return {
-    /** Begins a file: no line continues one of the file before. */
+    /** Begins a file, whose lines continue none of the previous file. */
     begin: () => runs.clear(),
 
     check(rows: readonly Snapshot[]): Snapshot[] {
       const isProved = createProof()
       const verify = (row: Snapshot) =>
         verifier.verify(row, { isProved: isProved(row.conditionId) })
-      /** Markets of which a book of the batch fitted: what came before it is judged once more. */
+      /** Markets with a matching book in this batch; their earlier books are judged again. */
       const found = new Set<string>()
       const judged = rows.map((row) => {
         const { sequence, occurrence } = findPlace(row)
@@ -290,7 +301,7 @@ export function createBookCheck({ history }: Pick<ImportRun, 'history'>) {
 const isUnknown = ({ sourceHash, isVerified }: Snapshot): boolean =>
   sourceHash !== undefined && isVerified === undefined
 
-/** Counts the verdicts of books that were read. */
+/** Counts the verdicts on imported books. */
 export function countVerdicts({ report, touched, unknown }: ImportRun, rows: readonly Snapshot[]) {
   for (const row of rows) {
     const { conditionId } = row

@@ -1,11 +1,12 @@
 /**
- * Takes messages of the venue's socket and books of its REST routes, one or an array of them a
- * line: those in a recorder's journal, with all that it knew, and those that others kept.
+ * Imports messages of the venue's socket and books of its REST routes, one or an array of them per
+ * line: lines of a recorder's journal, with everything that the recorder knew, and messages
+ * captured by others.
  */
 
 import { ifSound } from '#src/domain/errors.ts'
 import { type Market, type MarketFacts, windowFault } from '#src/domain/market.ts'
-import { notKept, recordFault } from '#src/domain/record-fault.ts'
+import { recordFault, skippedRecord } from '#src/domain/record-fault.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
 import { receiptFault, timeFault } from '#src/domain/time.ts'
 import { isRecord } from '#src/platform/record.ts'
@@ -32,23 +33,27 @@ import { createKeptReader, holdsKept } from './kept-forms.ts'
 import { type LineBatch, NEWLINE } from './line-source.ts'
 import { createFactCorrection, takeMessages, takeRecording } from './message-evidence.ts'
 import { createRebuild, createReplays } from './replay.ts'
+import { findNamed } from './table-forms.ts'
 
-/** Rows that wait for a transaction, where no recorder says when it made one. */
+/** Rows per transaction, if no recorder states when it committed. */
 const ROWS_MAX = 2000
 
-/** Whether a text begins with messages. */
+/** True if a text begins with messages. */
 export const holdsMessages = (head: string): boolean => isHeard(head) || holdsKept(head)
 
 const withoutReceipt = ({ receivedMs: _, ...tick }: SpotTick): SpotTick => tick
 
-/** One for all files, because a file may continue the one before. */
+/** Creates one import for all files, because a file may continue the previous one. */
 export function createMessageImport(run: ImportRun) {
   const { report, touched, history } = run
   const correctFacts = createFactCorrection(history)
   const markets = new Map<string, Market | undefined>()
   let place: ImportPlace = { file: '' }
-  let waiting: Entry[] = []
+  const waiting: Entry[] = []
   let prices: SpotTick[] = []
+  /** Market facts from a recorder, to be written before its next line is read. */
+  const factsDue: MarketFacts[] = []
+  let isStoreDue = false
   let messagesTaken = 0
   const counts = { rows: 0, duplicates: 0, batches: 0, dropped: 0 }
   const write = createWrite(
@@ -59,18 +64,23 @@ export function createMessageImport(run: ImportRun) {
     counts,
   )
 
-  function store(): void {
-    const entries = waiting
+  /** Writes the waiting rows when there are enough, or all of them if the recorder did so. */
+  async function storeDue(): Promise<void> {
+    while (waiting.length >= ROWS_MAX) await store(waiting.splice(0, ROWS_MAX))
+    if (isStoreDue || prices.length >= ROWS_MAX) await store(waiting.splice(0))
+    isStoreDue = false
+  }
+
+  async function store(entries: readonly Entry[]): Promise<void> {
     const ticks = prices
-    waiting = []
     prices = []
-    attempt(run, place, () => {
-      const added = ticks.length === 0 ? 0 : history.putSpot(ticks)
+    await attempt(run, place, async () => {
+      const added = ticks.length === 0 ? 0 : await history.putSpot(ticks)
       report.prices.accepted += added
       report.prices.duplicates += ticks.length - added
     })
     const before = { ...counts }
-    if (entries.length > 0) write(entries)
+    if (entries.length > 0) await write(entries)
     report.accepted += counts.rows - before.rows
     report.duplicates += counts.duplicates - before.duplicates
   }
@@ -78,7 +88,6 @@ export function createMessageImport(run: ImportRun) {
   function add(entry: Entry): void {
     waiting.push(entry)
     if (entry.kind === 'state') countVerdicts(run, [entry.snapshot])
-    if (waiting.length >= ROWS_MAX) store()
   }
 
   function addPrices(ticks: readonly SpotTick[]): void {
@@ -86,17 +95,20 @@ export function createMessageImport(run: ImportRun) {
     else for (const _ of ticks) leaveOut(run, 'prices of coins, which are not simulated')
   }
 
-  const readKept = createKeptReader(
-    (assetId) => ifSound(() => history.findMarketByAsset(assetId))?.conditionId,
-  )
+  const readKept = createKeptReader({
+    marketOf: (assetId) => ifSound(() => history.findMarketByAsset(assetId))?.conditionId,
+    tokenOf: (market, outcome) => ifSound(() => findNamed(history, market))?.assetIds[outcome],
+  })
   const replay = createReplays({
     history,
     record: () => takeRecording(add),
     putMarket(facts: MarketFacts, atMs: number): void {
-      history.putMarket({ ...correctFacts(facts, atMs), source: run.source })
+      factsDue.push({ ...correctFacts(facts, atMs), source: run.source })
     },
     addPrices,
-    store,
+    store(): void {
+      isStoreDue = true
+    },
   })
   const rebuild = createRebuild(() => takeMessages(add))
 
@@ -109,7 +121,7 @@ export function createMessageImport(run: ImportRun) {
     const market = markets.get(conditionId)
     if (market === undefined) {
       const reason = run.marketsLeftOut.get(conditionId)
-      if (reason !== undefined) throw notKept(reason)
+      if (reason !== undefined) throw skippedRecord(reason)
       throw recordFault(
         `market ${conditionId} is not known; import its tokens or its entry of the catalogue too`,
       )
@@ -139,15 +151,15 @@ export function createMessageImport(run: ImportRun) {
     rebuild.take(place.file, market, event, receivedMs)
   }
 
-  /** Those of other markets come over the same socket. */
-  function takeResolution(event: Extract<FeedEvent, { kind: 'resolved' }>): void {
+  /** Takes a resolution; those of other markets arrive on the same socket. */
+  async function takeResolution(event: Extract<FeedEvent, { kind: 'resolved' }>): Promise<void> {
     const market = ifSound(() => history.findMarket(event.conditionId))
     const won = market?.source === run.source ? resolvedFacts(market, event) : undefined
-    if (won !== undefined) keepFacts(run, place, { ...won, source: run.source })
+    if (won !== undefined) await keepFacts(run, place, { ...won, source: run.source })
   }
 
-  /** Markets of all kinds are announced: those that are not kept are no news. */
-  function takeAnnouncement(text: string, index: number): void {
+  /** Takes an announcement. Markets of all kinds are announced; unsupported kinds are ignored. */
+  async function takeAnnouncement(text: string, index: number): Promise<void> {
     const value = parseJson(text)
     const message: unknown = Array.isArray(value) ? value[index] : value
     const reading = { nowMs: run.clock(), isStrict: run.isStrict }
@@ -156,28 +168,30 @@ export function createMessageImport(run: ImportRun) {
     )
     for (const record of records ?? []) {
       if (record.kind === 'facts') {
-        keepFacts(run, place, { ...record.facts, source: run.source })
+        await keepFacts(run, place, { ...record.facts, source: run.source })
         markets.delete(record.facts.conditionId)
       } else if (record.kind === 'left_out' && record.conditionId !== undefined)
         run.marketsLeftOut.set(record.conditionId, record.reason)
     }
   }
 
-  function takeEvent(event: FeedEvent, receivedMs: number | undefined): void {
+  async function takeEvent(event: FeedEvent, receivedMs: number | undefined): Promise<void> {
     if (event.kind === 'fault') throw recordFault(event.reason)
     if ('timestampMs' in event) takeMarketEvent(event, receivedMs)
-    else if (event.kind === 'resolved') takeResolution(event)
+    else if (event.kind === 'resolved') await takeResolution(event)
     else if (event.kind === 'unknown') {
       if (event.type === '') throw recordFault("not a message of the venue's socket")
       leaveOut(run, `messages of the type ${event.type}`)
     }
   }
 
-  function takeText(text: string): void {
+  async function takeText(text: string): Promise<void> {
     if (isHeard(text)) {
       const { heard, atMs } = readHeardLine(text)
       if (heard.kind === 'market') touched.add(heard.facts.conditionId)
       replay.take(place.file, heard, atMs)
+      for (const facts of factsDue.splice(0)) await history.putMarket(facts)
+      await storeDue()
       messagesTaken++
       return
     }
@@ -185,63 +199,65 @@ export function createMessageImport(run: ImportRun) {
       if (report.ending !== 'complete') return
       if (kept.kind === 'other') passOver(run, kept.reason)
       else if (kept.kind === 'fault') refuse(run, place, kept.reason)
-      else if (kept.kind === 'price') takePrices(kept.text, kept.receivedMs)
-      else takeMessage(kept.text, kept.receivedMs)
+      else if (kept.kind === 'price') await takePrices(kept.text, kept.receivedMs)
+      else await takeMessage(kept.text, kept.receivedMs)
     }
   }
 
-  function takeMessage(text: string, receivedMs: number | undefined): void {
-    // An event of an array that is refused does not take the others along.
+  async function takeMessage(text: string, receivedMs: number | undefined): Promise<void> {
+    // A refused event of an array does not discard the others.
     for (const [index, event] of homeVenue.feed.decode(text).entries()) {
       if (report.ending !== 'complete') return
-      attempt(run, place, () => {
-        if (event.kind === 'announced') takeAnnouncement(text, index)
-        else takeEvent(event, receivedMs)
+      await attempt(run, place, async () => {
+        if (event.kind === 'announced') await takeAnnouncement(text, index)
+        else await takeEvent(event, receivedMs)
         messagesTaken++
       })
+      await storeDue()
     }
   }
 
-  function takePrices(text: string, receivedMs: number | undefined): void {
+  async function takePrices(text: string, receivedMs: number | undefined): Promise<void> {
     const ticks = Object.values(homeVenue.spotFeeds).flatMap(
       (feed) => feed.decode(text, receivedMs ?? 0) ?? [],
     )
     if (ticks.length === 0) passOver(run, 'prices of coins that are not kept')
     else messagesTaken++
     addPrices(receivedMs === undefined ? ticks.map(withoutReceipt) : ticks)
-    if (prices.length >= ROWS_MAX) store()
+    await storeDue()
   }
 
-  function takeEntry(at: ImportPlace, text: string | undefined): void {
+  async function takeEntry(at: ImportPlace, text: string | undefined): Promise<void> {
     place = at
-    attempt(run, at, () => {
+    await attempt(run, at, async () => {
       if (text === undefined) throw recordFault('not JSON in UTF-8')
-      if (text.trim() !== '') takeText(text.trimEnd())
+      if (text.trim() !== '') await takeText(text.trimEnd())
     })
   }
 
   return {
     takeEntry,
 
-    /** The number of messages of all files that were understood; their rows may still wait. */
+    /** The number of understood messages of all files; their rows may still wait. */
     messagesTaken: () => messagesTaken,
 
-    take(file: string, { bytes, firstLine }: LineBatch): void {
+    async take(file: string, { bytes, firstLine }: LineBatch): Promise<void> {
       let line = firstLine
       for (let start = 0; start < bytes.length && report.ending === 'complete'; line++) {
         const newline = bytes.indexOf(NEWLINE, start)
         const end = newline < 0 ? bytes.length : newline
-        takeEntry({ file, line }, decodeUtf8(bytes.subarray(start, end)))
+        await takeEntry({ file, line }, decodeUtf8(bytes.subarray(start, end)))
         start = end + 1
       }
     },
 
-    /** After the last file. */
-    end(): void {
+    /** Ends the import after the last file. */
+    async end(): Promise<void> {
       if (report.ending === 'complete') {
         replay.end()
         rebuild.end()
-        store()
+        isStoreDue = true
+        await storeDue()
       }
       report.hashes.mismatched += replay.counts.mismatched + rebuild.counts.mismatched
     },

@@ -1,10 +1,11 @@
 /**
- * Takes tables (CSV) of how 5-minute windows of a coin ended. They know no market's id, so they are
- * kept by window, and add to the markets of the window that are held or come later.
+ * Imports tables (CSV) of the outcomes of 5-minute windows of a coin. The tables name no market, so
+ * outcomes are stored by window, and added to the markets of the window that exist or are stored
+ * later.
  */
 
 import { isCoin, timeframeMs } from '#src/domain/market.ts'
-import { notKept, recordFault } from '#src/domain/record-fault.ts'
+import { recordFault, skippedRecord } from '#src/domain/record-fault.ts'
 import type { WindowOutcome } from '#src/domain/window-outcome.ts'
 import type { PutOutcome } from '#src/history/history.ts'
 import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from '#src/venue/json-fields.ts'
@@ -12,7 +13,7 @@ import { readOptionalDecimal, readOutcome, readTimeMs, tolerate } from '#src/ven
 import { attempt, type ImportPlace, type ImportRun, refusalOf, refuse, warn } from './import-run.ts'
 import type { LineBatch } from './line-source.ts'
 
-/** Which column holds what; the names of two of them hold the coin. */
+/** The index of each column; the names of two of them contain the coin. */
 type Columns = {
   coin: string
   timestamp: number
@@ -23,7 +24,7 @@ type Columns = {
 
 const openPattern = /^([a-z0-9]{1,20})_open$/
 
-/** Undefined for the first line of another table. */
+/** Reads the header; undefined for the first line of another table. */
 function readHeader(line: string): Columns | undefined {
   const names = cellsOf(line).map((name) => name.toLowerCase())
   const coins = names.flatMap((name) => openPattern.exec(name)?.[1] ?? [])
@@ -43,12 +44,14 @@ export const isOutcomeHeader = (line: string): boolean => readHeader(line) !== u
 
 const cellsOf = (line: string): string[] => line.split(',').map((cell) => cell.trim())
 
-export function createOutcomeImport(run: ImportRun): (file: string, batch: LineBatch) => void {
+export function createOutcomeImport(
+  run: ImportRun,
+): (file: string, batch: LineBatch) => Promise<void> {
   const { report } = run
   const decoder = new TextDecoder()
   let header: { columns: Columns | undefined; width: number } | undefined
 
-  function readLine(place: ImportPlace, line: string): PlacedOutcome[] {
+  async function readLine(place: ImportPlace, line: string): Promise<PlacedOutcome[]> {
     if (line.trim() === '') return []
     const cells = cellsOf(line)
     if (header === undefined) {
@@ -57,7 +60,7 @@ export function createOutcomeImport(run: ImportRun): (file: string, batch: LineB
     }
     const { columns, width } = header
     const read: PlacedOutcome[] = []
-    attempt(run, place, () => {
+    await attempt(run, place, () => {
       if (columns === undefined || cells.length !== width)
         throw recordFault(`${cells.length} columns where the first line has ${width}`)
       read.push({ place, outcome: readRow(run, place, columns, cells) })
@@ -65,17 +68,17 @@ export function createOutcomeImport(run: ImportRun): (file: string, batch: LineB
     return read
   }
 
-  return (file, { bytes, firstLine }) => {
+  return async (file, { bytes, firstLine }) => {
     const rows: PlacedOutcome[] = []
     for (const [index, line] of decoder.decode(bytes).split('\n').entries()) {
-      rows.push(...readLine({ file, line: firstLine + index }, line))
+      rows.push(...(await readLine({ file, line: firstLine + index }, line)))
       if (report.ending !== 'complete') return
     }
-    // One that ends a strict import must be the last.
-    if (!run.isStrict) keepAll(run, rows)
+    // The fault that ends a strict import must be the last.
+    if (!run.isStrict) await keepAll(run, rows)
     else
       for (const row of rows) {
-        keepAll(run, [row])
+        await keepAll(run, [row])
         if (report.ending !== 'complete') return
       }
   }
@@ -96,26 +99,26 @@ function readRow(
     const read = () => readOptionalDecimal(cells[columns[which]], `${coin}_${which}`)
     return isStrict ? read() : tolerate(leftOut, read)
   }
-  if (!isCoin(coin)) throw notKept(`${coin} is not a coin that is kept`)
+  if (!isCoin(coin)) throw skippedRecord(`${coin} is not a supported coin`)
   const windowStartMs = readTimeMs(cells[columns.timestamp], 'timestamp')
   if (windowStartMs % timeframeMs['5m'] !== 0)
     throw recordFault('timestamp: no window of 5m starts then')
   const winner = readOutcome(cells[columns.outcome], 'outcome')
   const strike = readPrice('open')
   const finalPrice = readPrice('close')
-  if (windowStartMs > run.clock()) throw notKept('windows that have not opened')
+  if (windowStartMs > run.clock()) throw skippedRecord('windows that have not opened')
   warn(run, place, leftOut)
   return { coin, timeframe: '5m', source, windowStartMs, winner, strike, finalPrice }
 }
 
-/** In one transaction; one by one if the market of one of them is damaged. */
-function keepAll(run: ImportRun, rows: readonly PlacedOutcome[]): void {
+/** Stores the rows in one transaction, or one by one if the market of a row is damaged. */
+async function keepAll(run: ImportRun, rows: readonly PlacedOutcome[]): Promise<void> {
   let results: PutOutcome[] = []
-  const refusal = refusalOf(() => {
-    results = run.history.putOutcomes(rows.map(({ outcome }) => outcome))
+  const refusal = await refusalOf(async () => {
+    results = await run.history.putOutcomes(rows.map(({ outcome }) => outcome))
   })
   const [first] = rows
-  if (refusal !== undefined && rows.length > 1) for (const row of rows) keepAll(run, [row])
+  if (refusal !== undefined && rows.length > 1) for (const row of rows) await keepAll(run, [row])
   else if (refusal !== undefined && first !== undefined) refuse(run, first.place, refusal)
   for (const [at, result] of results.entries()) {
     const { place } = rows[at] ?? { place: { file: '' } }

@@ -1,4 +1,4 @@
-/** An import that is under way: what it is asked, what it refuses and keeps, and its report. */
+/** The state of a running import: its options, its refusals and its report. */
 
 import { createHash } from 'node:crypto'
 
@@ -11,21 +11,24 @@ import {
   type Source,
   windowFault,
 } from '#src/domain/market.ts'
-import { isRecordFault, notKept, recordFault } from '#src/domain/record-fault.ts'
+import { isRecordFault, recordFault, skippedRecord } from '#src/domain/record-fault.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { isLastPrice, type Trade } from '#src/domain/trade.ts'
 import type { AppendResult, MarketHistory } from '#src/history/history.ts'
 import { isFault } from '#src/platform/fault.ts'
-import type { KnownFacts } from '#src/venue/catalogue.ts'
+import { addFacts, type KnownFacts } from '#src/venue/catalogue.ts'
 import type { MarketRecord } from '#src/venue/venue.ts'
 
-/** A line of a file or an entry of a document, from 1; without either it is the file itself. */
+/** A line of a file or an entry of a document, from 1; without either, the file itself. */
 export type ImportPlace = { file: string; line?: number; entry?: number }
 
-/** A line or entry that was not kept, a fact left out of one, or a file not read to its end. */
+/**
+ * A line or entry that was not imported, a fact left out of one, or a file that was not read to its
+ * end.
+ */
 export type ImportFault = ImportPlace & { reason: string }
 
-/** Bytes of this file as they are on disk, lines of all files so far. */
+/** Bytes of the current file on disk, and lines of all files so far. */
 export type ImportProgress = { file: string; bytesRead: number; lines: number }
 
 export type ImportOptions = {
@@ -34,14 +37,14 @@ export type ImportOptions = {
   files: readonly string[]
   source: Source
   clock: Clock
-  /** Stops at the first bad line or entry; nothing of a batch is kept that has one in itself. */
+  /** Stops at the first bad line or entry; a batch that contains one is not stored. */
   isStrict: boolean
-  /** Stops after the running batch. */
+  /** Stops the import after the current batch. */
   signal: AbortSignal
   onFault: (fault: ImportFault) => void
-  /** A file is read, as a kind with its article. */
+  /** Called for each file with its kind, including the article. */
   onFile?: (file: string, kind: string) => void
-  /** By the name of a column in tables, the name by which it is read. */
+  /** Names of columns in the tables, each with the name to read it as. */
   columns?: ReadonlyMap<string, string>
   onProgress: (progress: ImportProgress) => void
 }
@@ -50,33 +53,33 @@ export type ImportRun = ImportOptions & {
   report: ImportReport
   /** Markets of which snapshots were read. */
   touched: Set<string>
-  /** Snapshots read by market, whose hash nothing known reproduced when they were read. */
+  /** Snapshots, by market, whose hash no known recipe reproduced when they were read. */
   unknown: Map<string, number>
-  /** Condition ids of markets that were left out, and why: their messages are left out too. */
+  /** Skipped markets by condition id, with the reason; their messages are skipped too. */
   marketsLeftOut: Map<string, string>
 }
 
 export type ImportReport = ReturnType<typeof emptyReport>
 
 export const emptyReport = () => ({
-  /** `stopped` by the signal; `refused` by a bad line or entry because of `isStrict`. */
+  /** `stopped` by the signal; `refused` because of `isStrict` and a bad line or entry. */
   ending: 'complete' as 'complete' | 'stopped' | 'refused',
-  /** Read to their end. */
+  /** Files read to their end. */
   files: 0,
   filesFailed: 0,
-  /** Of which all was refused. */
+  /** Files that were refused completely. */
   filesRefused: [] as string[],
-  /** Blank ones and those of skipped batches included. */
+  /** Lines, including blank ones and those of skipped batches. */
   lines: 0,
-  /** Of JSON documents, without those of skipped ones. */
+  /** Entries of JSON documents, except of skipped documents. */
   entries: 0,
   accepted: 0,
   duplicates: 0,
-  /** Accepted, from lines and tables of snapshots, which say nothing of gaps. */
+  /** Accepted snapshots from lines and tables, which do not state gaps. */
   withoutGaps: 0,
-  /** Lines and entries. */
+  /** Invalid lines and entries. */
   invalid: 0,
-  /** Facts that could not be read, of entries that were kept without them. */
+  /** Unreadable facts, without which their entries were imported. */
   factsLeftOut: 0,
   /** Entries of markets that do not state the version of their protocol. */
   withoutVersion: 0,
@@ -85,24 +88,24 @@ export const emptyReport = () => ({
   linesSkipped: 0,
   documentsSkipped: 0,
   trades: { accepted: 0, duplicates: 0 },
-  /** Last trade prices, which are no trades. */
+  /** Last trade prices, which are not trades. */
   lastPrices: { accepted: 0, duplicates: 0 },
-  /** Of coins. */
+  /** Prices of coins. */
   prices: { accepted: 0, duplicates: 0 },
-  /** What was said of markets: it changed one, or was known already. */
+  /** Facts about markets: accepted if one changed the market, otherwise duplicates. */
   facts: { accepted: 0, duplicates: 0 },
-  /** Markets of a kind that is not kept, and how often each reason was met. */
+  /** Markets of an unsupported kind, with the count of each reason. */
   leftOut: 0,
   leftOutReasons: new Map<string, number>(),
-  /** Lines of captures that are of no message of the venue, by what they are. */
+  /** Captured lines that are not messages of the venue, counted by kind. */
   passedOver: new Map<string, number>(),
-  /** Rows of tables of outcomes that wait for a market of their window. */
+  /** Rows of outcome tables that wait for a market of their window. */
   waiting: { accepted: 0, duplicates: 0 },
-  /** Rows of archives of all markets about those that are not held. */
+  /** Rows of all-market archives about markets that are not in the history. */
   rowsNotHeld: 0,
   /**
-   * Held at the end by the markets that were read of; `mismatched` are snapshots read, and `unknown`
-   * those of markets whose recipe is still unknown.
+   * Counts at the end, over all snapshots and gaps of the imported markets; `mismatched` counts
+   * imported snapshots, and `unknown` those of markets whose recipe is still unknown.
    */
   hashes: { held: 0, verified: 0, gaps: 0, mismatched: 0, unknown: 0 },
   seconds: 0,
@@ -123,13 +126,13 @@ export function batchIdOf({ source }: ImportRun, bytes: Uint8Array, before = '')
   return `import:${source}:${hash}${isTimed ? ':timed' : ''}`
 }
 
-/** Errors of the history that are about single records: the import continues with the next. */
+/** Errors of the history that concern single records; the import continues with the next. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['market_conflict', 'damaged'])
 
-/** Reads or writes records. Returns why they are wrong or cannot be kept. */
-export function refusalOf(work: () => void): string | undefined {
+/** Reads or writes records. Returns why they are invalid or cannot be stored. */
+export async function refusalOf(work: () => void | Promise<void>): Promise<string | undefined> {
   try {
-    work()
+    await work()
     return undefined
   } catch (error) {
     const isRefusal = error instanceof AppError && refusals.has(error.code)
@@ -144,10 +147,14 @@ export function refuse(run: ImportRun, place: ImportPlace, reason: string): void
   run.onFault({ ...place, reason })
 }
 
-export function attempt(run: ImportRun, place: ImportPlace, work: () => void): void {
-  const refusal = refusalOf(() => {
+export async function attempt(
+  run: ImportRun,
+  place: ImportPlace,
+  work: () => void | Promise<void>,
+): Promise<void> {
+  const refusal = await refusalOf(async () => {
     try {
-      work()
+      await work()
     } catch (error) {
       if (!isFault(error, 'not_kept')) throw error
       leaveOut(run, error.message)
@@ -169,12 +176,12 @@ export function leaveOut({ report }: ImportRun, reason: string): void {
   report.leftOut++
 }
 
-/** Counts a line of a capture that is of no message of the venue: it is no mistake. */
+/** Counts a captured line that is not a message of the venue; it is not an error. */
 export function passOver({ report: { passedOver } }: ImportRun, reason: string): void {
   passedOver.set(reason, (passedOver.get(reason) ?? 0) + 1)
 }
 
-/** Returns a function that says whether everything read since was kept. */
+/** Returns a function that returns true if everything read since was stored. */
 export function watchLosses({ report }: ImportRun): () => boolean {
   const losses = () => report.invalid + report.leftOut + report.factsLeftOut
   const before = losses()
@@ -194,8 +201,14 @@ export function countRows(
 export type PlacedRecord = { place: ImportPlace; record: MarketRecord }
 type PlacedTrade = { place: ImportPlace } & Extract<MarketRecord, { kind: 'trade' }>
 
-/** Puts the records of batch `id`. Refuses what contradicts its market; ends if strict. */
-export function keepRecords(run: ImportRun, id: string, records: readonly PlacedRecord[]): void {
+/**
+ * Stores the records of batch `id`. Refuses records that contradict their market; stops if strict.
+ */
+export async function keepRecords(
+  run: ImportRun,
+  id: string,
+  records: readonly PlacedRecord[],
+): Promise<void> {
   const trades: PlacedTrade[] = []
   for (const { place, record } of records) {
     if (record.kind === 'left_out') {
@@ -203,11 +216,11 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
       if (record.conditionId !== undefined)
         run.marketsLeftOut.set(record.conditionId, record.reason)
     } else if (record.kind === 'fault') refuse(run, place, record.reason)
-    else if (record.kind === 'more') keepMore(run, place, record)
+    else if (record.kind === 'more') await keepMore(run, place, record)
     else if (record.kind === 'facts') {
       warn(run, place, record.leftOut ?? [])
       if (record.hasNoVersion === true) run.report.withoutVersion++
-      keepFacts(run, place, { ...record.facts, source: record.source ?? run.source })
+      await keepFacts(run, place, { ...record.facts, source: record.source ?? run.source })
     } else trades.push({ place, ...record })
     if (run.report.ending !== 'complete') return
   }
@@ -216,46 +229,53 @@ export function keepRecords(run: ImportRun, id: string, records: readonly Placed
     ({ facts, trade }) => `${facts.conditionId} ${isLastPrice(trade)}`,
   )
   for (const [index, group] of [...byMarket.values()].entries()) {
-    keepTrades(run, `${id}:${trades.length}t${index}`, group)
+    await keepTrades(run, `${id}:${trades.length}t${index}`, group)
     if (run.report.ending !== 'complete') return
   }
 }
 
-/** Puts facts of a market that must be known. */
-function keepMore(
+/** Stores facts about a market that must exist. */
+async function keepMore(
   run: ImportRun,
   place: ImportPlace,
   { conditionId, facts }: Extract<MarketRecord, { kind: 'more' }>,
-): void {
-  attempt(run, place, () => {
+): Promise<void> {
+  await attempt(run, place, async () => {
     const market = run.history.findMarket(conditionId)
     if (market !== undefined) {
-      const { coin, timeframe, source } = market
-      keepFacts(run, place, { ...facts, conditionId, coin, timeframe, source })
+      await keepFacts(run, place, { ...addFacts(market, facts), source: market.source })
       return
     }
     const reason = run.marketsLeftOut.get(conditionId)
-    if (reason !== undefined) throw notKept(reason)
+    if (reason !== undefined) throw skippedRecord(reason)
     throw recordFault(
       `market ${conditionId} is not known; import its entry of the catalogue or its tokens too`,
     )
   })
 }
 
-/** Puts facts of a market, counts whether they are new, and refuses a contradiction. */
-export function keepFacts(run: ImportRun, place: ImportPlace, facts: MarketFacts): void {
+/** Stores facts about a market, counts whether they are new, and refuses a contradiction. */
+export async function keepFacts(
+  run: ImportRun,
+  place: ImportPlace,
+  facts: MarketFacts,
+): Promise<void> {
   const { history, report } = run
   const revision = () => history.findMarket(facts.conditionId)?.revision
-  attempt(run, place, () => {
+  await attempt(run, place, async () => {
     const before = revision()
-    history.putMarket(facts)
+    await history.putMarket(facts)
     report.facts[revision() === before ? 'duplicates' : 'accepted']++
   })
 }
 
-/** Keeps trades of one market, which is made from its name if it is not known. */
-function keepTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): void {
-  const refusal = refusalOf(() => putTrades(run, id, group))
+/** Stores trades of a market, which is created from its name if it does not exist. */
+async function keepTrades(
+  run: ImportRun,
+  id: string,
+  group: readonly PlacedTrade[],
+): Promise<void> {
+  const refusal = await refusalOf(() => putTrades(run, id, group))
   if (refusal !== undefined) for (const { place } of group) refuse(run, place, refusal)
 }
 
@@ -269,7 +289,7 @@ function tradeFault(market: Market, facts: KnownFacts, trade: Trade): string | u
   return foreign && `the token of ${foreign} is another one in market ${market.conditionId}`
 }
 
-function putTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): void {
+async function putTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): Promise<void> {
   const { history, source, report } = run
   const [first] = group
   if (first === undefined) return
@@ -278,7 +298,7 @@ function putTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): v
   const assetIds: { [outcome in Outcome]?: string | undefined } = { ...known?.assetIds }
   for (const { facts } of group)
     for (const outcome of outcomes) assetIds[outcome] ??= facts.assetIds?.[outcome]
-  history.putMarket({ ...first.facts, assetIds, source })
+  await history.putMarket({ ...first.facts, assetIds, source })
   const market = history.findMarket(conditionId)
   const sound = group.filter(({ place, facts, trade }) => {
     const fault = market && tradeFault(market, facts, trade)
@@ -288,5 +308,5 @@ function putTrades(run: ImportRun, id: string, group: readonly PlacedTrade[]): v
   if (report.ending !== 'complete') return
   const trades = sound.map(({ trade }) => trade)
   const counts = isLastPrice(first.trade) ? report.lastPrices : report.trades
-  countRows(counts, history.putTrades({ id, conditionId, trades }), trades.length)
+  countRows(counts, await history.putTrades({ id, conditionId, trades }), trades.length)
 }

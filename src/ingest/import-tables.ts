@@ -1,4 +1,4 @@
-/** Takes tables, CSV and Parquet, of the forms in `table-forms.ts`. */
+/** Imports CSV and Parquet tables in the forms of `table-forms.ts`. */
 
 import { createHash } from 'node:crypto'
 
@@ -17,12 +17,12 @@ import {
   type PlacedRecord,
   refuse,
 } from './import-run.ts'
-import { createFindMarket, findForm, type Row, type TableForm } from './table-forms.ts'
+import { createFindMarket, findForms, type Row, type TableForm } from './table-forms.ts'
 
-/** Snapshots of a transaction. */
+/** Snapshots per transaction. */
 const ROWS_MAX = 2000
 
-/** A cell, quoted or not, with what ends it. */
+/** A cell, quoted or not, with its separator. */
 const cellPattern = /\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|$)/y
 
 export function splitCells(line: string): string[] {
@@ -39,20 +39,20 @@ export function splitCells(line: string): string[] {
 }
 
 /**
- * Takes the rows of one file, in their order; `end` after the last. `takeMessage` takes messages as
- * `createMessageImport` does.
+ * Creates the import of the rows of one file, in order; call `end` after the last row.
+ * `takeMessage` takes messages like `createMessageImport`.
  */
 export function createTableImport(
   run: ImportRun,
   form: TableForm,
-  takeMessage: (place: ImportPlace, text: string) => void,
+  takeMessage: (place: ImportPlace, text: string) => Promise<void>,
 ) {
   const { history } = run
   const find = createFindMarket(history)
   const check = createBookCheck(run)
-  /** By condition id, whether the history has the market. */
+  /** Caches, by condition id, if the history has the market. */
   const known = new Map<string, boolean>()
-  /** The rows of the record that is read next. */
+  /** Rows of the record that is read next. */
   let group: { key: string; place: ImportPlace; rows: Row[] } | undefined
   let records: PlacedRecord[] = []
   let held: { snapshot: Snapshot; place: ImportPlace; source: Source }[] = []
@@ -65,14 +65,14 @@ export function createTableImport(
     return found
   }
 
-  function readGroup(): void {
+  async function readGroup(): Promise<void> {
     if (group === undefined) return
     const { place, rows } = group
     group = undefined
-    attempt(run, place, () => {
+    await attempt(run, place, async () => {
       const record = form.read(rows, find, { nowMs: run.clock(), isStrict: run.isStrict })
       if ('message' in record) {
-        takeMessage(place, record.message)
+        await takeMessage(place, record.message)
         return
       }
       if ('records' in record) {
@@ -84,26 +84,26 @@ export function createTableImport(
       if (fault === undefined) held.push({ snapshot, place, source })
       else refuse(run, place, `timestamp: ${fault}`)
     })
-    if (held.length + records.length >= ROWS_MAX) store()
+    if (held.length + records.length >= ROWS_MAX) await store()
   }
 
-  function storeRecords(): void {
+  async function storeRecords(): Promise<void> {
     const batch = records
     records = []
     if (batch.length === 0 || run.report.ending !== 'complete') return
     const text = JSON.stringify(batch.map(({ record }) => record))
-    keepRecords(run, batchIdOf(run, Buffer.from(text)), batch)
+    await keepRecords(run, batchIdOf(run, Buffer.from(text)), batch)
   }
 
-  function store(): void {
-    storeRecords()
+  async function store(): Promise<void> {
+    await storeRecords()
     const batch = held
     held = []
     if (batch.length === 0 || run.report.ending !== 'complete') return
     const checked = check.check(batch.map(({ snapshot }) => snapshot))
     countVerdicts(run, checked)
     const hash = createHash('sha256').update(JSON.stringify(checked)).digest('hex')
-    appendBySource(
+    await appendBySource(
       run,
       batch[0]?.place.file ?? '',
       `import:${run.source}:${hash}`,
@@ -114,7 +114,7 @@ export function createTableImport(
   }
 
   return {
-    take(place: ImportPlace, row: Row): void {
+    async take(place: ImportPlace, row: Row): Promise<void> {
       if (form.marketOf !== undefined && !isHeld(form.marketOf(row))) {
         run.report.rowsNotHeld++
         return
@@ -125,17 +125,17 @@ export function createTableImport(
         group.rows.push(row)
         return
       }
-      readGroup()
+      await readGroup()
       group = { key, place, rows: [row] }
     },
-    /** Returns how many rows were taken. */
-    end(): number {
-      readGroup()
-      store()
+    /** Ends the file; returns the number of imported rows. */
+    async end(): Promise<number> {
+      await readGroup()
+      await store()
       return rowsTaken
     },
   }
 }
 
-/** Whether the first line of a text names the columns of a table. */
-export const isTableHeader = (line: string): boolean => findForm(splitCells(line)) !== undefined
+/** True if the first line of a text is the header of a known table. */
+export const isTableHeader = (line: string): boolean => findForms(splitCells(line)).length > 0

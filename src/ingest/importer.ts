@@ -1,11 +1,11 @@
 /**
- * Brings recorded files into the history. What comes again is recognised, so an import can be
- * broken off anywhere, even by a power cut, and simply run again.
+ * Imports recorded files into the history. Repeated input is recognized, so an interrupted import,
+ * even by a power cut, can simply be run again.
  */
 
 import { setImmediate } from 'node:timers/promises'
 
-import { ifSound } from '#src/domain/errors.ts'
+import { ifSound, isDamaged } from '#src/domain/errors.ts'
 import { isVerifiedMarket, type Market, timeframeMs } from '#src/domain/market.ts'
 import { LINE_BYTES_MAX } from '#src/domain/wire/snapshot-json.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -19,6 +19,7 @@ import { createOutcomeImport, isOutcomeHeader } from './import-outcomes.ts'
 import {
   emptyReport,
   type ImportOptions,
+  type ImportPlace,
   type ImportReport,
   type ImportRun,
   passOver,
@@ -28,24 +29,24 @@ import { createTableImport, isTableHeader, splitCells } from './import-tables.ts
 import { LINES_OF_TEXT } from './kept-forms.ts'
 import { batchLines, isPlainText, type LineBatch, openText, type TextFile } from './line-source.ts'
 import { isParquet, openParquet } from './parquet-rows.ts'
-import { findForm, formTexts } from './table-forms.ts'
+import { findForms, formTexts, type Row } from './table-forms.ts'
 
-/** Small enough that little is lost when an import is killed, large enough for one transaction. */
+/** Small enough that a killed import loses little, large enough for one transaction. */
 const batchLimits = { linesMax: 2000, bytesMax: 8_388_608 }
 
-/** Columns of a table of no known form that a message repeats. */
+/** Columns of an unknown table that a message lists. */
 const COLUMNS_SHOWN_MAX = 12
 
-type TakeBatch = (file: string, batch: LineBatch) => void
+type TakeBatch = (file: string, batch: LineBatch) => Promise<void>
 type Importer = ImportRun & {
   takeLines: TakeBatch
   messages: ReturnType<typeof createMessageImport>
 }
 
 /**
- * Imports files in their order, but messages and tables of books after those that describe markets,
- * to which they only add, and tables of outcomes last, so that those rows are counted that wait for
- * a market. Rejects only for faults of the history, such as a full disk.
+ * Imports files in order, except that messages and tables of books follow the files that describe
+ * markets, to which they only add, and tables of outcomes come last, so that rows that wait for a
+ * market are counted. Rejects only for faults of the history, such as a full disk.
  */
 export async function importFiles(options: ImportOptions): Promise<ImportReport> {
   const { history, files, clock, signal } = options
@@ -61,7 +62,7 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
   const importer: Importer = { ...run, takeLines: createLineImport(run), messages }
   const startedMs = clock()
 
-  /** Imports those of these kinds, and returns the others. */
+  /** Imports the queued files of these kinds and returns the others. */
   async function take(queue: readonly Queued[], kinds: readonly FileKind[]): Promise<Queued[]> {
     const others: Queued[] = []
     for (const { path, opened } of queue) {
@@ -87,9 +88,9 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
   )
   const withBooks = await take(namingOnly, ['additions'])
   const outcomeTables = await take(withBooks, ['messages', 'table', 'parquet'])
-  messages.end()
+  await messages.end()
   await take(outcomeTables, ['outcomes'])
-  if (report.ending === 'complete') closeEndedMarkets(history, clock())
+  if (report.ending === 'complete') await closeEndedMarkets(history, clock())
   countHeld(run)
   report.seconds = (clock() - startedMs) / 1000
   report.linesPerSecond = report.seconds > 0 ? Math.round(report.lines / report.seconds) : 0
@@ -98,7 +99,10 @@ export async function importFiles(options: ImportOptions): Promise<ImportReport>
 
 type Queued = { path: string; opened?: TextFile }
 
-/** A pipe cannot be opened twice, so it waits open; other files would take up memory. */
+/**
+ * Defers a file. A pipe cannot be opened twice, so it stays open; other files are closed to save
+ * memory.
+ */
 async function putOff(file: TextFile): Promise<Queued> {
   const isPipe = file.progress.bytesTotal === undefined
   if (!isPipe) await file.close()
@@ -134,17 +138,17 @@ async function guard(run: ImportRun, file: string, work: () => Promise<void>): P
 
 type FileKind = 'lines' | 'document' | 'additions' | 'outcomes' | 'messages' | 'table' | 'parquet'
 
-/** Names of columns, whichever. */
+/** Header line of a CSV table with any columns. */
 const headerPattern = /^\s*"?[a-z_][^{,]*(,[^{,]+)+$/i
 
-/** Objects that name their market by its condition id alone are read after those that name it. */
+/** Objects that name their market only by condition id are read after those that describe it. */
 const additionPattern = /"(?:payouts|mts)"\s*:/
 
-/** An array, or an object that goes on after its first line. */
+/** True for an array, or an object that continues after its first line. */
 const isDocument = (text: string): boolean =>
   text.startsWith('[') || /^\{(?:.*[[{,])?\s*$/.test(text.split('\n', 1)[0] ?? '')
 
-/** The text from its first line on that is not of a log, and no ping: the header of a table is. */
+/** The text from its first line that is neither a log line nor a ping; a table header qualifies. */
 function beginningOf(head: Uint8Array): string {
   let text = new TextDecoder().decode(head).trimStart()
   for (;;) {
@@ -159,7 +163,7 @@ function kindOf({ head, path }: TextFile): FileKind {
   if (isParquet(path, new TextDecoder().decode(head).trimStart())) return 'parquet'
   const text = beginningOf(head)
   const [line = ''] = text.split('\n', 1)
-  // Cells of a table may hold messages.
+  // Cells of a table may contain messages.
   if (isTableHeader(line)) return 'table'
   if (holdsMessages(text)) return 'messages'
   if (additionPattern.test(text)) return 'additions'
@@ -177,14 +181,14 @@ async function importFile(importer: Importer, file: TextFile, kind: FileKind): P
   if (name !== undefined) importer.onFile?.(file.path, name)
   const rowsTaken = await importers[kind](importer, file)
   if (report.ending === 'complete') report.files++
-  // The first line of a table is something, and a capture may be of other feeds alone.
+  // The first line of a table is never blank, and a capture may contain only other feeds.
   const isBlank =
     report.ending === 'complete' && ['lines', 'document', 'additions', 'messages'].includes(kind)
   const isBare = report.invalid > invalid || isBlank || rowsTaken === 0
   if (isBare && countTaken() === taken) report.filesRefused.push(file.path)
 }
 
-/** The form of a table names it. */
+/** The names of kinds; a table is named by its form. */
 const kindNames: Partial<Record<FileKind, string>> = {
   lines: 'snapshots, trades or facts of markets, one a line',
   document: 'a JSON document of markets, tokens or trades',
@@ -193,7 +197,7 @@ const kindNames: Partial<Record<FileKind, string>> = {
   messages: 'messages or books of the venue',
 }
 
-/** Of a table, they return how many rows were taken. */
+/** An import function; imports of tables return the number of imported rows. */
 type Import = (importer: Importer, file: TextFile) => Promise<unknown>
 
 const importers: Record<FileKind, Import> = {
@@ -209,7 +213,7 @@ const importers: Record<FileKind, Import> = {
   parquet: importParquet,
 }
 
-/** Messages are one or an array of them a line, or a document over several lines. */
+/** Imports messages: one or an array of them per line, or a document that spans lines. */
 async function importMessages(importer: Importer, file: TextFile): Promise<void> {
   const { messages, report } = importer
   const [line = ''] = beginningOf(file.head).split('\n', 1)
@@ -219,7 +223,7 @@ async function importMessages(importer: Importer, file: TextFile): Promise<void>
   }
   for await (const { entry, text } of readEntries(file)) {
     report.entries++
-    messages.takeEntry({ file: file.path, entry }, text)
+    await messages.takeEntry({ file: file.path, entry }, text)
   }
 }
 
@@ -232,7 +236,7 @@ async function importTable(importer: Importer, file: TextFile): Promise<number> 
   const columns = new Map(names.map((name, at) => [name, at]))
   const table = tableOf(importer, file.path, names)
   const decoder = new TextDecoder()
-  await importLines(importer, file, (path, { bytes, firstLine }) => {
+  await importLines(importer, file, async (path, { bytes, firstLine }) => {
     for (const [index, text] of decoder.decode(bytes).split('\n').entries()) {
       const place = { file: path, line: firstLine + index }
       if (place.line === headerLine || text.trim() === '') continue
@@ -243,7 +247,7 @@ async function importTable(importer: Importer, file: TextFile): Promise<number> 
       const cells = splitCells(text)
       if (cells.length !== names.length)
         refuse(importer, place, `${cells.length} columns where the first line has ${names.length}`)
-      else table.take(place, (column) => cells[columns.get(column) ?? -1] ?? '')
+      else await table.take(place, (column) => cells[columns.get(column) ?? -1] ?? '')
     }
   })
   return table.end()
@@ -253,10 +257,23 @@ const renamed = ({ columns }: ImportOptions, names: readonly string[]): string[]
   names.map((name) => columns?.get(name) ?? name)
 
 function tableOf(importer: Importer, file: string, names: readonly string[]) {
-  const form = findForm(names)
+  const forms = findForms(names)
+  const [form] = forms
   if (form !== undefined) {
-    importer.onFile?.(file, `a table: ${form.name}`)
-    return createTableImport(importer, form, importer.messages.takeEntry)
+    const pair = forms.length > 1 ? ', both outcomes a row' : ''
+    importer.onFile?.(file, `a table: ${form.name}${pair}`)
+    const imports = forms.map((each) =>
+      createTableImport(importer, each, importer.messages.takeEntry),
+    )
+    return {
+      async take(place: ImportPlace, row: Row): Promise<void> {
+        for (const each of imports) await each.take(place, row)
+      },
+      async end(): Promise<number> {
+        const rows = await Array.fromAsync(imports, (each) => each.end())
+        return Math.max(...rows)
+      },
+    }
   }
   const shown = names.slice(0, COLUMNS_SHOWN_MAX).join(', ')
   throw new Fault(
@@ -279,7 +296,7 @@ async function importParquet(importer: Importer, file: TextFile): Promise<number
   for await (const rows of parquet.rows()) {
     for (const row of rows) {
       const place = { file: path, entry: ++importer.report.entries }
-      table.take(place, (column) => row(theirs.get(column) ?? column))
+      await table.take(place, (column) => row(theirs.get(column) ?? column))
       if (importer.report.ending !== 'complete') return undefined
     }
     importer.signal.throwIfAborted()
@@ -287,7 +304,7 @@ async function importParquet(importer: Importer, file: TextFile): Promise<number
   return table.end()
 }
 
-/** How much was read that was understood: kept now or before, or passed over. */
+/** The number of understood items: stored now or earlier, or passed over. */
 const countKnown = ({
   trades,
   lastPrices,
@@ -311,19 +328,19 @@ async function importLines(run: ImportRun, file: TextFile, take: TakeBatch): Pro
     signal.throwIfAborted()
     if (item.kind === 'lines') {
       report.lines += item.lineCount
-      take(path, item)
+      await take(path, item)
     } else {
       report.lines++
       refuse(run, { file: path, line: item.line }, `longer than ${LINE_BYTES_MAX} bytes`)
     }
     run.onProgress({ file: path, bytesRead: item.bytesRead, lines: report.lines })
     if (report.ending !== 'complete') return
-    // Reading ahead can leave nothing to wait for; signals and timers need their turn.
+    // Reading ahead can leave nothing to wait for, and signals and timers need their turn.
     await setImmediate()
   }
 }
 
-/** Asks for each item before the one before it is worked on, so that both happen at once. */
+/** Requests each item before the previous one is processed, so that both happen concurrently. */
 async function* readAhead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
   try {
     let next = items.next()
@@ -331,7 +348,7 @@ async function* readAhead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Ite
       const { done, value } = await next
       if (done) return
       next = items.next()
-      // A failure is met when its turn comes; until then it must not count as unhandled.
+      // A failure is thrown when its turn comes; until then it must not count as unhandled.
       next.catch(() => {})
       yield value
     }
@@ -341,22 +358,24 @@ async function* readAhead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Ite
 }
 
 /**
- * Closes every open market whose window is over. It asks the history, not the memory of a run, so
- * that a run that was killed leaves nothing open once another one has ended. A market that is
- * damaged is left as it is.
+ * Closes every open market whose window is over. The markets are read from the history, not
+ * remembered by the run, so that the next completed import also closes those of a killed one.
+ * Damaged markets are left unchanged.
  */
-export function closeEndedMarkets(history: MarketHistory, nowMs: number): void {
+export async function closeEndedMarkets(history: MarketHistory, nowMs: number): Promise<void> {
   for (const conditionId of history.listUnclosed()) {
-    ifSound(() => {
-      const market = history.findMarket(conditionId)
-      if (market && isOver(market, nowMs)) history.close(conditionId)
+    const market = ifSound(() => history.findMarket(conditionId))
+    if (market === undefined || !isOver(market, nowMs)) continue
+    await history.close(conditionId).catch((error: unknown) => {
+      if (!isDamaged(error)) throw error
     })
   }
 }
 
 /**
- * A market without snapshots has nothing to seal, and they may yet come. One without a known window
- * lasts at most its timeframe beyond the last snapshot held.
+ * True if a market is over. A market without snapshots has nothing to seal and may still receive
+ * some. A market without a known window lasts at most its timeframe beyond the last stored
+ * snapshot.
  */
 function isOver({ windowEndMs, lastSnapshotMs, timeframe }: Market, nowMs: number): boolean {
   if (lastSnapshotMs === undefined) return false

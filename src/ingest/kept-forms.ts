@@ -1,9 +1,10 @@
 /**
- * The forms in which people keep messages and books: as they came, or in a member of an object, as
- * text or as an object, with the time of receipt beside it, under names of their own. A form is a
- * row of the tables below.
+ * The forms in which others capture messages and books: unchanged, or in a member of an object, as
+ * text or as an object, with the time of receipt beside it under various names. Each form is a row
+ * of the tables below.
  */
 
+import { type Outcome, outcomes } from '#src/domain/market.ts'
 import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
 import { MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/domain/time.ts'
 import { toReceivedMs } from '#src/domain/wire/snapshot-values.ts'
@@ -15,7 +16,7 @@ import { isPlainText } from './line-source.ts'
 
 export const LINES_OF_TEXT = 'lines of text'
 
-/** Members that hold a message, or a list of them; the likeliest first. */
+/** Members that hold a message or a list of messages, the likeliest first. */
 const holders = [
   'raw',
   'raw_message',
@@ -31,7 +32,7 @@ const holders = [
   'books',
 ]
 
-/** By the venue's name for a member of a book, the names of others for it. */
+/** Other names of members of a book, by the venue's name. */
 const names: Readonly<Record<string, readonly string[]>> = {
   asset_id: ['assetId', 'token_id', 'tokenId', 'clob_token_id', 'token'],
   market: ['market_id', 'condition_id', 'conditionId'],
@@ -42,45 +43,52 @@ const names: Readonly<Record<string, readonly string[]>> = {
   neg_risk: ['negRisk'],
   last_trade_price: ['lastTradePrice'],
 }
-/** Names of a level's members. */
+/** Names of the members of a level. */
 const levelNames = { price: ['price', 'p'], size: ['size', 's', 'quantity', 'amount', 'qty'] }
 
-/** What a message in a member takes over from the object around it, if it lacks it. */
+/** Members that a message inherits from the object around it, if it lacks them. */
 const inherited = ['event_type', 'asset_id', 'market', 'hash', 'tick_size']
-/** Of times, only those that are the venue's by their name: others may be times of receipt. */
+/** Times that are the venue's by their name; others may be times of receipt. */
 const eventTimes =
   /^(?:event|venue|exchange|source|server)_(?:ts|time|timestamp)(?:_(?:ms|us|ns|s))?$/i
 
-/** Members of ours: a bad value is a fault of the line. */
+/** Our own members, whose invalid values are faults of the line. */
 const ownReceipts = ['_recv', 'receivedAt']
-/** Members of others, the likeliest first. */
+/** Members used by others, the likeliest first. */
 const receipts = [
   /^_?rec(?:v|eived?|eipt)(?:_|$)/i,
   /^(?:received|recv)(?:At|Ms|Ns|Ts|Time)/,
   /^(?:local|capture[d]?|arriv(?:al|ed)|collected)_?(?:timestamp|time|ts|at)/i,
   /^_?recorded_?at/i,
 ]
-/** Beside a message in a member, or beside its own `timestamp`, also the names of any time. */
+/** Beside a message in a member, or beside its own `timestamp`, any name of a time is accepted. */
 const looseReceipts = [...receipts, /^(?:ts|time|t)(?:_(?:ms|us|ns|s))?$/i]
 const outerReceipts = [...looseReceipts, /^timestamp(?:_(?:ms|us|ns|s))?$/i]
-/** A clock that counts from the start of a machine. */
+/** A clock that starts with the machine. */
 const monotonic = /mono|perf|uptime/i
 
-/** How deep objects in objects are searched. */
+/** Prefixes of the columns and members of an outcome, if a row or an object has both. */
+export const outcomePrefixes: Readonly<Record<Outcome, readonly string[]>> = {
+  up: ['up_', 'yes_'],
+  down: ['down_', 'dn_', 'no_'],
+}
+
+/** The maximum depth of nested objects that are searched. */
 const DEPTH_MAX = 4
 
-/** True for the beginning of messages or books, which may be JSON inside a string. */
+/** True if a text begins with messages or books, which may be JSON inside a string. */
 export const holdsKept = (head: string): boolean =>
   /\\*"(?:event_type|asset_id)\\*"\s*:/.test(head) ||
-  /^\s*\{\s*"topic"\s*:\s*"crypto_prices/.test(head) ||
+  /\\*"(?:topic|channel)\\*"\s*:\s*\\*"(?:crypto_prices|price\.crypto)/.test(head) ||
+  /\\*"(?:up|yes)_(?:bids|asks)\\*"\s*:/.test(head) ||
   /^\s*\{\s*"(?:snapshots|results|books|data)"\s*:\s*[[{].*?"(?:bids|asks)"\s*:/s.test(head)
 
-/** True for columns of a row that is a message in one of them, or a book. */
+/** True if a row with these columns is a book, or holds a message in one of them. */
 export const holdsKeptColumns = (columns: readonly string[]): boolean =>
   holders.some((name) => columns.includes(name)) ||
   (['bids', 'asks'].every((name) => columns.includes(name)) && findBookNames(columns) !== undefined)
 
-/** The columns that say which book a row is of: the token, the time and, if there, the hash. */
+/** The columns that identify the book of a row: the token, the time and, if present, the hash. */
 export function findBookNames(columns: readonly string[]): string[] | undefined {
   const find = (name: string) =>
     [name, ...(names[name] ?? [])].filter((each) => columns.includes(each))
@@ -93,28 +101,31 @@ export function findBookNames(columns: readonly string[]): string[] | undefined 
 
 export type Kept =
   | { kind: 'message' | 'price'; text: string; receivedMs: number | undefined }
-  /** It is of no message of the venue. */
+  /** Not a message of the venue. */
   | { kind: 'other'; reason: string }
   | { kind: 'fault'; reason: string }
 
 /**
- * Returns a reader of one line or entry. A receipt time is a date-time, or Unix seconds,
- * milliseconds, microseconds or nanoseconds, by its magnitude. In the returned texts numbers are
- * strings, as the venue writes them. The reader throws a `record` fault. `marketOf` returns the
- * condition id of a token's market.
+ * Creates a reader of a line or entry. A time of receipt is a date-time, or Unix seconds,
+ * milliseconds, microseconds or nanoseconds, distinguished by magnitude. Numbers in the returned texts
+ * are strings, as written by the venue. The reader throws a `record` fault.
  */
 export const createKeptReader =
-  (marketOf: (assetId: string) => string | undefined) =>
+  (known: KnownNames) =>
   (text: string): Kept[] =>
-    readText(text, { depth: 0, receivedMs: undefined, marketOf })
+    readText(text, { depth: 0, receivedMs: undefined, known })
 
-type Around = {
-  depth: number
-  receivedMs: number | undefined
-  marketOf: (assetId: string) => string | undefined
+/** Names that a capture leaves out. */
+type KnownNames = {
+  /** The condition id of a token's market. */
+  marketOf(assetId: string): string | undefined
+  /** The token of an outcome of a market, which is named by its slug or condition id. */
+  tokenOf(market: string, outcome: Outcome): string | undefined
 }
 
-/** A message and the value that it was read from; they are the same where nothing was renamed. */
+type Around = { depth: number; receivedMs: number | undefined; known: KnownNames }
+
+/** A message and the value from which it was read; they are identical if nothing was renamed. */
 type Piece =
   | { kept: Kept }
   | { value: JsonObject; from: unknown; isPrice: boolean; receivedMs: number | undefined }
@@ -124,8 +135,8 @@ function readText(text: string, around: Around): Kept[] {
   const value = parseWithTexts(text, seen)
   if (typeof value !== 'object' || value === null) {
     if (text === homeVenue.feed.ping.answer) return []
-    // Text of a capture, such as a ping or an address. A message that was cut begins as one in a
-    // member; of a line, its beginning may be lost as well.
+    // Text of a capture, such as a ping or an address. A truncated message in a member still has
+    // its beginning; a truncated line may have lost it.
     const isText = around.depth > 0 ? !/^\s*[[{]/.test(text) : isPlainText(text)
     if (isText) return [other(LINES_OF_TEXT)]
     return [{ kind: 'message', text, receivedMs: around.receivedMs }]
@@ -150,7 +161,7 @@ function readText(text: string, around: Around): Kept[] {
   return pieces.map((piece) => {
     if ('kept' in piece) return piece.kept
     const { isPrice, receivedMs, value: message, from } = piece
-    // Prices are read with all their digits and numbers, as they came.
+    // Prices keep all their digits; the value is unchanged otherwise.
     const isWhole = isPrice && from === value
     const kind = isPrice ? 'price' : 'message'
     return { kind, text: isWhole ? text : JSON.stringify(message), receivedMs }
@@ -159,7 +170,7 @@ function readText(text: string, around: Around): Kept[] {
 
 const other = (reason: string): Kept => ({ kind: 'other', reason })
 
-/** Numbers become their own text, so that none goes through a float. */
+/** Parses JSON with numbers as their original text, so that none becomes a float. */
 function parseWithTexts(text: string, seen = { hasNumbers: false }): unknown {
   const toText = (key: string, value: unknown, context?: { source?: string }): unknown => {
     if (typeof value !== 'number') return value
@@ -176,12 +187,14 @@ function parseWithTexts(text: string, seen = { hasNumbers: false }): unknown {
 function unwrap(value: unknown, around: Around): Piece[] {
   if (Array.isArray(value)) return value.flatMap((each: unknown) => unwrap(each, around))
   if (!isRecord(value)) return [{ kept: other(LINES_OF_TEXT) }]
+  const pair = splitOutcomes(value, around.known)
+  if (pair !== undefined) return pair.flatMap((each) => unwrap(each, around))
   const isPrice = isPriceMessage(value)
   if (isPrice || isMessage(value) || isBook(value)) {
     const patterns = 'timestamp' in value && !isPrice ? looseReceipts : receipts
     const receivedMs = findReceipt(value, patterns) ?? around.receivedMs
     try {
-      const named = isPrice ? value : toVenueNames(value, around.marketOf)
+      const named = isPrice ? value : toVenueNames(value, around.known)
       return [{ value: named, from: value, isPrice, receivedMs }]
     } catch (error) {
       if (!isRecordFault(error)) throw error
@@ -200,7 +213,31 @@ function unwrap(value: unknown, around: Around): Piece[] {
   return unwrap(isRecord(held) ? inherit(held, value) : held, inner)
 }
 
-/** An object with a member of a message is meant as one; the venue's reader says what is wrong. */
+/** Splits an object with the books of both outcomes; undefined if it has not both. */
+function splitOutcomes(value: JsonObject, { tokenOf }: KnownNames): JsonObject[] | undefined {
+  const found = outcomes.map((outcome) => {
+    const prefixes = outcomePrefixes[outcome]
+    const prefix = prefixes.find((each) => `${each}bids` in value && `${each}asks` in value)
+    if (prefix === undefined) return undefined
+    const members = Object.entries(value).map(([name, each]) =>
+      name.startsWith(prefix) ? [name.slice(prefix.length), each] : [name, each],
+    )
+    const own: JsonObject = Object.fromEntries(members)
+    if (findName(own, 'asset_id') !== undefined) return own
+    const market = marketNames.map((name) => own[name]).find((each) => typeof each === 'string')
+    const token = market === undefined ? undefined : tokenOf(market, outcome)
+    return { ...own, asset_id: token ?? `${outcome} of ${String(market)}` }
+  })
+  return found.every((each) => each !== undefined) ? found : undefined
+}
+
+/** Members that name a market, by its slug or condition id. */
+const marketNames = ['slug', 'market_slug', 'window_slug', 'market', 'condition_id', 'conditionId']
+
+/**
+ * Treats an object with a member of a message as a message; the venue's reader reports what is
+ * wrong.
+ */
 function toLeft(value: JsonObject): Piece {
   const isMeant = ['asset_id', 'market', 'price_changes', 'event_type'].some(
     (name) => name in value,
@@ -227,7 +264,7 @@ const isPriceMessage = ({ topic, channel, payload }: JsonObject): boolean =>
 const isHeld = (value: unknown): boolean =>
   (typeof value === 'object' && value !== null) || (typeof value === 'string' && value !== '')
 
-/** The name under which an object has what the venue calls `name`. */
+/** The member of an object that the venue calls `name`. */
 const findName = (value: JsonObject, name: string): string | undefined =>
   name in value ? name : names[name]?.find((each) => each in value)
 
@@ -243,8 +280,8 @@ function inherit(held: JsonObject, outer: JsonObject): JsonObject {
   return Object.keys(taken).length === 0 ? held : { ...taken, ...held }
 }
 
-/** Returns a book as the venue writes it; the same object if it is one, or no book. */
-function toVenueNames(value: JsonObject, marketOf: Around['marketOf']): JsonObject {
+/** Returns a book in the venue's format; the same object if it is one already or not a book. */
+function toVenueNames(value: JsonObject, { marketOf }: KnownNames): JsonObject {
   if (!('bids' in value && 'asks' in value)) return value
   const named: Record<string, unknown> = { event_type: value.event_type }
   for (const name of Object.keys(names)) {
@@ -252,7 +289,7 @@ function toVenueNames(value: JsonObject, marketOf: Around['marketOf']): JsonObje
     if (known !== undefined) named[name] = value[known]
   }
   const { asset_id: token, market } = named
-  // A market that is named in another way, such as by its slug or the catalogue's number.
+  // The market is named differently, for example by its slug or its number in the catalogue.
   if (typeof market !== 'string' || !market.startsWith('0x')) {
     named.market = marketOf(String(token))
     if (named.market === undefined)
@@ -273,7 +310,7 @@ function toVenueNames(value: JsonObject, marketOf: Around['marketOf']): JsonObje
   return isSame ? value : named
 }
 
-/** Levels as objects of the venue's names, of JSON text, of pairs, or of other names. */
+/** Converts levels to the venue's objects from JSON text, pairs or other names. */
 function toLevels(levels: unknown): unknown {
   const list = typeof levels === 'string' ? parseWithTexts(levels || '[]') : levels
   if (!Array.isArray(list)) return list

@@ -1,4 +1,4 @@
-/** Reads files as text, decompressed if needed, and cuts them into batches of whole lines. */
+/** Reads files as text, decompressed if needed, and splits them into batches of complete lines. */
 
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -12,10 +12,10 @@ import { codeOf } from '#src/platform/message.ts'
 
 export const STDIN = '-'
 
-/** Large enough for few turns of the event loop, small enough not to matter. */
+/** Large enough to need few turns of the event loop, small enough for memory. */
 const READ_BYTES = 262_144
 const GUNZIP_BYTES = 1_048_576
-/** Enough of a text to show what it holds. */
+/** Enough text to detect its kind. */
 const HEAD_BYTES = 4096
 
 export const NEWLINE = 0x0a
@@ -24,18 +24,25 @@ export const byteOrderMark = Uint8Array.of(0xef, 0xbb, 0xbf)
 
 export type TextFile = {
   path: string
-  /** In bytes on disk; changes as the file is read. `bytesTotal` is undefined for a pipe. */
+  /**
+   * Progress in bytes on disk, updated while the file is read. `bytesTotal` is undefined for a
+   * pipe.
+   */
   progress: { bytesRead: number; bytesTotal: number | undefined }
-  /** The first 4,096 bytes or more, unless the text is shorter or could not be read so far. */
+  /** The first 4,096 bytes or more, unless the text is shorter or unreadable from there. */
   head: Uint8Array
-  /** The text, once; throws a `source` fault after what was readable, `AbortError` when stopped. */
+  /**
+   * The text, readable once; throws a `source` fault after the readable part, `AbortError` when
+   * stopped.
+   */
   chunks: AsyncGenerator<Uint8Array>
-  /** Closes the file before the text was read to its end. */
+  /** Closes the file before the end of the text. */
   close(): Promise<unknown>
 }
 
 /**
- * Opens a file, or standard input for `-`; gzip is seen from its bytes. Throws a `source` fault.
+ * Opens a file, or standard input for `-`; gzip is detected from the content. Throws a `source`
+ * fault.
  */
 export async function openText(path: string, signal: AbortSignal): Promise<TextFile> {
   const progress = { bytesRead: 0, bytesTotal: await findSize(path) }
@@ -74,15 +81,15 @@ async function* countBytes(chunks: AsyncIterable<Uint8Array>, progress: TextFile
   }
 }
 
-/** Decompresses all members in the runtime's thread pool. */
+/** Decompresses all members in the thread pool of the runtime. */
 function gunzip(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const gunzipStream = createGunzip({ chunkSize: GUNZIP_BYTES })
-  // A failure of either end reaches the reader of the stream, so the callback has nothing to do.
+  // A failure on either side reaches the reader of the stream, so the callback has nothing to do.
   pipeline(Readable.from(chunks), gunzipStream, () => {})
   return gunzipStream
 }
 
-/** Reads the beginning of a text, `bytes` or more, without taking it out of `chunks`. */
+/** Reads the first `bytes` or more of a text without removing them from `chunks`. */
 async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
   const beginning: Uint8Array[] = []
   let failure: { error: unknown } | undefined
@@ -90,7 +97,7 @@ async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
     for (let length = 0; length < bytes;) {
       const { done, value } = await text.next()
       if (done) break
-      // The stream may use its memory again for the next chunk.
+      // The stream may reuse its memory for the next chunk.
       beginning.push(value.slice())
       length += value.length
     }
@@ -105,14 +112,14 @@ async function peek(text: AsyncGenerator<Uint8Array>, bytes: number) {
       if (failure !== undefined) throw failure.error
       yield* text
     } finally {
-      // The text holds the file open until it is ended.
+      // The text keeps the file open until it is ended.
       await text.return(undefined)
     }
   }
   return { head, chunks: whole() }
 }
 
-/** Failures that a user can cause, by the names of the system and zlib. */
+/** Failures that a user can cause, by the error codes of the system and zlib. */
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
   EACCES: 'no permission to read it',
@@ -121,24 +128,24 @@ const reasons: Readonly<Record<string, string>> = {
   Z_DATA_ERROR: 'the gzip data is damaged; the lines before that were read',
 }
 
-/** Why a file cannot be read, if the user can mend it. */
+/** Explains why a file cannot be read; undefined if the user cannot fix it. */
 export const readFaultOf = (error: unknown): string | undefined => reasons[codeOf(error)]
 
-/** Throws errors that the user cannot mend. */
+/** Converts errors that the user can fix; rethrows the others. */
 function toSourceFault(error: unknown): Fault {
   const reason = readFaultOf(error)
   if (reason === undefined) throw error
   return new Fault(reason, { kind: 'source', cause: error })
 }
 
-/** The beginning of an object, an array of values, or a text of JSON. */
+/** The beginning of an object, an array of values, or a JSON string. */
 const jsonStart = /^\s*(?:\{|"|\[\s*(?:[[{"]|$))/
-/** The rest of JSON that lost its beginning: the end of a member, or an end without its beginning. */
+/** The remainder of JSON without its beginning: the end of a member, or an unmatched bracket. */
 const jsonRest = /"\s*[:,\]}]|^[^[{]*[\]}]|^\s*[,:]/
 
 /**
- * True for a line that holds no record and no part of one: a ping, a number, `null`, a comment, a
- * sentence of a log. False for a line of JSON that was cut.
+ * True for a line without any part of a record: a ping, a number, `null`, a comment, a log message.
+ * False for a truncated line of JSON.
  */
 export function isPlainText(line: string): boolean {
   const text = line.trim()
@@ -152,7 +159,7 @@ export function isPlainText(line: string): boolean {
   }
 }
 
-/** Whole lines in the order of the file; only the last line of a file may lack its newline. */
+/** Complete lines in the order of the file; only the last line of a file may lack its newline. */
 export type LineBatch = {
   kind: 'lines'
   bytes: Uint8Array
@@ -161,12 +168,10 @@ export type LineBatch = {
   lineCount: number
 }
 
-/** A line that was skipped because it is longer than `LINE_BYTES_MAX`. */
+/** A line that was skipped because it exceeds `LINE_BYTES_MAX`. */
 type LongLine = { kind: 'long_line'; line: number }
 
-/**
- * Reads in constant memory. Throws a `source` fault after the last whole line that was readable.
- */
+/** Reads in constant memory. Throws a `source` fault after the last complete readable line. */
 export async function* batchLines(
   { chunks, progress }: TextFile,
   limits: Parameters<typeof createLineBatcher>[0],
@@ -186,15 +191,15 @@ export async function* batchLines(
 }
 
 /**
- * Cuts the bytes of one file into batches of whole lines, of `linesMax` lines and `bytesMax` bytes
- * unless one line has more. Where a batch ends depends only on the content, never on how it arrived
- * in chunks, because a batch is known by the hash of its bytes. Memory is one batch and one longest
- * line.
+ * Splits the bytes of a file into batches of complete lines, at most `linesMax` lines and
+ * `bytesMax` bytes unless a single line has more. Batch boundaries depend only on the content,
+ * never on the chunks, because a batch is identified by the hash of its bytes. Memory is limited to
+ * one batch and one longest line.
  */
 export function createLineBatcher({ linesMax, bytesMax }: { linesMax: number; bytesMax: number }) {
   const block = new Uint8Array(bytesMax + LINE_BYTES_MAX + 1)
   let filled = 0
-  /** Where the last whole line in the block ends. */
+  /** End of the last complete line in the block. */
   let wholeEnd = 0
   let lineCount = 0
   let firstLine = 1
@@ -243,7 +248,7 @@ export function createLineBatcher({ linesMax, bytesMax }: { linesMax: number; by
   }
 
   return {
-    /** Takes the next bytes, which are copied, and yields the batches that they complete. */
+    /** Takes the next bytes, which are copied, and yields the completed batches. */
     *push(chunk: Uint8Array): Generator<LineBatch | LongLine> {
       let from = 0
       while (from < chunk.length) {
@@ -255,7 +260,7 @@ export function createLineBatcher({ linesMax, bytesMax }: { linesMax: number; by
       }
     },
 
-    /** Yields the whole lines still held; at the real end of a file, its unterminated one too. */
+    /** Yields the remaining complete lines and, at the real end of a file, the unterminated one. */
     *finish(isWhole: boolean): Generator<LineBatch | LongLine> {
       if (isWhole && (isSkipping || filled > wholeEnd)) yield* endLine(false)
       yield* emit()

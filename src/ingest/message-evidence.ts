@@ -1,6 +1,6 @@
 /**
- * Turns the gaps of recordings and messages into statements: what each of them knows of a book, and
- * what it missed. The history decides what follows from the statements of all.
+ * Converts the gaps of recordings and messages to statements: the periods in which each source knew
+ * a book, and those that it missed. The history combines the statements of all sources.
  */
 
 import { ENDLESS_MS, type Gap, type GapReason, silenceMs, type Span } from '#src/domain/coverage.ts'
@@ -8,26 +8,26 @@ import { ifSound } from '#src/domain/errors.ts'
 import type { Statement } from '#src/domain/evidence.ts'
 import { type MarketFacts, type Outcome, outcomes } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
-import { cutFrom } from '#src/domain/spans.ts'
+import { subtractSpans } from '#src/domain/spans.ts'
 import type { GapChange, MarketHistory } from '#src/history/history.ts'
 import { type Entry, isGapChange } from '#src/recorder/entry.ts'
 
-/** What one recording has heard of the book of one outcome. */
+/** The knowledge of one recording about the book of an outcome. */
 type HeardBook = {
-  /** The gap that has no end yet. */
+  /** The gap that has not ended. */
   open: { fromMs: number; reason: GapReason } | undefined
-  /** The book is known from here on; undefined while it is not. */
+  /** The start of the period in which the book is known; undefined while it is unknown. */
   sinceMs: number | undefined
   lastMs: number
   known: Span[]
-  /** Gaps that are over. */
+  /** Gaps that have ended. */
   gaps: Gap[]
 }
 
 /**
- * Takes the rows and gaps of a recorder. It says when it was connected, so a pause is a silence of
- * the venue, and a time without a connection one in which no recorder was connected. Gaps that are
- * over are stated at once, because an import may be killed.
+ * Takes the rows and gaps of a recorder. A recorder states when it was connected, so a pause is a
+ * silence of the venue, and a period without a connection is one without a connected recorder.
+ * Ended gaps are stated at once, because an import may be killed.
  */
 export function takeRecording(add: (entry: Entry) => void) {
   const books = createHeardBooks(add)
@@ -35,7 +35,7 @@ export function takeRecording(add: (entry: Entry) => void) {
   return {
     add(entry: Entry): void {
       if (isGapChange(entry)) {
-        // The reason is stated once all gaps of the recording are known.
+        // The reason is stated when all gaps of the recording are known.
         for (const { outcome, fromMs, toMs } of books.takeGap(entry))
           books.state(entry.conditionId, outcome, { kind: 'away', fromMs, toMs })
       } else {
@@ -44,12 +44,12 @@ export function takeRecording(add: (entry: Entry) => void) {
       }
     },
 
-    /** The market is over: a book that is known stays known. */
+    /** Ends the market; a known book stays known. */
     finish(conditionId: string): void {
       for (const outcome of outcomes) endKnown(books.find(conditionId, outcome), ENDLESS_MS)
     },
 
-    /** Nothing more comes. */
+    /** Ends the input. */
     end(): void {
       for (const { conditionId, outcome, book } of books.all()) {
         endKnown(book)
@@ -59,9 +59,9 @@ export function takeRecording(add: (entry: Entry) => void) {
         for (const { fromMs, toMs } of down)
           books.state(conditionId, outcome, { kind: 'away', fromMs, toMs })
         for (const gap of gaps.filter((each) => !isDown(each)))
-          for (const { fromMs, toMs, reason } of cutFrom(gap, down))
+          for (const { fromMs, toMs, reason } of subtractSpans(gap, down))
             books.state(conditionId, outcome, { kind: 'missed', fromMs, toMs, reason })
-        for (const span of book.known.flatMap((each) => cutFrom(each, gaps)))
+        for (const span of book.known.flatMap((each) => subtractSpans(each, gaps)))
           books.state(conditionId, outcome, { kind: 'known', ...span })
       }
     },
@@ -69,8 +69,8 @@ export function takeRecording(add: (entry: Entry) => void) {
 }
 
 /**
- * Takes the rows and gaps of messages that others kept. It is unknown when they were connected, so
- * a pause is like one between lines, and each gap is one that they saw.
+ * Takes the rows and gaps of captured messages. The connection times of the capture are unknown, so
+ * pauses follow the rules for lines, and every gap counts as detected by the capture.
  */
 export function takeMessages(add: (entry: Entry) => void) {
   const books = createHeardBooks(add)
@@ -90,19 +90,19 @@ export function takeMessages(add: (entry: Entry) => void) {
       books.takeState(entry.snapshot)
     },
 
-    /** A message was about the book before the first one that is known. */
+    /** Notes a message about the book before its first known state. */
     addUnproved(conditionId: string, outcome: Outcome, { fromMs, toMs }: Span): void {
       books.state(conditionId, outcome, { kind: 'unproved', fromMs, toMs })
     },
 
-    /** Nothing more comes. */
+    /** Ends the input. */
     end(): void {
       for (const { conditionId, outcome, book } of books.all()) {
         endKnown(book)
         const gaps = allGaps(book, outcome)
         for (const { fromMs, toMs, reason } of gaps.filter((gap) => gap.toMs === ENDLESS_MS))
           books.state(conditionId, outcome, { kind: 'missed', fromMs, toMs, reason })
-        for (const span of book.known.flatMap((each) => cutFrom(each, gaps)))
+        for (const span of book.known.flatMap((each) => subtractSpans(each, gaps)))
           books.state(conditionId, outcome, { kind: 'followed', ...span })
       }
     },
@@ -127,7 +127,7 @@ function createHeardBooks(add: (entry: Entry) => void) {
       book.lastMs = Math.max(book.lastMs, timestampMs)
     },
 
-    /** Returns the gap that is over, if one is. */
+    /** Takes a gap change; returns the gap that it ended, if any. */
     takeGap(change: GapChange): Gap[] {
       if (change.kind === 'ended') {
         const { outcome, atMs } = change
@@ -145,7 +145,7 @@ function createHeardBooks(add: (entry: Entry) => void) {
       const book = find(change.conditionId, gap.outcome)
       if (gap.toMs !== ENDLESS_MS) {
         const { fromMs, toMs } = gap
-        // A recorder states a gap that has ended once more.
+        // A recorder states an ended gap again.
         const isHeard = book.gaps.some((each) => each.fromMs <= fromMs && toMs <= each.toMs)
         if (fromMs >= toMs || isHeard) return []
         book.gaps.push(gap)
@@ -175,7 +175,7 @@ const nothingHeard = (): HeardBook => ({
   gaps: [],
 })
 
-/** The book was known up to the last state, or further. */
+/** Ends the known period at the last state, or later. */
 function endKnown(book: HeardBook, toMs = book.lastMs + 1): void {
   if (book.sinceMs !== undefined && book.sinceMs < toMs)
     book.known.push({ fromMs: book.sinceMs, toMs })
@@ -186,8 +186,8 @@ const allGaps = ({ open, gaps }: HeardBook, outcome: Outcome): Gap[] =>
   open === undefined ? gaps : [...gaps, { ...open, outcome, toMs: ENDLESS_MS }]
 
 /**
- * Returns a function that corrects what a recorder said of a market by what is known since: tick
- * sizes change, and an older one replaces none.
+ * Creates a function that corrects the facts from a recorder with newer ones: tick sizes change,
+ * and an older one does not replace a newer one.
  */
 export function createFactCorrection(history: Pick<MarketHistory, 'findMarket'>) {
   const newest = new Map<string, { tickSize: number | undefined; atMs: number }>()

@@ -1,4 +1,4 @@
-/** Reads rows of Parquet files as texts, so that no decimal goes through a float. */
+/** Reads rows of Parquet files as texts, so that no decimal becomes a float. */
 
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 
@@ -9,16 +9,16 @@ import { messageOf } from '#src/platform/message.ts'
 
 import type { Row } from './table-forms.ts'
 
-/** The most rows that are in memory at a time. */
+/** The maximum number of rows in memory. */
 const ROWS_AT_ONCE = 50_000
-/** The first and the last bytes of every file. */
+/** The first and the last bytes of every Parquet file. */
 const MAGIC = 'PAR1'
 
-/** Whether a file is meant to be Parquet by its name or first bytes; then its faults are named. */
+/** True if a file is Parquet by its name or first bytes, even if it is damaged. */
 export const isParquet = (path: string, head: string): boolean =>
   head.startsWith(MAGIC) || /\.parquet$/i.test(path)
 
-/** Throws a `source` fault. */
+/** Opens a file; throws a `source` fault. */
 export async function openParquet(path: string) {
   const blob = Bun.file(path)
   const file = {
@@ -27,7 +27,7 @@ export async function openParquet(path: string) {
   }
   const metadata = await guard(() => parquetMetadataAsync(file))
   const elements = new Map(metadata.schema.slice(1).map((each) => [each.name, each]))
-  // Values are read as they are stored, because the library would make floats of decimals.
+  // Values are read as stored, because the library would convert decimals to floats.
   const schema = metadata.schema.map(({ converted_type, logical_type, ...element }) =>
     converted_type === 'UTF8' ? { ...element, converted_type } : element,
   )
@@ -56,7 +56,7 @@ export async function openParquet(path: string) {
   return { columns: topLevelNames(metadata.schema), rows }
 }
 
-/** Names without those of the members of lists and groups. */
+/** Column names, except members of lists and groups. */
 function topLevelNames(schema: readonly SchemaElement[]): string[] {
   const found: string[] = []
   const skip = (at: number): number => {
@@ -73,7 +73,7 @@ const compressors = {
   ZSTD: (bytes: Uint8Array) => new Uint8Array(zstdDecompressSync(bytes)),
 }
 
-/** Any error of the library is a fault of the file. */
+/** Converts any error of the library to a fault of the file. */
 async function guard<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
@@ -97,13 +97,13 @@ function toText(value: unknown, element: SchemaElement | undefined): string {
   return typeof value === 'object' ? JSON.stringify(value, withTexts) : String(value)
 }
 
-/** Lists and groups are printed as JSON, in which their bytes and large integers are texts. */
+/** Prints lists and groups as JSON, with bytes and large integers as texts. */
 function withTexts(_: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return decoder.decode(value)
   return typeof value === 'bigint' ? String(value) : value
 }
 
-/** Bytes are big-endian; nothing here is below zero. */
+/** Reads big-endian bytes; no value is negative. */
 const toInteger = (value: unknown): bigint =>
   value instanceof Uint8Array
     ? BigInt(`0x${Buffer.from(value).toString('hex') || '0'}`)

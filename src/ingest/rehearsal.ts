@@ -1,4 +1,4 @@
-/** An import that changes nothing: into a history in a temporary folder that knows the same markets. */
+/** A dry run: imports into a history in a temporary folder that knows the same markets. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { openHistory } from '#src/history/open.ts'
 
 type Known = Pick<MarketHistory, 'findMarket' | 'findMarketByAsset' | 'findMarketBySlug'>
 
-/** Takes markets of `known`, without their rows, when they are asked for; disposes of it, too. */
+/** Copies markets of `known` on demand, without their rows; disposes of `known` too. */
 export function openRehearsal(
   known: (Known & Pick<MarketHistory, 'dispose'>) | undefined,
 ): MarketHistory & Disposable {
@@ -20,7 +20,8 @@ export function openRehearsal(
 
   function takeOver(found: Market | undefined, market: Market | undefined): Market | undefined {
     if (found !== undefined || market === undefined) return found
-    history.putMarket(market)
+    // The write to a file has completed when the call returns.
+    void history.putMarket(market)
     return find.findMarket(market.conditionId)
   }
 

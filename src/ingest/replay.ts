@@ -1,6 +1,6 @@
 /**
- * Makes rows of a recorder's journal as the recorder does: the same rows of its own lines, and of
- * messages that others kept those that it would have made.
+ * Rebuilds rows from a journal as the recorder does: from its own lines the same rows, and from
+ * captured messages the rows that the recorder would have stored.
  */
 
 import { ENDLESS_MS, type Span } from '#src/domain/coverage.ts'
@@ -26,7 +26,7 @@ import { homeVenue } from '#src/venue/venues.ts'
 
 import { createEventOrder, type MarketFeedEvent } from './event-order.ts'
 
-/** An unknown token has an id that no message names. */
+/** An unknown token gets an id that no message contains. */
 const toLiveMarket = ({ assetIds: { up = '', down = '' }, ...market }: Market) => ({
   ...market,
   slug: market.slug ?? '',
@@ -35,28 +35,29 @@ const toLiveMarket = ({ assetIds: { up = '', down = '' }, ...market }: Market) =
   assetIds: { up, down },
 })
 
-/** What the books of all markets share. */
+/** State shared by the books of all markets. */
 const createShared = (counts: BookCounts) => ({
   verifier: homeVenue.createBookVerifier(),
   counts,
 })
 
-/** Where the rows of a journal go. */
+/** The receiver of the rows of a journal. */
 type ReplayTarget = {
   history: Pick<MarketHistory, 'findMarket'>
   /** Begins to take the rows and gaps of one recorder. */
   record(): { add(entry: Entry): void; finish(conditionId: string): void; end(): void }
-  /** Throws what the history's throws. */
+  /** Stores facts before the next line is read. */
   putMarket(facts: MarketFacts, atMs: number): void
   addPrices(ticks: readonly SpotTick[]): void
-  /** Everything that was added is to be written. */
+  /** Writes all added rows before the next line is read. */
   store(): void
 }
 
 /**
- * Takes the lines of recorders. A file that says so continues the one that ended then, so that
- * nothing runs on over a missing file; a file that says nothing continues the one that ended last
- * before it began. Any other file is of another recorder, or a copy.
+ * Replays the lines of recorders. A file that names its predecessor continues the one that ended at
+ * that time, so that nothing continues across a missing file; any other file continues the one that
+ * ended last before it began. A file without a predecessor belongs to another recorder, or is a
+ * copy.
  */
 export function createReplays(target: ReplayTarget) {
   const counts = noCounts()
@@ -78,21 +79,21 @@ export function createReplays(target: ReplayTarget) {
   return {
     counts,
 
-    /** Throws what `putMarket` throws, and a `record` fault for a line in a wrong order. */
+    /** Takes a line; throws a `record` fault if it is out of order. */
     take(file: string, heard: Heard, atMs: number): void {
       const found = find(file, heard, atMs)
       found.lastMs = Math.max(found.lastMs, atMs)
       found.replay.take(heard, atMs)
     },
 
-    /** Nothing more comes. */
+    /** Ends the input. */
     end(): void {
       for (const { replay } of all) replay.end()
     },
   }
 }
 
-/** Takes the lines of one recorder. */
+/** Replays the lines of one recorder. */
 function createReplay(
   { history, record, putMarket, addPrices, store }: ReplayTarget,
   counts: BookCounts,
@@ -181,7 +182,7 @@ function createReplay(
       else if (heard.kind === 'stored') store()
     },
 
-    /** Nothing more comes: what a recorder that was killed left open stays open. */
+    /** Ends the input. Gaps left open by a killed recorder stay open. */
     end(): void {
       for (const following of journal.open.values()) following.settle(Number.POSITIVE_INFINITY)
       endAll(Number.NEGATIVE_INFINITY)
@@ -190,7 +191,7 @@ function createReplay(
   }
 }
 
-/** Takes events of messages that came by unknown connections; `follow` begins to take rows. */
+/** Replays events of messages from unknown connections; `follow` begins to take rows. */
 export function createRebuild(
   follow: () => {
     add(entry: Entry): void
@@ -206,7 +207,7 @@ export function createRebuild(
   function begin(market: Market) {
     const { conditionId } = market
     const { add, addUnproved, end } = follow()
-    /** When the first message came of each book that is not known yet. */
+    /** The time of the first message of each book that is not known yet. */
     const firstMs = new Map<Outcome, number>()
     const found = new Set<Outcome>()
 
@@ -251,7 +252,7 @@ export function createRebuild(
     }
   }
 
-  /** A file that begins before the last one ended is another recording. */
+  /** Finds the recording; a file that begins before the last one ended is a separate recording. */
   function find(market: Market, file: string, atMs: number) {
     const known = rebuilt.get(market.conditionId)
     if (known !== undefined && (known.file === file || known.lastMs <= atMs)) return known
@@ -270,7 +271,7 @@ export function createRebuild(
         found.take(event, receivedMs)
       }
     },
-    // What came between these books is unknown, so they are as of another recording.
+    // The events between these books are unknown, so they count as a separate recording.
     keepApart(market, events) {
       const made = begin(market)
       all.push(made)
@@ -281,7 +282,7 @@ export function createRebuild(
   return {
     counts,
 
-    /** Throws a `record` fault for changes in a wrong order. */
+    /** Takes an event; throws a `record` fault for changes out of order. */
     take(
       file: string,
       market: Market,
@@ -291,7 +292,7 @@ export function createRebuild(
       order.take(file, market, { event, receivedMs })
     },
 
-    /** Nothing more comes. */
+    /** Ends the input. */
     end(): void {
       order.end()
       for (const { end } of all) end()

@@ -1,4 +1,4 @@
-/** The forms of tables: exports of this service, and archives of others. */
+/** The supported tables: exports of this service and archives of other vendors. */
 
 import { parseMillionths } from '#src/domain/decimal.ts'
 import {
@@ -8,7 +8,7 @@ import {
   parseConditionId,
   type Source,
 } from '#src/domain/market.ts'
-import { notKept, recordFault } from '#src/domain/record-fault.ts'
+import { recordFault, skippedRecord } from '#src/domain/record-fault.ts'
 import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
 import { toReceivedMs } from '#src/domain/wire/snapshot-values.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -20,26 +20,26 @@ import { fitsRecordKind, readMarketRecords } from '#src/venue/record-kinds.ts'
 import type { MarketRecord } from '#src/venue/venue.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-import { findBookNames, holdsKeptColumns } from './kept-forms.ts'
+import { findBookNames, holdsKeptColumns, outcomePrefixes } from './kept-forms.ts'
 
-/** The text of a cell; empty where there is none. */
+/** Returns the text of a cell; empty if there is none. */
 export type Row = (column: string) => string
 
-/** A whole book; a message of the venue as JSON, in a form that people keep; or other records. */
+/** A whole book, a message of the venue as JSON in any captured form, or other records. */
 type TableRecord =
   | { snapshot: Snapshot; source: Source | undefined }
   | { message: string }
   | { records: readonly MarketRecord[] }
 
 export type TableForm = {
-  /** With its article. */
+  /** The name with its article. */
   name: string
   columns: readonly string[]
-  /** Consecutive rows of one key are one record. */
+  /** The key of a row; consecutive rows with the same key are one record. */
   keyOf(row: Row): string
-  /** For an archive of all markets: rows of markets that are not held are skipped. */
+  /** In an archive of all markets, rows of markets that are not in the history are skipped. */
   marketOf?(row: Row): string
-  /** Throws a `record` fault. */
+  /** Reads a record; throws a `record` fault. */
   read(rows: readonly Row[], find: FindMarket, reading: Reading): TableRecord
 }
 
@@ -57,20 +57,39 @@ function toLadder(levels: [number, number][], side: 'bid' | 'ask'): Ladder {
   return { prices: sorted.map(([price]) => price), sizes: sorted.map(([, size]) => size) }
 }
 
-/** Returns the form in which an id is kept; for a text that is no id, one that no market has. */
+/** Normalizes a condition id; a text that is not an id becomes one that no market has. */
 const toConditionId = (name: string): string => parseConditionId(name) ?? name.toLowerCase()
+
+/** Finds a market by its slug or condition id, in any case. */
+export const findNamed = (
+  history: Pick<MarketHistory, 'findMarket' | 'findMarketBySlug'>,
+  name: string,
+): Market | undefined =>
+  history.findMarketBySlug(name.toLowerCase()) ?? history.findMarket(toConditionId(name))
+
+/** Throws for a slug of a market that is not kept. */
+function skipUnkept(name: string): void {
+  const reason = homeVenue.whyNotKept(name.toLowerCase())
+  if (/^[a-z]/i.test(name) && reason !== undefined) throw skippedRecord(reason)
+}
 
 export type FindMarket = ReturnType<typeof createFindMarket>
 
-/** Finds markets by their names in tables; throws a `record` fault. */
+/** Creates a lookup of markets by their names in tables; it throws a `record` fault. */
 export function createFindMarket(history: MarketHistory) {
   const unknown = (name: string): Fault =>
     recordFault(
       `${name} is not known; import its market too, as GET /v1/{coin}/markets/{conditionId} answers`,
     )
-  const findNamed = (name: string): Market | undefined =>
-    history.findMarketBySlug(name.toLowerCase()) ?? history.findMarket(toConditionId(name))
   return {
+    /** Finds by slug or condition id. */
+    byName(name: string): Market {
+      skipUnkept(name)
+      const market = findNamed(history, name)
+      if (market === undefined) throw unknown(name)
+      return market
+    },
+
     byOutcome(conditionId: string, outcome: Outcome): { market: Market; outcome: Outcome } {
       const market = history.findMarket(toConditionId(conditionId))
       if (market?.assetIds[outcome] === undefined)
@@ -78,16 +97,15 @@ export function createFindMarket(history: MarketHistory) {
       return { market, outcome }
     },
 
-    /** By a token, or a market and outcome; both where both are given, and then they agree. */
+    /** Finds by token, or by market and outcome; if both are given, they must agree. */
     byNames({
       token,
       market: name,
       outcome: side,
     }: Record<'token' | 'market' | 'outcome', string>) {
-      const reason = homeVenue.whyNotKept(name.toLowerCase())
-      if (/^[a-z]/i.test(name) && reason !== undefined) throw notKept(reason)
+      skipUnkept(name)
       const market =
-        (name === '' ? undefined : findNamed(name)) ??
+        (name === '' ? undefined : findNamed(history, name)) ??
         (token === '' ? undefined : history.findMarketByAsset(token))
       if (market === undefined) throw unknown(name || `the token ${token}`)
       const ofToken = outcomes.find((each) => market.assetIds[each] === token)
@@ -101,13 +119,13 @@ export function createFindMarket(history: MarketHistory) {
       return { market: { ...market, assetIds }, outcome }
     },
 
-    /** A token's id; or a condition id or slug, and after a colon the outcome. */
+    /** Finds by the id of a token, or by a condition id or slug and, after a colon, the outcome. */
     bySymbol(symbol: string): { market: Market; outcome: Outcome } {
       const own = /^\d+$/.test(symbol) ? history.findMarketByAsset(symbol) : undefined
       const ofToken = outcomes.find((each) => own?.assetIds[each] === symbol)
       if (own && ofToken) return { market: own, outcome: ofToken }
       const [, name = symbol, side] = /^(.+)[:/](up|down)$/i.exec(symbol) ?? []
-      const market = findNamed(name)
+      const market = findNamed(history, name)
       if (market === undefined) throw unknown(symbol)
       if (side === undefined)
         throw recordFault(`${symbol}: of which outcome? Write ${symbol}:up or ${symbol}:down`)
@@ -136,7 +154,7 @@ function toSnapshot(
   }
 }
 
-/** Columns of tables with a state a row, whose levels others number and name in their own ways. */
+/** Columns of tables with one state per row, whose vendors number and name levels differently. */
 const wideNames = {
   time: [
     'ts_ms',
@@ -207,7 +225,7 @@ function readWide(
     for (let at = firstLevel; ; at++) {
       const price = row(level(side, 'price', at))
       const size = row(level(side, 'size', at))
-      // A side with fewer levels than columns has nothing in the rest, or zeros.
+      // If a side has fewer levels than columns, the remaining cells are empty or zero.
       if (isNothing(price) || isNothing(size)) return levels
       levels.push(readLevel(price, size))
     }
@@ -245,7 +263,7 @@ const OLD_ID = 'conditionId'
 const ownIdOf = (row: Row): string => row(OWN_ID) || row(OLD_ID)
 const ownKey = (row: Row): string => `${ownIdOf(row)}:${row('id')}`
 
-/** Levels of a side in the columns of one row, up to the first that has none. */
+/** Reads the levels of a side from the columns of a row, up to the first empty one. */
 function acrossColumns(row: Row, nameOf: (level: number, value: 'price' | 'size') => string) {
   const levels: [number, number][] = []
   for (let level = 0; row(nameOf(level, 'price')) !== ''; level++)
@@ -253,7 +271,7 @@ function acrossColumns(row: Row, nameOf: (level: number, value: 'price' | 'size'
   return levels
 }
 
-/** Microseconds since 1970, as the vendor has them. */
+/** Converts the vendor's microseconds since 1970. */
 function microsToMs(text: string, column: string): number {
   if (/^\d{16}$/.test(text)) return Number(text.slice(0, 13))
   throw recordFault(`${column}: not Unix microseconds`)
@@ -286,16 +304,17 @@ function readIncrement(rows: readonly Row[], find: FindMarket): TableRecord {
   return { message: JSON.stringify(message) }
 }
 
-/** Columns of an archive whose rows are messages of the venue, one change each. */
+/** Columns of an archive with one message of the venue, a single change, per row. */
 const messageColumns = ['timestamp_received', 'timestamp', 'market', 'event_type', 'asset_id']
-/** Columns of the older archive, whose `data` is a JSON object of its own. */
+const ownMessageColumns = [...messageColumns.slice(1), 'bids', 'asks', 'price', 'size', 'side']
+/** Columns of the older archive, whose `data` is a JSON object. */
 const olderColumns = ['timestamp_received', 'market_id', 'update_type', 'data']
 
-/** Makes levels as the venue has them of the archives' pairs. */
+/** Converts the pairs of the archives to the venue's levels. */
 const toLevels = (value: unknown): unknown =>
   Array.isArray(value) ? value.map(([price, size]: string[]) => ({ price, size })) : value
 
-/** The older archive has no time of the venue: the time of receipt is in its place. */
+/** Reads a message of the older archive, which has the time of receipt in place of the venue's. */
 function readOlderMessage(rows: readonly Row[]): TableRecord {
   const row = first(rows)
   const data = parseJson(row('data'))
@@ -325,11 +344,12 @@ function readMessage(rows: readonly Row[]): TableRecord {
   const row = first(rows)
   const text = (column: string) => row(column) || undefined
   const levels = (column: string): unknown => toLevels(JSON.parse(row(column) || '[]'))
+  const received = text('timestamp_received')
   const event = {
     event_type: row('event_type'),
     market: row('market'),
     timestamp: row('timestamp'),
-    _recv: Number(row('timestamp_received')),
+    _recv: received === undefined ? undefined : Number(received),
   }
   const token = { asset_id: row('asset_id') }
   const change = {
@@ -349,7 +369,7 @@ function readMessage(rows: readonly Row[]): TableRecord {
   return { message: JSON.stringify({ ...event, ...own?.() }) }
 }
 
-/** Exports of this service; `idColumn` names the market. */
+/** Forms of exports of this service; `idColumn` names the market. */
 const ownForms = (idColumn: string): TableForm[] => [
   {
     name: 'an export of ours, a row a level',
@@ -407,6 +427,13 @@ const tableForms: readonly TableForm[] = [
     read: readMessage,
   },
   {
+    name: 'messages of the PMXT kind without times of receipt, as we export them',
+    columns: ownMessageColumns,
+    keyOf: () => '',
+    marketOf: (row) => toConditionId(row('market')),
+    read: readMessage,
+  },
+  {
     name: 'messages of the PMXT kind until April 2026',
     columns: olderColumns,
     keyOf: () => '',
@@ -417,7 +444,7 @@ const tableForms: readonly TableForm[] = [
 
 const WIDE_NAME = 'books with a state a row and their levels in columns'
 
-/** Each table gets a form of its own, because the names of its columns differ. */
+/** Creates a form for each table, because the names of its columns differ. */
 function findWideForm(names: readonly string[]): TableForm | undefined {
   const columns = findWideColumns(names)
   if (columns === undefined) return undefined
@@ -432,7 +459,7 @@ function findWideForm(names: readonly string[]): TableForm | undefined {
 const toObject = (row: Row, names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, row(name)]).filter(([, cell]) => cell !== ''))
 
-/** A message, or a book with its levels as JSON, in the columns of a row. */
+/** Finds the form of rows that hold a message, or a book with its levels as JSON. */
 function findKeptForm(names: readonly string[]): TableForm | undefined {
   if (!holdsKeptColumns(names)) return undefined
   return {
@@ -445,7 +472,7 @@ function findKeptForm(names: readonly string[]): TableForm | undefined {
 
 const KEPT_NAME = 'messages or books with a row each'
 
-/** Rows of objects that are otherwise read as JSON, such as trades of the Data API. */
+/** Finds the form of rows of objects usually read as JSON, such as trades of the Data API. */
 function findRecordForm(names: readonly string[]): TableForm | undefined {
   if (!fitsRecordKind(names)) return undefined
   return {
@@ -474,7 +501,10 @@ const bookSides: Readonly<Record<string, 'bids' | 'asks'>> = {
   sell: 'asks',
 }
 
-/** Books with a row a level: consecutive rows of one token, time and hash are one book. */
+/**
+ * Finds the form of books with one level per row: consecutive rows with the same token, time and
+ * hash are one book.
+ */
 function findLevelForm(names: readonly string[]): TableForm | undefined {
   const sizeName = sizeNames.find((name) => names.includes(name))
   const book = findBookNames(names)
@@ -499,16 +529,69 @@ function findLevelForm(names: readonly string[]): TableForm | undefined {
 
 const LEVEL_NAME = 'books with a row a level'
 
-/** The forms and the columns that each needs, as text. */
+/** Finds the forms of a table with the books of both outcomes in each row, one form per outcome. */
+function findPairForms(names: readonly string[]): TableForm[] {
+  const forms = outcomes.map((outcome) => findOutcomeForm(names, outcome))
+  return forms.every((form) => form !== undefined) ? forms : []
+}
+
+/** Finds the form that the columns of an outcome have without their prefix. */
+function findOutcomeForm(names: readonly string[], outcome: Outcome): TableForm | undefined {
+  const prefixed = (name: string) =>
+    outcomePrefixes[outcome].map((prefix) => prefix + name).find((each) => names.includes(each))
+  const others = Object.values(outcomePrefixes).flat()
+  const own = new Set<string>()
+  for (const name of names) {
+    const prefix = others.find((each) => name.startsWith(each))
+    if (prefix === undefined) own.add(name)
+    else if (outcomePrefixes[outcome].includes(prefix)) own.add(name.slice(prefix.length))
+  }
+  // The token follows from the market if the row does not have it.
+  const market = wideNames.market.find((name) => own.has(name))
+  const hasToken = wideNames.token.some((name) => own.has(name))
+  if (!hasToken && market === undefined) return undefined
+  const [token = ''] = hasToken ? [] : wideNames.token
+  const columns = [...own, 'outcome', ...(hasToken ? [] : [token])]
+  const form = findWideForm(columns) ?? findKeptForm(columns)
+  if (form === undefined) return undefined
+  const view =
+    (row: Row, find: FindMarket): Row =>
+    (name) => {
+      if (name === 'outcome') return outcome
+      if (name !== token || market === undefined) return row(prefixed(name) ?? name)
+      return find.byName(row(market)).assetIds[outcome] ?? ''
+    }
+  const levels = names.filter((name) =>
+    outcomePrefixes[outcome].some((prefix) => /^(?:bid|ask)/.test(name.split(prefix, 2)[1] ?? '')),
+  )
+  return {
+    ...form,
+    read(rows, find, reading) {
+      const row = first(rows)
+      if (levels.every((name) => isNothing(row(name))))
+        throw skippedRecord(`rows without a book of ${outcome}`)
+      return form.read([view(row, find)], find, reading)
+    },
+  }
+}
+
+/** The forms, each with its required columns, as text. */
 export const formTexts: readonly string[] = [
   ...tableForms.map(({ name, columns }) => `${name} (${columns.join(', ')})`),
   `${WIDE_NAME} (ts_ms or timestamp; clob_token_id, or outcome and window_slug or condition_id; bid_p1, bid_s1, ask_p1, ask_s1)`,
+  `the same with up_ and down_ before the columns of each outcome (up_bid_p1, down_bid_p1, …)`,
   `${LEVEL_NAME} (token_id, timestamp, side, price, size)`,
   `${KEPT_NAME} (raw, or token_id, timestamp, bids, asks)`,
   `${RECORD_NAME} (asset, conditionId, slug, outcome, side, price, size, timestamp)`,
 ]
 
-export const findForm = (names: readonly string[]): TableForm | undefined =>
+/** Finds the form of a table; a table with both outcomes a row has one for each. */
+export function findForms(names: readonly string[]): readonly TableForm[] {
+  const form = findForm(names)
+  return form === undefined ? findPairForms(names) : [form]
+}
+
+const findForm = (names: readonly string[]): TableForm | undefined =>
   [...tableForms, ...ownForms(OLD_ID)].find(({ columns }) =>
     columns.every((column) => names.includes(column)),
   ) ??

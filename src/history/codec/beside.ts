@@ -1,8 +1,8 @@
 /**
- * What is kept of each row of a run beside its text. Hashes of the source: 20 bytes each, zeros
- * where unknown, nothing when none is known. Notes: verdict, sequence, receipt; one byte when all
- * rows have the same verdict and nothing else. Tops: price and size of each best level as
- * differences from the row of the same outcome before; an empty side is 0 and 0.
+ * Data stored for each row of a run beside its text. Hashes of the source: 20 bytes each, zeros for
+ * an unknown one, nothing if all are unknown. Notes: verdict, sequence, receipt; a single byte if
+ * all rows have the same verdict and nothing else. Tops: price and size of each best level as
+ * differences from the previous row of the same outcome; an empty side is 0 and 0.
  */
 import type { Beside, Ladder, Snapshot } from '#src/domain/snapshot.ts'
 import { putVarint, VARINT_BYTES_MAX, VarintReader } from '#src/platform/varint.ts'
@@ -31,9 +31,9 @@ type RowNotes = {
 }
 
 const verdicts = [undefined, true, false] as const
-/** The first byte: a verdict of all rows, or this. */
+/** The first byte: the verdict of all rows, or this value. */
 const BY_ROW = verdicts.length
-/** A row is its sequence, whether a lag follows, and its verdict. */
+/** A row is encoded as its sequence, a flag for a lag, and its verdict. */
 const SEQUENCE_UNIT = 8
 const LAG_BIT = 4
 
@@ -70,7 +70,9 @@ export function decodeNotes(bytes: Uint8Array, count: number): RowNotes[] {
   return Array.from({ length: count }, () => readNotes(reader))
 }
 
-/** The lag is negative by a clock that is behind: even numbers are from 0 up, odd from -1 down. */
+/**
+ * Negative if the recorder's clock is behind: even numbers encode 0 and up, odd ones -1 and down.
+ */
 const toUnsigned = (lagMs: number): number => (lagMs < 0 ? -lagMs * 2 - 1 : lagMs * 2)
 const toSigned = (value: number): number => (value % 2 === 0 ? value / 2 : -(value + 1) / 2)
 
@@ -83,7 +85,7 @@ function readNotes(reader: VarintReader): RowNotes {
   }
 }
 
-/** Notes as a snapshot has them, whose time is given. */
+/** Notes in the form of a snapshot's fields, given its time. */
 export const withReceipt = (
   notes: RowNotes | undefined,
   timestampMs: number,
@@ -96,7 +98,7 @@ export const withReceipt = (
 /** In millionths. */
 type TopOfBook = readonly [bidPrice: number, bidSize: number, askPrice: number, askSize: number]
 
-/** Numbers that a row takes among decoded tops. */
+/** Numbers per row in decoded tops. */
 export const TOP_FIELDS = 4
 const EMPTY: TopOfBook = [0, 0, 0, 0]
 
@@ -120,11 +122,13 @@ export function encodeTops(snapshots: readonly Snapshot[]): Uint8Array {
   return bytes.slice(0, at)
 }
 
-/** `TOP_FIELDS` numbers a row; outcomes come from the chunk. Throws on bytes of another run. */
+/**
+ * Returns `TOP_FIELDS` numbers per row; outcomes come from the chunk. Throws if they do not fit.
+ */
 export function decodeTops(bytes: Uint8Array, outcomes: readonly number[]): Float64Array {
   const reader = new VarintReader(bytes)
   const tops = new Float64Array(outcomes.length * TOP_FIELDS)
-  /** Where the last row of each outcome begins; -1 before its first. */
+  /** Index of the last row of each outcome; -1 before its first. */
   const before = [-1, -1]
   for (let row = 0; row < outcomes.length; row++) {
     const outcome = outcomes[row] ?? 0

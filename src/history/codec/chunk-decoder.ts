@@ -1,4 +1,4 @@
-/** Reads rows of chunks back to text: single ones, whole chunks, slices, the rows of a page. */
+/** Decodes rows of chunks to text: single rows, whole chunks, slices, the rows of a page. */
 import { assert } from '#src/platform/assert.ts'
 import { Copies } from '#src/platform/copies.ts'
 import { crc32 } from '#src/platform/crc32.ts'
@@ -14,7 +14,7 @@ export class ChunkDecoder {
     return this.textWithComma(chunk, row).subarray(1)
   }
 
-  /** The row's JSON object after its comma. Throws when it is damaged. */
+  /** The row's JSON object after its comma. Throws if it is damaged. */
   textWithComma(chunk: Chunk, row: number): Uint8Array {
     const text = this.#decode(chunk, row)
     assert(crc32(text, chunk.crc(row - 1)) === chunk.crc(row), 'a row agrees with its CRC')
@@ -22,7 +22,7 @@ export class ChunkDecoder {
   }
 
   #decode(chunk: Chunk, row: number): Uint8Array {
-    // The walk holds at most the chunk's text and one checkpoint.
+    // A walk holds at most the chunk's text and one checkpoint.
     this.#buffer.reserve(chunk.textEnd(row) * 2)
     const first = this.#firstText(chunk, chunk.outcome(row))
     let at = chunk.nextRowOf(chunk.outcome(row), 0)
@@ -51,7 +51,9 @@ export class ChunkDecoder {
       return this.#buffer.bytes.subarray(0, end)
     })
 
-  /** All of the texts stay as they are until the end; `copies` say how one repeats others. */
+  /**
+   * All texts stay valid until the end; `copies` lists parts of a text that repeat earlier ones.
+   */
   forEach(chunk: Chunk, visit: (text: Uint8Array, row: number, copies: Copies) => void): void {
     this.#buffer.reserve(chunk.textEnd(chunk.count - 1))
     const copies = new Copies()
@@ -67,7 +69,7 @@ export class ChunkDecoder {
   }
 }
 
-/** Index of the last checkpoint of the row's outcome at or before it, or -1. */
+/** Index of the last checkpoint of the row's outcome, at or before the row; -1 if there is none. */
 function nearestCheckpoint(chunk: Chunk, row: number): number {
   for (let index = chunk.checkpointCount - 1; index >= 0; index--) {
     const { row: at } = chunk.checkpoint(index)
@@ -79,13 +81,13 @@ function nearestCheckpoint(chunk: Chunk, row: number): number {
 const COMMA = 0x2c
 const encoder = new TextEncoder()
 
-/** Rows `from` (inclusive) to `to` (exclusive) of a chunk; of one outcome when it is given. */
+/** Rows `from` (inclusive) to `to` (exclusive) of a chunk; only those of `outcome` if it is set. */
 export type Slice = { chunk: Chunk; from: number; to: number; outcome: number | undefined }
 
 /** Single rows of a chunk, ascending. */
 export type Picks = { chunk: Chunk; rows: readonly number[] }
 
-/** Joins rows by commas, the first without one; `ends` are the offsets after them. */
+/** Joins rows by commas, without one before the first; `ends` are the offsets after them. */
 export class SliceDecoder {
   readonly #text = new TextBuffer()
   readonly #reader = new ChunkDecoder()
@@ -97,7 +99,11 @@ export class SliceDecoder {
     return this.#text.bytes
   }
 
-  /** Empties the text and leaves `start` bytes free before it; there is room for `size` in all. */
+  get words(): DataView {
+    return this.#text.words
+  }
+
+  /** Clears the text and leaves `start` bytes free before it, with room for `size` bytes in all. */
   begin(start: number, size: number): void {
     this.#text.reserve(size)
     this.ends.length = 0
@@ -106,8 +112,8 @@ export class SliceDecoder {
   }
 
   /**
-   * Adds all rows of a slice. A frame needs the row before it of its outcome, so only the first of
-   * each is costly.
+   * Adds all rows of a slice. A frame needs the previous row of its outcome, so only the first row
+   * of each outcome is expensive.
    */
   addSlice({ chunk, from, to }: Slice): void {
     for (let row = from; row < to; row++) {
@@ -120,7 +126,29 @@ export class SliceDecoder {
     }
   }
 
-  /** A pick whose predecessor was picked too continues from there. */
+  /**
+   * Visits each wanted row's JSON object; all texts stay valid until the end. `copies` lists parts
+   * of a text that repeat earlier ones.
+   */
+  forEach(slice: Slice, visit: (text: Uint8Array, row: number, copies: Copies) => void): void {
+    const { chunk, from, to, outcome } = slice
+    const copies = new Copies()
+    this.begin(0, textLengthOf(slice))
+    this.#text.copies = copies
+    for (let row = from; row < to; row++) {
+      const code = chunk.outcome(row)
+      if ((outcome ?? code) !== code) continue
+      copies.reset()
+      const start = this.#at
+      const gap = outcome === undefined ? 0 : chunk.gap(row, chunk.previousRowOf(code, row))
+      if (this.#isSeen[code]) this.#at = decodeFrame(chunk.frame(row, gap), this.#text, start)
+      else this.#put(this.#reader.textWithComma(chunk, row), code)
+      visit(this.#text.bytes.subarray(start + 1, this.#at), row, copies)
+    }
+    this.#text.copies = undefined
+  }
+
+  /** A pick whose previous row was picked, too, continues from it. */
   addPicks({ chunk, rows }: Picks): void {
     /** The last pick of each outcome, and the end of its text. */
     const before = Array.from({ length: 2 }, () => ({ row: -1, end: 0 }))
@@ -142,10 +170,14 @@ export class SliceDecoder {
   #addAlone(chunk: Chunk, row: number): void {
     const isFirst = this.ends.length === 0
     const text = isFirst ? this.#reader.text(chunk, row) : this.#reader.textWithComma(chunk, row)
+    this.#put(text, chunk.outcome(row))
+    this.ends.push(this.#at)
+  }
+
+  #put(text: Uint8Array, outcome: number): void {
     this.#text.bytes.set(text, this.#at)
     this.#at += text.length
-    this.#isSeen[chunk.outcome(row)] = true
-    this.ends.push(this.#at)
+    this.#isSeen[outcome] = true
   }
 }
 
@@ -159,7 +191,7 @@ export function indexesOf(part: Slice | Picks): readonly number[] {
   return rows
 }
 
-/** Bytes of the rows' texts, each with its comma; of a slice all of its rows. */
+/** Bytes of the rows' texts, each with its comma; for a slice, of all its rows. */
 export function textLengthOf(part: Slice | Picks): number {
   const { chunk } = part
   const lengthOf = (row: number): number => chunk.textEnd(row) - chunk.textStart(row)
@@ -169,14 +201,14 @@ export function textLengthOf(part: Slice | Picks): number {
 
 type Order = 'asc' | 'desc'
 
-/** Parts in ascending order, and the order in which their rows are wanted. */
+/** Parts in ascending order, and the order in which their rows are requested. */
 type RowList = { parts: readonly (Slice | Picks)[]; order: Order }
 
 export class PageTexts {
-  /** That of the last walk that ended: a buffer costs more than many rows. Walks may overlap. */
+  /** The decoder of the last finished walk: a buffer is more expensive than many rows. */
   #spare: SliceDecoder | undefined;
 
-  /** Each row's JSON object, decoded once; valid until the next is asked for. */
+  /** Decodes each row's JSON object once; a text is valid until the next one is requested. */
   *each({ parts, order }: RowList): Generator<Uint8Array> {
     const decoder = this.#spare ?? new SliceDecoder()
     this.#spare = undefined
@@ -213,7 +245,7 @@ function* textsIn({ bytes, ends }: SliceDecoder, order: Order): Generator<Uint8A
   const step = order === 'asc' ? 1 : -1
   const first = step > 0 ? 0 : ends.length - 1
   for (let row = first; row >= 0 && row < ends.length; row += step) {
-    // All but the first have a comma before them.
+    // All rows but the first have a comma before them.
     const start = row === 0 ? 0 : (ends[row - 1] ?? 0) + 1
     yield bytes.subarray(start, ends[row])
   }

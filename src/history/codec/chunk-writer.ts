@@ -1,4 +1,4 @@
-/** Builds the unfinished run of one market row by row, and the chunk that it becomes. */
+/** Builds the unfinished run of a market row by row, and the chunk that it becomes. */
 import type { Position, StoredSnapshot } from '#src/domain/snapshot.ts'
 import { BitWriter } from '#src/platform/bits.ts'
 import { crc32 } from '#src/platform/crc32.ts'
@@ -8,15 +8,15 @@ import { FrameEncoder } from './frame-encoder.ts'
 import { RowText, writeRowText } from './row-text.ts'
 import { RunColumns } from './run-columns.ts'
 
-/** Rows of one outcome between two checkpoints. */
+/** Rows of an outcome between two checkpoints. */
 const CHECKPOINT_ROWS = 10
 
-/** Widest span of times or ids that the columns of one chunk hold. */
+/** The widest span of times or ids that the columns of a chunk can hold. */
 const COLUMN_MAX = 2 ** 32 - 1
 
 const COMMA_CRC = crc32(Uint8Array.of(0x2c))
 
-/** The first and the last two texts of one outcome, and how many there are. */
+/** The first text and the last two texts of an outcome, and their number. */
 class Chain {
   count = 0
   readonly first = new RowText()
@@ -89,7 +89,7 @@ export class ChunkWriter {
     this.#checkpoints.push({ row: this.count, bitEnd: this.#checkpointBits.length })
   }
 
-  /** The frames of the rows from `from` on, each at the start of a byte. */
+  /** The frames of the rows from `from` on, each byte-aligned. */
   frames(from: number): Uint8Array[] {
     const stream = this.#rowBits.toWords()
     const bits = new BitWriter(1024)

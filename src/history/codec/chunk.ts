@@ -26,10 +26,10 @@ import { type Movable, type Part, partOf, releaseOwn } from '#src/platform/parts
 import { CODE_VERSION, type FrameBits } from './deflate-code.ts'
 import type { ColumnRow, RunColumns } from './run-columns.ts'
 
-/** Rows of a full chunk: the default page, so that a walk in such pages never splits one. */
+/** Rows of a full chunk: the default page size, so that walks in such pages never split one. */
 export const CHUNK_ROWS = 100
 
-/** More than the longest text that a snapshot can have, 4,000 levels. */
+/** More than the longest text of a snapshot, which has 4,000 levels. */
 const ROW_BYTES_MAX = 512 * 1024
 
 const HEADER_BYTES = 40
@@ -52,7 +52,7 @@ type ChunkParts = {
   checkpointStream?: Uint8Array
 }
 
-/** Copies the streams. Loops are plain: a chunk of one outcome is made while a page waits. */
+/** Copies the streams. The loops are plain: a chunk of one outcome is made while a page waits. */
 export function encodeChunk({
   columns: { count, rows, textEnds, crcs, ownCrcs },
   rowStream,
@@ -96,7 +96,7 @@ export function encodeChunk({
 
 /**
  * A chunk read in place, followed by room for the text of the first row of each outcome, which is
- * kept once it was read.
+ * cached after its first use.
  */
 export class Chunk implements Movable<Chunk> {
   readonly count: number
@@ -110,17 +110,17 @@ export class Chunk implements Movable<Chunk> {
   readonly #leastId: number
   /** Undefined after `release`, so that a reader fails instead of reading nothing. */
   #words: Int32Array
-  /** Offsets in `words`: of the first column and of the checkpoints. */
+  /** Offsets in `words` of the first column and of the checkpoints. */
   readonly #columns: number
   readonly #checkpoints: number
   /** Bit offsets of the streams in `words`. */
   readonly #rowStream: number
   readonly #checkpointStream: number
-  /** Bits of the outcome codes whose first text is in the room. */
+  /** Bit set of the outcome codes whose first text is cached. */
   #texts = 0
   #room: Uint8Array | undefined
 
-  /** Throws when the blob is not a chunk of this version or its parts do not fill it. */
+  /** Throws if the blob is not a chunk of this version, or if its parts do not fill it. */
   constructor(blob: Uint8Array)
   /** A chunk of `blobBytes` at the start of the part, which has room for the texts as well. */
   constructor(part: Part, blobBytes: number)
@@ -158,7 +158,7 @@ export class Chunk implements Movable<Chunk> {
     this.size = blobBytes + this.#textRoom(1 - this.outcome(0)).end
   }
 
-  /** The whole memory, with columns at their offsets and bits of rows at `bitStart` to `bitEnd`. */
+  /** The whole memory: columns at their offsets, bits of rows from `bitStart` to `bitEnd`. */
   get words(): Int32Array {
     return this.#words
   }
@@ -174,7 +174,7 @@ export class Chunk implements Movable<Chunk> {
     return copy
   }
 
-  /** A copy that is its holder's own. */
+  /** A copy that belongs to its holder. */
   copy(): Chunk {
     return this.copyTo(partOf(new Uint8Array(this.size)))
   }
@@ -184,7 +184,7 @@ export class Chunk implements Movable<Chunk> {
     this.#words = undefined as unknown as Int32Array
   }
 
-  /** Every walk begins at the text of the first row of its outcome: it is made once, and stays. */
+  /** The text of the first row of an outcome, with which every walk begins; cached. */
   firstText(outcome: number, make: (row: number) => Uint8Array): Uint8Array {
     const { row, start, end } = this.#textRoom(outcome)
     const room = this.#openRoom()
@@ -207,7 +207,7 @@ export class Chunk implements Movable<Chunk> {
     return this.#room
   }
 
-  /** The first row of an outcome, if there is one, and from where to where its text is. */
+  /** The first row of an outcome, if there is one, and the bounds of its text. */
   #textRoom(outcome: number): { row: number; start: number; end: number } {
     const isFirst = outcome === this.outcome(0)
     const row = isFirst ? 0 : this.nextRowOf(outcome, 0)
@@ -216,7 +216,10 @@ export class Chunk implements Movable<Chunk> {
     return { row, start, end: start + length }
   }
 
-  /** A flipped bit must neither lead out of the blob nor make a page of gigabytes. */
+  /**
+   * Checks that columns ascend: a flipped bit must not point outside the blob, nor make a page of
+   * gigabytes.
+   */
   #assertRising(): void {
     for (let row = 0; row < this.count; row++) {
       const text = this.textEnd(row) - this.textStart(row)
@@ -267,7 +270,7 @@ export class Chunk implements Movable<Chunk> {
     )
   }
 
-  /** CRC of the chunk's text up to and with this row; 0 before the first, -1. */
+  /** CRC of the chunk's text up to the end of this row; 0 for row -1. */
   crc(row: number): number {
     if (row < 0) return 0
     return (this.#words[this.#columns + this.count * 4 + row] ?? 0) >>> 0
@@ -296,12 +299,12 @@ export class Chunk implements Movable<Chunk> {
     return previous < 0 ? 0 : this.textStart(row) - this.textEnd(previous)
   }
 
-  /** The row's frame, for a place where the previous row of its outcome is `gap` bytes nearer. */
+  /** The row's frame, for a text in which the previous row of its outcome is `gap` bytes nearer. */
   frame(row: number, gap: number): FrameBits {
     return { view: this.#part.memory.view, start: this.bitStart(row), end: this.bitEnd(row), gap }
   }
 
-  /** The checkpoint's frame, for a place right after the first row of its outcome. */
+  /** The checkpoint's frame, for a text in which it follows the first row of its outcome. */
   checkpointFrame(index: number): FrameBits {
     const from = index === 0 ? 0 : this.checkpoint(index - 1).bitEnd
     const start = this.#checkpointStream + from
@@ -314,9 +317,9 @@ export class Chunk implements Movable<Chunk> {
     return { row: this.#words[at] ?? 0, bitEnd: this.#words[at + 1] ?? 0 }
   }
 
-  /** First row at or after the position, `count` if none. */
+  /** The first row at or after the position; `count` if there is none. */
   seek(timestampMs: number, id: number): number {
-    // Most chunks lie wholly on one side.
+    // Most chunks are entirely before or after the position.
     if (timestampMs < this.#firstMs) return 0
     if (timestampMs > this.timeMs(this.count - 1)) return this.count
     let low = 0

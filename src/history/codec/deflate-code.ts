@@ -1,8 +1,8 @@
 /**
- * The one Huffman code of all frames, which so join bit by bit into a single deflate block (RFC
- * 1951) after one fixed header. It was fitted to the recorded days by `test/bench/fit-code.ts`;
- * data of another kind costs a little more space and is as correct. It can never change: a better
- * code is a new `CODE_VERSION` beside this one.
+ * The one Huffman code of all frames: since they share it, frames are joined bit by bit into a
+ * single deflate block (RFC 1951) after one fixed header. `test/bench/fit-code.ts` fitted it to the
+ * recorded days; other data takes a little more space and is just as correct. It can never change:
+ * a better code is a new `CODE_VERSION` beside this one.
  */
 import { type BitWriter, toWords } from '#src/platform/bits.ts'
 import type { Copies } from '#src/platform/copies.ts'
@@ -10,7 +10,7 @@ import { reversedCodes } from '#src/platform/huffman.ts'
 
 export const CODE_VERSION = 1
 
-/** Bounds that keep the decoding tables small. */
+/** Limits that keep the decoding tables small. */
 export const SYMBOL_BITS_MAX = 12
 export const DISTANCE_BITS_MAX = 9
 export const MATCH_LENGTH_MIN = 3
@@ -27,7 +27,7 @@ const DISTANCE_LENGTHS = '999999998498899999998822238899'
 const SPACE = 32
 const LAST_PRINTABLE = 126
 
-/** Shortest length of each length code, nearest distance of each distance code: RFC 1951 §3.2.5. */
+/** The shortest length or distance of each length and distance code: RFC 1951 §3.2.5. */
 export const lengthBases = [
   3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131,
   163, 195, 227, 258,
@@ -54,34 +54,35 @@ const distanceLengths: readonly number[] = digits(DISTANCE_LENGTHS)
 const symbolCodes = reversedCodes(symbolLengths)
 const distanceCodes = reversedCodes(distanceLengths)
 
-/** `literalCodes[byte]` in `literalBits[byte]` bits; a byte outside 32 to 126 has no code. */
+/** `literalCodes[byte]` has `literalBits[byte]` bits; a byte outside 32 to 126 has no code. */
 export const literalCodes = Uint16Array.from(symbolCodes.slice(0, 256))
 export const literalBits = Uint8Array.from(symbolLengths.slice(0, 256))
 export const endOfBlockCode = symbolCodes[END_OF_BLOCK] ?? 0
 export const endOfBlockBits = symbolLengths[END_OF_BLOCK] ?? 0
 
 /**
- * In a stream of lines the code of the space, which no row holds, means a newline. It is the first
- * of the longest codes whichever of the two has it, so every other code stays as it is.
+ * In a stream of lines, the code of the space, which no row contains, means a newline. It is the
+ * first of the longest codes for either character, so all other codes stay the same.
  */
 export const newlineCode = symbolCodes[SPACE] ?? 0
 export const newlineBits = symbolLengths[SPACE] ?? 0
 
-/** By match length, and by distance: code with its extra bits above it, and the bits of both. */
+/** By match length or distance: the code with its extra bits above it, and the bits of both. */
 export const lengthCodes = new Int32Array(MATCH_LENGTH_MAX + 1)
 export const lengthBits = new Uint8Array(MATCH_LENGTH_MAX + 1)
 export const distanceCodesByDistance = new Int32Array(MATCH_DISTANCE_MAX + 1)
 export const distanceBits = new Uint8Array(MATCH_DISTANCE_MAX + 1)
 
 /**
- * Decoding tables, by the next `SYMBOL_BITS_MAX` or `DISTANCE_BITS_MAX` bits. An entry holds the
- * code's bits in bits 0-3, its extra bits in bits 4-7, and its value above: a byte, `END_OF_BLOCK`,
- * 256 and the base of a length, or the base of a distance. Entry 0 means that no code begins so.
+ * Decoding tables, indexed by the next `SYMBOL_BITS_MAX` or `DISTANCE_BITS_MAX` bits. An entry
+ * holds the length of the code in bits 0-3, the number of extra bits in bits 4-7, and the value
+ * above: a byte, `END_OF_BLOCK`, 256 plus the base of a length, or the base of a distance. Entry 0
+ * means that no code begins so.
  */
 export const symbolTable = new Int32Array(1 << SYMBOL_BITS_MAX)
-/** Added to the first byte of a pair and 256 times the second: more than any other value. */
+/** Added to the value of a pair (first byte + 256 × second byte), so that it exceeds all others. */
 const PAIR = 1 << 16
-/** As `symbolTable`, with two bytes at a time where the bits hold both of their codes. */
+/** Like `symbolTable`, but an entry holds two bytes if the bits contain both codes. */
 const pairTable = new Int32Array(1 << SYMBOL_BITS_MAX)
 export const distanceTable = new Int32Array(1 << DISTANCE_BITS_MAX)
 
@@ -107,7 +108,7 @@ const memberStart = (header: Uint8Array, bits: number) => ({
   words: toWords(Uint8Array.of(...gzipHeader, ...header)),
   bits: gzipHeader.length * 8 + bits,
 })
-/** What a gzip member of a page, and one of lines, begins with: its header and the block's. */
+/** The start of a gzip member of a page, and of one of lines: its header and the block's. */
 export const pageStart = memberStart(headerBytes, headerBits)
 export const lineStart = memberStart(lineHeaderBytes, lineHeaderBits)
 
@@ -118,7 +119,7 @@ function fillEncodingTables(): void {
     const bits = symbolLengths[257 + index] ?? 0
     for (let extra = 0; extra < 1 << extraBits; extra++) {
       const length = base + extra
-      // Length 258 has a code of its own, after the range of the code before it.
+      // Length 258 has its own code, after the range of the previous code.
       if (length > MATCH_LENGTH_MAX || (length === MATCH_LENGTH_MAX && extraBits > 0)) continue
       lengthCodes[length] = code | (extra << bits)
       lengthBits[length] = bits + extraBits
@@ -169,20 +170,20 @@ function isByte(entry: number): boolean {
 
 const SYMBOL_MASK = (1 << SYMBOL_BITS_MAX) - 1
 const DISTANCE_MASK = (1 << DISTANCE_BITS_MAX) - 1
-/** What `load` has at least. */
+/** The minimum number of bits that `load` returns. */
 const LOADED_BITS = 25
 const LOADED_MASK = (1 << LOADED_BITS) - 1
 const load = (view: DataView, position: number): number =>
   view.getInt32(position >> 3, true) >> (position & 7)
 
-/** From this length on a native copy beats a loop. */
+/** From this length on, a native copy is faster than a loop. */
 const NATIVE_COPY_LENGTH = 64
 
-/** Text in the making, with room for three bytes after it. */
+/** A growing text, with room for three bytes after it. */
 export class TextBuffer {
   bytes: Uint8Array<ArrayBuffer>
   words: DataView
-  /** Receives which parts of the text repeat earlier ones, if given. */
+  /** Receives the parts of the text that repeat earlier ones, if set. */
   copies: Copies | undefined
 
   constructor(size = 0) {
@@ -190,7 +191,7 @@ export class TextBuffer {
     this.words = new DataView(this.bytes.buffer)
   }
 
-  /** Makes room for `size` bytes in all; what was there is lost when more is made. */
+  /** Makes room for `size` bytes in total; growing discards the contents. */
   reserve(size: number): void {
     if (size + 4 <= this.bytes.length) return
     this.bytes = new Uint8Array(size * 2)
@@ -199,12 +200,13 @@ export class TextBuffer {
 }
 
 /**
- * Bits `start` (inclusive) to `end` (exclusive) of a buffer that ends in `READ_SLACK` spare bytes,
- * to be read where the previous row of its outcome is `gap` bytes nearer than where it was encoded.
+ * A frame: the bits from `start` (inclusive) to `end` (exclusive) of a buffer that ends in
+ * `READ_SLACK` spare bytes. `gap` is the number of bytes by which the previous row of the outcome
+ * is nearer than it was when the frame was encoded.
  */
 export type FrameBits = { view: DataView; start: number; end: number; gap: number }
 
-/** Writes the frame's text to `out` at `at`; returns the offset after it. Throws on no frame. */
+/** Decodes the frame to `out` at `at`; returns the offset after it. Throws if it is damaged. */
 // One function: this is the inner loop of every decoded page, and a call per symbol would double its cost.
 export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): number {
   const { view, end, gap } = frame
@@ -219,7 +221,7 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
     position += symbol & 15
     if (value >= PAIR) {
       bytes[to++] = value
-      // The second one may be the first of the next frame.
+      // The second byte may belong to the next frame.
       if (position <= end) bytes[to++] = value >> 8
       continue
     }
@@ -236,7 +238,7 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
     const extra = (code >> 4) & 15
     let distance = (code >> 8) + ((loaded >> (code & 15)) & ((1 << extra) - 1))
     position += (code & 15) + extra
-    // What is longer than any match is the longest one several times: a single copy.
+    // A text longer than any match is the longest match several times over: a single copy.
     const bits = position - start
     if (length === MATCH_LENGTH_MAX && bits <= LOADED_BITS) {
       const mask = (1 << bits) - 1
@@ -246,7 +248,7 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
     }
     if (distance > to - at) distance -= gap
     const stop = to + length
-    // No match is from nearer than a word, so copies by words never read their own output.
+    // Matches are at least a word away, so word-wise copies never read their own output.
     if (code === 0 || length < 3 || distance < 4 || distance > to || stop > bytes.length - 4) {
       throw new Error('A frame holds a match that leads nowhere.')
     }
@@ -254,7 +256,7 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
     if (length >= NATIVE_COPY_LENGTH && distance >= length) {
       bytes.copyWithin(to, to - distance, stop - distance)
     } else {
-      // The last word may write up to three bytes too many, which what follows covers.
+      // The last word may write up to three bytes too many, which the following text overwrites.
       for (; to < stop; to += 4) words.setInt32(to, words.getInt32(to - distance, true), true)
     }
     to = stop
@@ -262,10 +264,10 @@ export function decodeFrame(frame: FrameBits, out: TextBuffer, at: number): numb
   return to
 }
 
-/** Appends the frame to `bits`; only distances that reach out of it are written again. */
+/** Appends the frame to `bits`; rewrites only distances that point out of the frame. */
 export function moveFrame({ view, start, end, gap }: FrameBits, bits: BitWriter): void {
   let position = start
-  /** Up to here all is written. */
+  /** All bits before this one are written. */
   let from = start
   let written = 0
   const copyTo = (to: number): void => {

@@ -1,10 +1,10 @@
 /**
- * Writes events with rows in them: one gzip member of one deflate block, in the code of lines. A
- * row is its stored frame; between it and the row that it refers to is other text than in its
- * chunk, so its distances are moved. Of any other text what the last of its kind has too is a
- * match. An inflater returns each complete symbol, so no marker is
- * needed after an event, only a full byte: a comment line of fixed length, whose character has as
- * many bits as are missing.
+ * Writes events that contain rows, as one gzip member of one deflate block, in the code of lines. A
+ * row is its stored frame; the text between the row and the one that it refers to differs from the
+ * text in its chunk, so its distances are adjusted. Other text becomes a match where the last text
+ * of its kind agrees. An inflater returns every complete symbol, so an event needs no marker at its
+ * end, only a full byte: a comment line of fixed length, with a character whose code fills the
+ * missing bits.
  */
 import { assert } from '#src/platform/assert.ts'
 import { BitWriter } from '#src/platform/bits.ts'
@@ -24,14 +24,14 @@ import type { RowText } from './row-text.ts'
 
 const COMMA = Uint8Array.of(0x2c)
 const COMMA_BITS = literalBits[0x2c] ?? 0
-/** What the encoder takes for a newline: see `newlineCode`. */
+/** The encoder's symbol for a newline: see `newlineCode`. */
 const SPACE = ' '
-/** Of what ends an event, but for the character that fills. */
+/** Bits of the end of an event, without the filler. */
 const END_BITS = newlineBits * 3 + (literalBits[0x3a] ?? 0)
 const OUTPUT_BYTES = 16_384
 const encodableLines = /^[!-~\n]*$/
 
-/** By the bits that are missing from a byte, a character whose code has as many. */
+/** For each number of bits missing from a byte, a character whose code has that many. */
 const fillers = Array.from({ length: 8 }, (_, missing) => {
   const codes = [...literalBits].map((bits, byte) => ({ bits, byte })).slice(0x21)
   const fitting = codes.filter(({ bits }) => bits > 0 && bits % 8 === missing)
@@ -40,13 +40,13 @@ const fillers = Array.from({ length: 8 }, (_, missing) => {
   return String.fromCharCode(best.byte)
 })
 
-/** A row of a stream, and what was before it in its event. */
+/** A row of a stream, and the text before it in its event. */
 type EventRow = PlacedRow & { before: string }
 type PlacedRow = { chunk: Chunk; row: number }
-/** The last text of a kind, and the bytes of text to its end; of a row what was before it. */
+/** The last text of a kind, and the bytes of text up to its end; for a row, the text before it. */
 export type Kept = { text: string; end: number; row?: PlacedRow }
 
-/** Decodes a row to be compared with another one. */
+/** Decodes a row to compare it with another one. */
 type ReadRow = (chunk: Chunk, row: number, slot: 0 | 1) => RowText
 
 export class EventEncoder {
@@ -58,7 +58,7 @@ export class EventEncoder {
     this.#read = read
   }
 
-  /** What is put from here on is returned by `take`; the first event begins the member. */
+  /** Begins an event that `take` returns; the first event also begins the member. */
   begin(isFirst: boolean): void {
     this.#bits.reset()
     if (isFirst) this.#bits.copy(lineStart.words, 0, lineStart.bits)
@@ -80,7 +80,7 @@ export class EventEncoder {
     return { text, end }
   }
 
-  /** Writes a row against the one before it of its outcome, if that is near enough. */
+  /** Writes a row against the previous one of its outcome, if that is near enough. */
   row({ chunk, row, before }: EventRow, sum: TextSum, last: Kept | undefined): Kept {
     const text = encodable(before)
     const start = sum.bytes + before.length
@@ -116,14 +116,14 @@ export class EventEncoder {
       return
     }
     const start = chunk.bitStart(row) + COMMA_BITS
-    // Distances that are written again may grow longer by some bits each.
+    // Rewritten distances may each grow by a few bits.
     this.#bits.reserve((chunk.bitEnd(row) - start) >>> 2)
-    // In the chunk a comma is between them, and rows of the other outcome.
+    // In the chunk, a comma and rows of the other outcome are between them.
     const gap = chunk.gap(row, previous) + 1 - between
     moveFrame({ ...chunk.frame(row, gap), start }, this.#bits)
   }
 
-  /** Ends an event, its last byte full. */
+  /** Ends an event at the end of a byte. */
   #finish(now: TextSum, sum: TextSum): void {
     const filler = fillers[-(this.#bits.length + END_BITS) & 7] ?? ''
     const text = `\n:${filler}\n\n`
@@ -133,7 +133,7 @@ export class EventEncoder {
   }
 }
 
-/** Lines as the encoder takes them. */
+/** Lines in the form that the encoder accepts. */
 function encodable(lines: string): string {
   assert(encodableLines.test(lines), 'an event is printable ASCII without spaces')
   return lines.replaceAll('\n', SPACE)

@@ -1,7 +1,7 @@
 /**
- * The frame of a snapshot: its text, as it is served, in the store's Huffman
- * code, as a run of bits. A frame is alone, or its matches reach back into the previous row of the
- * same outcome and no further, so it is valid wherever that row's text is as many bytes before it.
+ * The frame of a snapshot: its served text in the store's Huffman code, as a run of bits. A frame
+ * stands alone, or its matches point only into the previous row of the same outcome; it is then
+ * valid wherever the text of that row is the same distance before it.
  */
 
 import { sameBest, sameWorst } from '#src/domain/snapshot.ts'
@@ -23,22 +23,22 @@ import {
 } from './deflate-code.ts'
 import { ID_OFFSET, type LadderText, PRICE_OFFSET, type RowText, SIZE_OFFSET } from './row-text.ts'
 
-/** A match from the previous row costs about four literals: shorter ones are written out. */
+/** A match from the previous row costs about four literals: shorter ones stay literals. */
 const WORTHWHILE_LENGTH = 5
-/** Text that is looked for elsewhere when what is beside it differs. */
+/** Length of a text that is searched for elsewhere if the expected place differs. */
 const PROBE_LENGTH = 6
 
-/** Every price lies between 0 and 1, so it begins with `0.`. */
+/** Every price is between 0 and 1, so it begins with `0.`. */
 const PRICE_START = '0.'.length
-/** `},` and what comes before the price's digits. */
+/** `},` and the text before the digits of the price. */
 const LEVEL_GAP = '},'.length + PRICE_OFFSET + PRICE_START
 
 const { openBracket: OPEN_BRACKET, openBrace: OPEN_BRACE } = byteOf
 const { closeBrace: CLOSE_BRACE, comma: COMMA } = byteOf
 
 /**
- * Codes of two digits of a number at a time, a point being one: by the lowest four bits of both,
- * which differ for all that a number has in it or after it.
+ * Codes of two characters of a number at a time, digits or a point. The index is the lowest four
+ * bits of both, which differ for all characters in or after a number.
  */
 const pairs = new Int32Array(256)
 const digits = Buffer.from('0123456789.')
@@ -52,17 +52,17 @@ for (const first of digits) {
   }
 }
 
-/** Both codes, and their bits (16 at most) in the lowest five; 0 where either is no digit. */
+/** Both codes, and their total length (at most 16) in the lowest five bits; 0 for other bytes. */
 const digitPairAt = (bytes: Uint8Array, at: number): number =>
   pairs[placeOf(bytes[at] ?? 0, bytes[at + 1] ?? 0)] ?? 0
 
 export class FrameEncoder {
   readonly #bits: BitWriter
   #bytes: Uint8Array = new Uint8Array(0)
-  /** Of the row before, whose text begins `#base` bytes before that of the row. */
+  /** The previous row, whose text begins `#base` bytes before that of the row. */
   #previous: Uint8Array = new Uint8Array(0)
   #base = 0
-  /** The pending match: where it starts in the row, how long it is, how far back it reaches. */
+  /** The pending match: its start in the row, its length, and its distance. */
   #matchStart = 0
   #matchLength = 0
   #matchDistance = 0
@@ -71,15 +71,15 @@ export class FrameEncoder {
     this.#bits = bits
   }
 
-  /** Writes text that precedes or follows rows; printable ASCII only. */
+  /** Writes text before or after rows; printable ASCII only. */
   text(text: string): void {
     this.#bits.reserve(text.length * 2)
     for (let i = 0; i < text.length; i++) this.#literal(text.charCodeAt(i))
   }
 
   /**
-   * Writes text as `text` does, what an earlier one has too as matches. That one ends as far before
-   * the end of this one as `distance` says, and before its beginning.
+   * Writes text like `text`, with matches for the parts that an earlier text shares. The earlier
+   * text ends `distance` bytes before the end of this one, and always before its start.
    */
   echo(text: string, earlier: string, distance: number): void {
     this.#bits.reserve(text.length * 2)
@@ -90,13 +90,13 @@ export class FrameEncoder {
       while (same < max && text.charCodeAt(at + same) === earlier.charCodeAt(from + same)) same++
       return same
     }
-    /** From a place in the text to where the earlier one is like it. */
+    /** Offset between a place in the text and the same text in the earlier one. */
     let moved = 0
     let isInWord = false
     for (let at = 0; at < text.length;) {
       const code = text.charCodeAt(at)
       let same = sameFrom(at, at + moved)
-      // A word that differs is looked for once: most are of a cursor, and nowhere.
+      // A word that differs is searched for only once: most belong to a cursor, and are nowhere.
       if (same < PROBE_LENGTH && !(isInWord && isLetter(code))) {
         const found = findNear(earlier, text.slice(at, at + PROBE_LENGTH), at + moved)
         if (found >= 0) {
@@ -112,7 +112,7 @@ export class FrameEncoder {
     }
   }
 
-  /** Ends the block and the gzip member around it (RFC 1952). */
+  /** Ends the block and its gzip member (RFC 1952). */
   endMember(textCrc: number, textBytes: number): Uint8Array<ArrayBuffer> {
     const bits = this.#bits
     bits.reserve(16)
@@ -124,8 +124,9 @@ export class FrameEncoder {
   }
 
   /**
-   * Writes the row so that it needs no other: what is between the digits of two levels is a match
-   * from one level before, all digits are literals. It runs for each page, so little is compared.
+   * Writes the row without reference to another: the text between the digits of two levels is a
+   * match with the level before, and all digits are literals. Runs for each page, so it compares
+   * little.
    */
   alone(bytes: Uint8Array, start: number, end: number): void {
     this.#begin(bytes, end - start)
@@ -155,7 +156,7 @@ export class FrameEncoder {
   /** Writes `row` against `previous`, whose text ends `gap` bytes before the comma of `row`. */
   after(row: RowText, previous: RowText, gap: number): void {
     const base = previous.length + gap + 1
-    // Deflate's window is too short.
+    // Beyond deflate's window.
     if (base + row.length > MATCH_DISTANCE_MAX) {
       this.alone(row.bytes, 0, row.length)
       return
@@ -174,7 +175,7 @@ export class FrameEncoder {
   #begin(bytes: Uint8Array, length: number): void {
     this.#bytes = bytes
     this.#matchLength = 0
-    // No symbol of this code takes more than two bytes a byte of text.
+    // No symbol of this code takes more than two bytes per byte of text.
     this.#bits.reserve(length * 2 + 16)
   }
 
@@ -196,7 +197,7 @@ export class FrameEncoder {
     }
   }
 
-  /** Writes the levels of one side to the end of the last size; returns that end. */
+  /** Writes the levels of one side up to the end of the last size; returns that end. */
   #ladder(now: LadderText, old: LadderText, isAsks: boolean): number {
     const head = sameBest(now, old)
     const tail = sameWorst(now, old, head)
@@ -224,7 +225,7 @@ export class FrameEncoder {
     return this.#sameLevels(now.ends[end] ?? 0, next, tail - 1)
   }
 
-  /** Writes levels from one on, and what is before them, as they are in the previous row. */
+  /** Writes `count` levels, and the text before them, as a match with the previous row. */
   #sameLevels(done: number, { now, i, old, j }: Level, count: number): number {
     if (count === 0) return done
     const end = now.ends[i + count - 1] ?? 0
@@ -232,20 +233,20 @@ export class FrameEncoder {
     return end
   }
 
-  /** Writes a level that the previous row has too, sharing the unchanged digits of its size. */
+  /** Writes a level that the previous row has as well, sharing the unchanged digits of its size. */
   #sharedLevel(level: Level, done: number, isAdjacent: boolean): void {
     const { now, i, old, j } = level
     const base = this.#base
     const end = now.ends[i] ?? 0
     const isSame = now.sizes[i] === old.sizes[j]
-    // Most levels are as they were, and so is what is before them.
+    // Most levels are unchanged, together with the text before them.
     if (isSame && isAdjacent) {
       this.#copy(done, end - done, base + end - (old.ends[j] ?? 0))
       return
     }
     const start = now.sizeStarts[i] ?? 0
     const oldStart = old.sizeStarts[j] ?? 0
-    // Between two levels that follow each other in both rows is the same text.
+    // Levels that are adjacent in both rows have the same text between them.
     if (isAdjacent) this.#copy(done, start - done, base + start - oldStart)
     else this.#joinBack(done, start, oldStart)
     if (isSame) {
@@ -264,7 +265,7 @@ export class FrameEncoder {
     this.#copy(end - tail, tail, base + end - oldEnd)
   }
 
-  /** Writes a level that the previous row lacks, borrowing the fixed text of one that it has. */
+  /** Writes a level that the previous row lacks, borrowing the fixed text of another level. */
   #newLevel({ now, i, old, j }: Level, done: number): void {
     const end = now.ends[i] ?? 0
     if (old.count === 0) {
@@ -284,14 +285,14 @@ export class FrameEncoder {
     this.#literals(priceEnd + SIZE_OFFSET, end)
   }
 
-  /** How many bytes from `start` on agree with the previous row's from `at` on, `max` at most. */
+  /** The number of bytes, up to `max`, equal from `start` and, in the previous row, from `at`. */
   #sameAt(start: number, at: number, max: number): number {
     let same = 0
     while (same < max && this.#bytes[start + same] === this.#previous[at + same]) same++
     return same
   }
 
-  /** Writes `from` to `to`, the end that agrees with what is before `previousTo` as a match. */
+  /** Writes `from` to `to`; the end that equals the text before `previousTo` becomes a match. */
   #joinBack(from: number, to: number, previousTo: number): void {
     let same = 0
     const sameMax = Math.min(to - from, previousTo)
@@ -301,7 +302,7 @@ export class FrameEncoder {
     this.#copy(to - same, same, this.#base + to - previousTo)
   }
 
-  /** Takes bytes at `start` from `distance` before, growing the pending match if it continues. */
+  /** Copies bytes at `start` from `distance` before; may extend the pending match. */
   #copy(start: number, length: number, distance: number): void {
     if (length === 0) return
     if (distance === this.#matchDistance && start === this.#matchStart + this.#matchLength) {
@@ -320,7 +321,7 @@ export class FrameEncoder {
     for (let at = start; at < end; at++) this.#literal(this.#bytes[at] ?? 0)
   }
 
-  /** A match, then the digits of a number, several at a time; returns the offset after it. */
+  /** Writes a match, then the digits of a number, several at a time; returns the next offset. */
   #numberAfter(length: number, distance: number, start: number): number {
     const bytes = this.#bytes
     let count = lengthBits[length] ?? 0
@@ -363,14 +364,14 @@ export class FrameEncoder {
     const distance = this.#matchDistance
     while (rest > 0) {
       let length = Math.min(rest, MATCH_LENGTH_MAX)
-      // A remainder must not be too short for a match of its own.
+      // The remainder must be long enough for a match of its own.
       if (rest > length && rest - length < MATCH_LENGTH_MIN) length = rest - MATCH_LENGTH_MIN
       this.match(length, distance)
       rest -= length
     }
   }
 
-  /** Repeats text from so far before. */
+  /** Repeats text from `distance` before. */
   match(length: number, distance: number): void {
     const code = lengthCodes[length] ?? 0
     const count = lengthBits[length] ?? 0
@@ -385,7 +386,7 @@ export class FrameEncoder {
   }
 }
 
-/** Level `i` of the row's side, and where it is or would be in the previous row's. */
+/** Level `i` of a side of the row, and its index, or insertion point, in the previous row. */
 type Level = { now: LadderText; i: number; old: LadderText; j: number }
 
 const isBetter = (price: number, other: number, isAsks: boolean): boolean =>
@@ -393,17 +394,17 @@ const isBetter = (price: number, other: number, isAsks: boolean): boolean =>
 
 const isLetter = (code: number): boolean => (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a
 
-/** Where `part` is, from `at` on if it is there; -1 if it is nowhere. */
+/** The offset of `part`: `at` if it is there, else its first one; -1 if there is none. */
 function findNear(text: string, part: string, at: number): number {
   const next = text.indexOf(part, at)
   return next < 0 ? text.indexOf(part) : next
 }
 
-/** Every number of a level has a comma or a brace after it; so does what is no level. */
+/** True at the end of a number: in a level, a comma or a brace follows. */
 const isNumberEnd = (byte: number | undefined): boolean =>
   byte === COMMA || byte === CLOSE_BRACE || byte === undefined
 
-/** Offset after the number that is or continues at `from`. */
+/** The offset after the number that begins or continues at `from`. */
 function endOfNumber(bytes: Uint8Array, from: number): number {
   let at = from
   while (!isNumberEnd(bytes[at])) at++

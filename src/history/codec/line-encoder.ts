@@ -1,4 +1,4 @@
-/** Writes rows as lines, piece by piece; a chunk continues in the next: no row is paid twice. */
+/** Writes rows as lines in pieces, across chunks without a row encoded twice. */
 import type { Position } from '#src/domain/snapshot.ts'
 import { assert } from '#src/platform/assert.ts'
 import { BitWriter } from '#src/platform/bits.ts'
@@ -20,41 +20,43 @@ import { FrameEncoder } from './frame-encoder.ts'
 
 const NEWLINE = 0x0a
 const NEWLINE_BYTES = Uint8Array.of(NEWLINE)
-/** The bits in which a comma and a newline differ. */
+/** XOR of comma and newline. */
 const COMMA_TO_NEWLINE = 0x2c ^ NEWLINE
-/** The CRC that a newline brings to 0, the CRC of no text. */
+/** The CRC that becomes 0, the CRC of the empty text, after a newline. */
 const CRC_AT_START = 0x0f6a702c
 
-/** Puts rows into the bytes of a piece, each with a newline after it. */
+/** Writes rows into the bytes of a piece, each with a newline after it. */
 type LineWriter = {
-  /** Begins a piece; the bytes of the one before may be written over. */
+  /** Begins a piece; may overwrite the bytes of the previous one. */
   begin(): void
-  /** False when the row belongs into the next piece; the first of a piece is not asked for. */
+  /** False if the row belongs into the next piece; not called for the first row of a piece. */
   hasRoom(chunk: Chunk, row: number): boolean
-  /** What was written is no longer what the next rows refer to. */
+  /** Prevents following rows from referring to the text written so far. */
   forget(): void
-  /** A row that refers to nothing, or to its outcome's last, `gap` bytes nearer than stored. */
+  /**
+   * Writes a row that refers to nothing, or to its outcome's last, `gap` bytes nearer than stored.
+   */
   join(chunk: Chunk, row: number, gap: number): void
-  /** A row that refers to one which was not written, so that it must be encoded again. */
+  /** Writes a row that refers to one that was not written, so it is encoded again. */
   alone(chunk: Chunk, row: number): void
-  /** The bytes of the piece, until the next one begins. */
+  /** The bytes of the piece; valid until the next one begins. */
   take(): Uint8Array<ArrayBuffer>
-  /** What ends the stream: nothing, or what the encoding needs. */
+  /** The end of the stream: empty, or the trailer of the encoding. */
   end(textCrc: number, textBytes: number): Uint8Array<ArrayBuffer>
 }
 
 export class LineEncoder {
   readonly #writer: LineWriter
-  /** The chunk written last, of which outcome, from which row to (exclusive) which. */
+  /** The chunk written last: its outcome, and its rows from (inclusive) and to (exclusive). */
   #chunk: Chunk | undefined
   #outcome: number | undefined
   #first = 0
   #next = 0
-  /** Of the text without its last newline: newlines stand where commas do in chunks. */
+  /** CRC of the text without its last newline: newlines replace the commas of chunks. */
   #crc = CRC_AT_START
   textBytes = 0
   rowCount = 0
-  /** The place of the piece's last row; undefined while it has none. */
+  /** Position of the piece's last row; undefined while it is empty. */
   last: Position | undefined
   isFull = false
 
@@ -124,16 +126,16 @@ const nextRow = (chunk: Chunk, from: number, outcome: number | undefined): numbe
 
 const ownCrc = (chunk: Chunk, row: number): number => (row < 0 ? 0 : chunk.ownCrc(row))
 
-/** A piece is full at this size; one row more may be in it. */
+/** A piece is full at this size, and may exceed it by one row. */
 const GZIP_PIECE_BYTES = 49_152
 const GZIP_BUFFER_BYTES = 65_536
 
 const COMMA_BITS = literalBits[0x2c] ?? 0
 
 /**
- * One gzip member of one deflate block, never ended before the stream is: the rows' stored frames,
- * each with the code of a newline after it instead of a comma before. No match reaches over a
- * comma, so none meets the difference. The odd bits of a piece begin the next one.
+ * One gzip member of one deflate block, open until the stream ends. It holds the rows' stored
+ * frames, with the code of a newline after each row in place of the code of a comma before it. No
+ * match spans a comma, so none is affected. The remaining bits of a piece begin the next one.
  */
 class GzipLines implements LineWriter {
   readonly #bits = new BitWriter(GZIP_BUFFER_BYTES)
@@ -160,14 +162,14 @@ class GzipLines implements LineWriter {
     return this.#bits.length < GZIP_PIECE_BYTES * 8
   }
 
-  /** Frames refer to text by its distance, whatever holds it: nothing is kept here. */
+  /** Frames refer to text by distance only, so there is nothing to forget. */
   forget(): void {}
 
   join(chunk: Chunk, row: number, gap: number): void {
     const bits = this.#bits
     const start = chunk.bitStart(row) + COMMA_BITS
     const end = chunk.bitEnd(row)
-    // Distances that are written again may grow longer by some bits each.
+    // Rewritten distances may each grow by a few bits.
     bits.reserve((end - start) >>> 2)
     if (gap === 0) bits.copy(chunk.words, start, end)
     else moveFrame({ ...chunk.frame(row, gap), start }, bits)
@@ -192,27 +194,27 @@ class GzipLines implements LineWriter {
 }
 
 const PLAIN_PIECE_BYTES = 65_536
-/** Room for a piece and two rows that the next ones refer to; few books need more. */
+/** Room for a piece and the two rows that later ones refer to; few books need more. */
 const PLAIN_BUFFER_BYTES = 131_072
-/** Bytes that must be free after a row: its newline, and what decoding writes too many. */
+/** Free bytes required after a row: its newline, and the overrun of decoding. */
 const SLACK_BYTES = 4
 
-/** Where the last row of an outcome is in the buffer. */
+/** Position of the last row of an outcome in the buffer. */
 class Kept {
   isThere = false
   start = 0
   end = 0
-  /** Bytes between that row and the next one of its outcome that are not in the buffer any more. */
+  /** Bytes between that row and the next one of its outcome that have left the buffer. */
   dropped = 0
 }
 
-/** Rows decoded one after the other; at a new piece only what the next ones refer to is kept. */
+/** Decodes rows one after the other; a new piece keeps only the rows that later ones refer to. */
 class PlainLines implements LineWriter {
   readonly #reader: ChunkDecoder
   readonly #up = new Kept()
   readonly #down = new Kept()
   #text = new TextBuffer(PLAIN_BUFFER_BYTES)
-  /** Where the newline before the piece would be, and where the one after its last row will be. */
+  /** Offsets of the newline before the piece, and of the one after its last row. */
   #start = 0
   #at = 0
 
@@ -275,7 +277,7 @@ class PlainLines implements LineWriter {
     return this.#at + chunk.textEnd(row) - chunk.textStart(row)
   }
 
-  /** Makes room for a row; returns where it will end. */
+  /** Makes room for a row; returns its future end. */
   #reserve(chunk: Chunk, row: number): number {
     const end = this.#endOf(chunk, row)
     if (end + SLACK_BYTES <= this.#text.bytes.length) return end
@@ -289,7 +291,7 @@ class PlainLines implements LineWriter {
     return chunk.outcome(row) === 0 ? this.#up : this.#down
   }
 
-  /** The row at `#at` ends at `end`: a newline takes the place of its comma. */
+  /** Ends the row at `#at`, which ends at `end`: a newline replaces its comma. */
   #finish(kept: Kept, end: number): void {
     this.#text.bytes[this.#at] = NEWLINE
     kept.isThere = true

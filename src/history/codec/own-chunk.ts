@@ -1,14 +1,14 @@
-/** Rows of one outcome of a chunk that holds both, as a chunk by themselves. */
+/** Extracts the rows of one outcome from a chunk that holds both, as their own chunk. */
 import { BitWriter } from '#src/platform/bits.ts'
 
 import { Chunk, encodeChunk } from './chunk.ts'
 import { moveFrame } from './deflate-code.ts'
 
-// To make them takes as long as a tenth of all else.
+// Reused: allocating them would take a tenth of the total time.
 const rowBits = new BitWriter(65_536)
 const checkpointBits = new BitWriter(8192)
 
-/** Made in some 50 us: a page then only copies bits, instead of moving each frame by itself. */
+/** Takes some 50 us, after which a page copies bits instead of moving every frame. */
 export function ownChunkOf(chunk: Chunk, outcome: number): Chunk {
   rowBits.reset()
   rowBits.reserve(chunk.size)
@@ -22,7 +22,7 @@ export function ownChunkOf(chunk: Chunk, outcome: number): Chunk {
   let textEnd = 0
   let next = 0
   for (let row = chunk.nextRowOf(outcome, 0); row < chunk.count;) {
-    // Each refers to the first row of its outcome only, and so stays as it is.
+    // A checkpoint refers only to the first row of its outcome, and so is copied unchanged.
     for (; next < chunk.checkpointCount && chunk.checkpoint(next).row <= row; next++) {
       if (chunk.checkpoint(next).row < row) continue
       const { start, end } = chunk.checkpointFrame(next)

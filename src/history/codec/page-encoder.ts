@@ -1,6 +1,7 @@
 /**
- * Assembles pages from chunks: frames are copied bit by bit, CRCs joined from the columns. Only the
- * first row of each outcome is encoded again, as the row that it refers to is not on the page.
+ * Assembles pages from chunks: frames are copied bit by bit, CRCs are combined from the columns.
+ * Only the first row of each outcome is encoded again, because the row that it refers to is not on
+ * the page.
  */
 import { BitWriter } from '#src/platform/bits.ts'
 import { crc32, crcBetween, crcJoin } from '#src/platform/crc32.ts'
@@ -19,7 +20,7 @@ const encoder = new TextEncoder()
 
 type Progress = { crc: number; length: number; isSeen: [boolean, boolean] }
 
-/** Results are views of a buffer, valid until the next: a copy would cost as much as all else. */
+/** Results are views of a buffer, valid until the next call: copying would double the cost. */
 export class PageEncoder {
   readonly #bits = new BitWriter(OUTPUT_BYTES_START)
   readonly #frames = new FrameEncoder(this.#bits)
@@ -27,8 +28,8 @@ export class PageEncoder {
   readonly #text = new SliceDecoder()
 
   /**
-   * One gzip member (RFC 1952) of `prefix`, the rows joined by commas, and `suffix`. Every row of a
-   * slice is taken, so one of a single outcome is of a chunk that holds no other.
+   * Encodes `prefix`, the rows joined by commas, and `suffix` as one gzip member (RFC 1952).
+   * Includes all rows of a slice, so a slice of one outcome must be of a chunk without the other.
    */
   gzip(slices: readonly Slice[], prefix: string, suffix: string): Uint8Array<ArrayBuffer> {
     const bits = this.#bits
@@ -55,7 +56,7 @@ export class PageEncoder {
     return text.bytes.subarray(0, end + suffix.length)
   }
 
-  /** Every row of the slice, in runs as long as possible. */
+  /** Copies all rows of the slice, in runs as long as possible. */
   #copyAll({ chunk, from, to }: Slice, progress: Progress): void {
     const { isSeen } = progress
     let row = from
@@ -72,7 +73,7 @@ export class PageEncoder {
     }
   }
 
-  /** Rows whose frames refer to nothing but each other and what is on the page. */
+  /** Copies rows whose frames refer only to each other and to rows on the page. */
   #copyRun(chunk: Chunk, { from, to }: { from: number; to: number }, progress: Progress): void {
     const { isSeen } = progress
     const comma = isSeen[0] || isSeen[1] ? 0 : 1
@@ -82,13 +83,13 @@ export class PageEncoder {
     this.#bits.copy(chunk.words, bitStart, bitEnd)
     const crcStart = comma > 0 ? crc32(COMMA, chunk.crc(from - 1)) : chunk.crc(from - 1)
     const length = chunk.textEnd(to - 1) - chunk.textStart(from) - comma
-    // The CRC of the run joined to the page's, with one shift for both.
+    // Combines the CRC of the run with the page's, with one shift for both.
     progress.crc = crcBetween(progress.crc ^ crcStart, chunk.crc(to - 1), length)
     progress.length += length
     isSeen[chunk.outcome(from)] = true
   }
 
-  /** One row that needs no other, with a comma unless it is the page's first. */
+  /** Writes a row without references, with a comma unless it is the first of the page. */
   #putAlone(chunk: Chunk, row: number, progress: Progress): void {
     const isFirst = !(progress.isSeen[0] || progress.isSeen[1])
     const text = isFirst ? this.#reader.text(chunk, row) : this.#reader.textWithComma(chunk, row)

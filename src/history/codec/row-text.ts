@@ -1,16 +1,16 @@
-/** The JSON text of one snapshot as it is served, and where its parts are. */
+/** The served JSON text of a snapshot, and the offsets of its parts. */
 import { MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
 import { type Ladder, sameBest, sameWorst, type StoredSnapshot } from '#src/domain/snapshot.ts'
 import { byteOf } from '#src/domain/wire/json-bytes.ts'
 import { piecesOf, putMillionths, putPiece } from '#src/domain/wire/row-bytes.ts'
 import { assert } from '#src/platform/assert.ts'
 
-/** More than the text of a level can take: `,{"price":0.123456,"size":9007199254.740991}`. */
+/** More than the text of a level: `,{"price":0.123456,"size":9007199254.740991}`. */
 const LEVEL_BYTES_MAX = 64
-/** More than everything before the first level can take. */
+/** More than the text before the first level. */
 const HEADER_BYTES_MAX = 512
 
-/** Offset in every row of the first digit of its id. */
+/** Offset of the first digit of the id, the same in every row. */
 export const ID_OFFSET = '{"id":"'.length
 
 const pieces = piecesOf({ price: '{"price":', size: ',"size":' })
@@ -18,7 +18,9 @@ const pieces = piecesOf({ price: '{"price":', size: ',"size":' })
 export const PRICE_OFFSET = pieces.price.length
 export const SIZE_OFFSET = pieces.size.length
 
-/** One side: offset of its `[`, and per level price, size and the offsets of `{`, size and `}`. */
+/**
+ * One side: the offset of its `[`, and per level price, size and the offsets of `{`, size and `}`.
+ */
 export class LadderText {
   open = 0
   count = 0
@@ -29,7 +31,7 @@ export class LadderText {
   readonly ends: number[] = []
 }
 
-/** A row's text and where its parts are. Reused from row to row: copy what must last. */
+/** A row's text and the offsets of its parts. Reused from row to row: copy what must outlive it. */
 export class RowText {
   bytes = new Uint8Array(16_384)
   length = 0
@@ -39,7 +41,9 @@ export class RowText {
   readonly asks = new LadderText()
 }
 
-/** Writes a row. What `previous`, of the same outcome, has too is copied: printing costs more. */
+/**
+ * Writes a row. Text shared with `previous`, of the same outcome, is copied: printing is slower.
+ */
 export function writeRowText(row: RowText, snapshot: StoredSnapshot, previous?: RowText): void {
   const levels = snapshot.bids.prices.length + snapshot.asks.prices.length
   const needed = HEADER_BYTES_MAX + levels * LEVEL_BYTES_MAX
@@ -62,7 +66,7 @@ export function writeRowText(row: RowText, snapshot: StoredSnapshot, previous?: 
   row.length = at
 }
 
-/** What the rows of an outcome have in common. */
+/** The text that all rows of an outcome share. */
 const namesOf = ({ assetId, conditionId, coin, outcome, timeframe }: StoredSnapshot): string =>
   `","assetId":"${assetId}","conditionId":"${conditionId}","symbol":"${coin}","outcome":"${outcome}","timeframe":"${timeframe}","timestamp":"`
 
@@ -71,7 +75,7 @@ function copyNames(bytes: Uint8Array, at: number, { bytes: before, idEnd, namesE
   return at + namesEnd - idEnd
 }
 
-/** Nothing is as in it. */
+/** Shares nothing with any row. */
 const NO_ROW = new RowText()
 
 type LadderPlace = {
@@ -79,7 +83,7 @@ type LadderPlace = {
   at: number
   ladder: Ladder
   text: LadderText
-  /** Of the row before, and its bytes. */
+  /** The previous row, and its bytes. */
   old: LadderText
   before: Uint8Array
 }
@@ -117,7 +121,7 @@ function putLadder(place: LadderPlace): number {
   return at
 }
 
-/** Levels from `i` on are `count` levels of the row before, from `j` on. */
+/** The levels from `i` on equal `count` levels of the previous row from `j` on. */
 type SameLevels = { i: number; j: number; count: number }
 
 function copyLevels(place: LadderPlace, at: number, { i, j, count }: SameLevels): number {

@@ -1,14 +1,14 @@
-/** Columns of a run of rows that grows, with the sums that its chunk needs. */
+/** Columns of a growing run of rows, with the sums that its chunk needs. */
 import { crcJoin } from '#src/platform/crc32.ts'
 
-/** A row among others; text length and CRC include the comma before. */
+/** A row among others; text length and CRC include the comma before it. */
 export type ColumnRow = {
   timeMs: number
   id: number
   outcome: number
   textLength: number
   textCrc: number
-  /** Where its frame ends in the row stream. */
+  /** End of its frame in the row stream. */
   bitEnd: number
 }
 
@@ -37,7 +37,7 @@ export class RunColumns {
     this.ownCrcs.push(ownCrc)
   }
 
-  /** Bits before a row's frame. */
+  /** Bits before the row's frame. */
   bitStart(row: number): number {
     return this.rows[row - 1]?.bitEnd ?? 0
   }

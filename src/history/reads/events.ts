@@ -1,4 +1,4 @@
-/** Rows as events of a stream that lasts, for many who read the same. */
+/** Rows as events of a lasting stream that many subscribers share. */
 import { ChunkDecoder, indexesOf } from '../codec/chunk-decoder.ts'
 import type { Chunk } from '../codec/chunk.ts'
 import { EventEncoder, type Kept } from '../codec/event-encoder.ts'
@@ -8,7 +8,7 @@ import type { Tables } from '../tables/tables.ts'
 import type { ReadMarket } from './market-read.ts'
 import { selectRows } from './selection.ts'
 
-/** The last texts of a stream by their names, and rows by market and outcome. */
+/** The last texts of a stream by name, and rows by market and outcome. */
 type Last = Map<string, Kept>
 
 export function createEventReads(
@@ -23,7 +23,7 @@ export function createEventReads(
     writeRowText(text, snapshots.scan(decoder.text(chunk, row), {}))
     return text
   }
-  // Shared by all streams: what it holds is taken before anything else is encoded.
+  // Shared by all streams: its output is taken before anything else is encoded.
   const encoder = new EventEncoder(readRow)
 
   const open = (last: Last, sum: TextSum): EventStream => ({

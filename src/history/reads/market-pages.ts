@@ -1,4 +1,4 @@
-/** Walks through lists of markets, and the one that greeting and documentation show. */
+/** Iterates over lists of markets, and finds the market shown as an example. */
 import { tallyCoverage } from '#src/domain/coverage.ts'
 import {
   type Coin,
@@ -14,15 +14,15 @@ import { DAY_MS } from '#src/domain/time.ts'
 
 import type { CoinTotals, MarketHistory, MarketQuery } from '../history.ts'
 
-/** Verbs by which lists of markets are walked through. */
+/** The verbs that iterate over lists of markets. */
 export type MarketLists = Pick<MarketHistory, 'listMarkets' | 'skipMarkets'>
 
-/** Markets that a page looks at, whether they match or not: a millisecond of work. */
+/** Markets examined per page, matching or not: a millisecond of work. */
 const LOOKED_AT_MAX = 500
 
 /**
- * All markets of a query in pages of its `limit` at most; each is read when asked for. A page may be
- * empty, where few markets match: work in steps pauses there.
+ * All markets of a query in pages of at most `limit`, each read on demand. If few markets match, a
+ * page may be empty, which lets the caller pause.
  */
 export function* marketPages(
   history: MarketLists,
@@ -43,8 +43,8 @@ export function* marketPages(
 }
 
 /**
- * The `source` of a query for markets of a coin: those that were recorded as soon as there is one,
- * unless others are asked for. Undefined where no market is to be left out.
+ * The `source` of a query for markets of a coin: recorded ones as soon as one exists, unless others
+ * are requested. Undefined if no market is excluded.
  */
 export function readSource(
   history: Pick<MarketHistory, 'sourcesOf'>,
@@ -57,21 +57,22 @@ export function readSource(
   return held.every((source) => source === wanted) ? undefined : wanted
 }
 
-/** Markets that are looked at, of each coin and source. */
+/** Examined markets of each coin and source. */
 const NEWEST_COUNT = 20
 const PAGE_MARKETS = 100
-/** A window begins within this of its snapshots: what a list names beyond is not looked at. */
+/** The largest distance between a window and its snapshots; lists do not look further. */
 const APART_MS = 30 * DAY_MS
-/** The share of a market that must be covered if there is another to show. */
+/** The covered share that a market needs to be preferred. */
 const COVERED_MIN = 0.5
 
 type Reads = MarketLists & Pick<MarketHistory, 'coinTotals' | 'gaps' | 'trades' | 'spot'>
 
 /**
- * The finished market that shows most, if at least `COVERED_MIN` of it is covered: recorded before
- * simulated, then with a winner, with books of both outcomes, with a strike; of the newest of these
- * the one that is covered best, and has trades and spot; of equal ones that of the first coin whose
- * end was closest to its strike. If none is covered that well, the first one in this order.
+ * The best finished market to show, if at least `COVERED_MIN` of it is covered. The order: recorded
+ * before simulated, then with a winner, with books of both outcomes, with a strike; among the
+ * newest of these the best covered one with trades and spot prices; among equal ones that of the
+ * first coin whose final price was closest to its strike. If none is covered that well, the first
+ * in this order.
  */
 export function findExampleMarket(
   history: Reads,
@@ -90,7 +91,7 @@ export function findExampleMarket(
     })
     const byRank = Map.groupBy(newest, rankOf)
     for (const rank of [...byRank.keys()].sort((a, b) => b - a)) {
-      // Only of markets of one rank more is read.
+      // Only markets of the best rank are read further.
       const best = findBest(history, byRank.get(rank) ?? [])
       if (best === undefined) continue
       if (best.isClosed && isCovered(history, best, COVERED_MIN)) return best
@@ -100,13 +101,16 @@ export function findExampleMarket(
   return found.find(({ isClosed }) => isClosed) ?? found[0]
 }
 
-/** How far from the strike it ended, as a share: the nearer, the longer both outcomes were open. */
+/**
+ * The relative distance of the final price from the strike: the smaller, the longer both outcomes
+ * were open.
+ */
 const moveOf = ({ strike, finalPrice }: Market): number =>
   strike === undefined || finalPrice === undefined
     ? Number.MAX_VALUE
     : Math.abs(Number(finalPrice) / Number(strike) - 1)
 
-/** Each counts more than all after it. */
+/** Each criterion outweighs all that follow it. */
 const rankOf = (market: Market): number =>
   [
     market.isClosed,
@@ -115,11 +119,11 @@ const rankOf = (market: Market): number =>
     market.strike !== undefined,
   ].reduce((rank, has) => 2 * rank + Number(has), 0)
 
-/** Coverage counts ten times as much as trades, or prices of the coin. */
+/** Coverage counts ten times as much as trades or prices of the coin. */
 const COVERED_WEIGHT = 10
 const SCORE_MAX = COVERED_WEIGHT + 2
 
-/** Of equal ones the first. */
+/** Of equal markets, returns the first. */
 function findBest(history: Reads, markets: readonly Market[]): Market | undefined {
   let best = markets[0]
   let most = -1
@@ -134,7 +138,7 @@ function findBest(history: Reads, markets: readonly Market[]): Market | undefine
   return best
 }
 
-/** Whether a share of one outcome is covered: the other one is its mirror. */
+/** True if a share of one outcome is covered: the other one is its mirror. */
 export const isCovered = (history: Pick<Reads, 'gaps'>, market: Market, share: number): boolean =>
   outcomes.some((outcome) => coveredOf(history, market, outcome) >= share)
 
@@ -153,15 +157,18 @@ function seriesOf(history: Reads, market: Market): number {
   return Number(trades.length > 0) + Number(spot.length > 0)
 }
 
-/** Of the snapshots of one outcome, as many as the other must have. */
+/** The share of the snapshots of one outcome that the other must have. */
 const OTHER_MIN = 0.1
 
-/** Whether an outcome has more than a few snapshots beside those of the other. */
+/** True if each outcome has more than a few snapshots relative to the other. */
 function hasBoth({ snapshotCounts: { up, down } }: Market): boolean {
   return Math.min(up, down) > OTHER_MIN * Math.max(up, down)
 }
 
-/** Markets of a coin and source that have snapshots, newest first: not what only a list names. */
+/**
+ * Markets of a coin and source with snapshots, newest first; excludes markets that only appear in a
+ * list.
+ */
 function* listHeld(
   history: Reads,
   { coin, source }: { coin: Coin; source: Source },
@@ -169,7 +176,7 @@ function* listHeld(
 ) {
   const fromMs = Math.min(...totals.map(({ firstSnapshotMs = 0 }) => firstSnapshotMs)) - APART_MS
   const toMs = Math.max(...totals.map(({ lastSnapshotMs = 0 }) => lastSnapshotMs)) + APART_MS
-  // Without a filter the list is checked against another index, which finds damage.
+  // Without a filter the list is checked against another index, which detects damage.
   for (const page of marketPages(history, { coin, fromMs, toMs, limit: PAGE_MARKETS })) {
     yield* page.filter((market) => market.source === source && market.lastSnapshotMs !== undefined)
   }

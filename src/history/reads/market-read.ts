@@ -1,12 +1,12 @@
 /**
- * What readers need of a market besides its books, kept in memory, and reads of it. Our own commits
- * show at once; for those of other connections SQLite is asked for a number that changes with them,
- * as rarely as the caller allows: asking costs as much as a fifth of a page.
+ * Cached views of markets without their books, and reads of them. Our own commits appear at once;
+ * commits of other connections are detected through a number from SQLite, read as rarely as the
+ * caller permits, because reading it costs a fifth of a page.
  */
 
 import { assertSound } from '#src/database/checksum.ts'
-import { type Database, readConsistently } from '#src/database/database.ts'
-import { codeOf } from '#src/database/sqlite/database.ts'
+import { codeOf, type Database, readConsistently } from '#src/database/database.ts'
+import { createCommitCount } from '#src/database/sqlite/database.ts'
 import type { Gap } from '#src/domain/coverage.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { Market } from '#src/domain/market.ts'
@@ -21,18 +21,21 @@ import type { Tables } from '../tables/tables.ts'
 import type { TailRun } from '../tables/tail-table.ts'
 import type { Runs } from '../writes/runs.ts'
 
-/** A market with its chunks in order, unfinished run and gaps, of one state of the file. */
+/** A market with its chunks in order, unfinished run and gaps, from one state of the file. */
 export type MarketView = {
   market: StoredMarket
   refs: readonly ChunkRef[]
   tail: TailRun | undefined
-  /** The same list as long as nothing in it changed. */
+  /** The same list until an entry changes. */
   gaps: readonly Gap[]
 }
 
 const NO_GAPS: readonly Gap[] = []
 
-/** What one takes at most: a chunk ref; a gap, with those that coverage makes of it; all else. */
+/**
+ * Upper bounds of memory: a chunk reference; a gap, including gaps derived by coverage; everything
+ * else.
+ */
 const REF_BYTES = 150
 const GAP_BYTES = 150
 const MARKET_BYTES = 2000
@@ -44,21 +47,21 @@ const bytesOf = ({ refs, gaps, tail }: MarketView): number =>
   (tail === undefined ? 0 : tail.chunk.size + tail.tops.byteLength)
 
 type ViewOptions = {
-  /** How late commits of other connections may show. */
+  /** The maximum delay with which commits of other connections appear. */
   lagMs: number
-  /** Of all views together. */
+  /** The maximum total size of all views. */
   bytesMax: number
 }
 
-/** The generation of a view that is read again at its next use. */
+/** The generation of a view that must be read again at its next use. */
 const STALE = -1
 
-/** Makes the views of a file. */
+/** Creates the views of a file. */
 export function createViews(
   { db, markets, chunks, tails, gaps, runs }: Tables & { runs: Pick<Runs, 'find'> },
   { lagMs, bytesMax }: ViewOptions,
 ) {
-  const commitCount = db.engine.createCommitCount(db)
+  const commitCount = createCommitCount(db)
   type Kept = { generation: number; view: MarketView }
   const cache = createCache<string, Kept>(bytesMax)
   let generation = 0
@@ -91,21 +94,21 @@ export function createViews(
   }
 
   return {
-    /** Throws a `damage` fault. */
+    /** Finds a view; throws a `damage` fault. */
     find(conditionId: string): MarketView | undefined {
       const now = currentGeneration()
       const kept = cache.get(conditionId)
       if (kept?.generation === now) return kept.view
       const view = readConsistently(db, () => load(conditionId, kept?.view))
       if (view === undefined) return undefined
-      // What was committed since the number was read shows at the next use.
+      // Commits since the number was read appear at the next use.
       cache.set(conditionId, { generation: now, view }, { size: bytesOf(view) })
       return view
     },
 
     /**
      * Call it after every commit of this connection, which SQLite does not count. `conditionIds`
-     * names the markets that the commit changed; without it, every view is read again.
+     * names the changed markets; without it, every view is read again.
      */
     invalidate(conditionIds?: Iterable<string>): void {
       if (conditionIds === undefined) {
@@ -123,7 +126,8 @@ export function createViews(
 export type Views = ReturnType<typeof createViews>
 
 /**
- * No row is missing, and positions rise: so every walk over a view ends. Throws a `damage` fault.
+ * Asserts that no row is missing and that positions increase, so that every walk over a view ends.
+ * Throws a `damage` fault.
  */
 function assertWhole({ market, refs, tail }: MarketView): void {
   let ups = 0
@@ -150,9 +154,9 @@ function assertWhole({ market, refs, tail }: MarketView): void {
 }
 
 /**
- * Runs `body` on a market as it is now. A view is of one state of the file and chunks never change,
- * so this needs no transaction; only when another process has rewritten the market in between is a
- * chunk gone, and the second time nothing can be. So `body` may run twice.
+ * Runs `body` on the current state of a market. A view is of one state of the file and chunks never
+ * change, so no transaction is needed. Only if another process rewrites the market meanwhile is a
+ * chunk missing; then `body` runs again, in a transaction. So `body` may run twice.
  */
 export type ReadMarket = <T>(
   market: Pick<Market, 'conditionId'>,
@@ -175,7 +179,7 @@ export function createMarketRead(db: Database, views: Views): ReadMarket {
         return body(getView(conditionId))
       } catch (error) {
         if (!isFault(error, 'chunk_gone')) throw error
-        // What is kept may be as late as the caller of `createViews` allows.
+        // The cached view may be as old as the caller of `createViews` permits.
         views.invalidate()
         return readConsistently(db, () => body(getView(conditionId)))
       }
@@ -184,7 +188,7 @@ export function createMarketRead(db: Database, views: Views): ReadMarket {
 
 export const marketName = (conditionId: string): string => `Market ${conditionId}`
 
-/** Runs a read, or a change. Throws `damaged`, with `name`, when it meets damage. */
+/** Runs a read or a change. Throws `damaged` with `name` if it encounters damage. */
 export function naming<T>(name: string, work: () => T, isMet = isDamage): T {
   try {
     return work()
@@ -193,7 +197,10 @@ export function naming<T>(name: string, work: () => T, isMet = isDamage): T {
   }
 }
 
-/** For a change: what SQLite reports concerns the whole file, to which nothing more is written. */
+/**
+ * Runs a change: a fault reported by SQLite concerns the whole file, so nothing more is written to
+ * it.
+ */
 export const changing = <T>(conditionId: string, change: () => T): T =>
   naming(marketName(conditionId), change, (cause) => isFault(cause, 'damage', 'chunk_gone'))
 

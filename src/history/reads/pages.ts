@@ -1,4 +1,4 @@
-/** The verbs that read rows: pages, best levels, single rows, and streams of very many. */
+/** The verbs that read rows: pages, best levels, single rows and long streams. */
 
 import { assertSound } from '#src/database/checksum.ts'
 import type { Market, Outcome } from '#src/domain/market.ts'
@@ -12,6 +12,7 @@ import {
   PageTexts,
   type Picks,
   type Slice,
+  SliceDecoder,
 } from '../codec/chunk-decoder.ts'
 import { type Chunk, outcomeCodes } from '../codec/chunk.ts'
 import { LineEncoder } from '../codec/line-encoder.ts'
@@ -50,7 +51,7 @@ type Verbs = Pick<
   'page' | 'at' | 'latest' | 'lastPosition' | 'findPosition' | 'tops'
 >
 
-/** For the pages that must be compressed at request: the level that costs least. */
+/** The cheapest level, for pages that must be compressed per request. */
 const GZIP_LEVEL = 1
 const NONE: readonly undefined[] = []
 
@@ -59,8 +60,9 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
   const texts = new PageTexts()
   const ownOf = createOwnReads(chunks)
 
-  function findLast(market: Market, moment: Moment): StoredRow | undefined {
-    const found = read(market, (view) => findLastRow(view, chunks, moment))
+  function findLast(market: Market, outcome: Outcome, toMs: number): StoredRow | undefined {
+    const before = { timestampMs: toMs, id: 0 }
+    const found = read(market, (view) => findLastRow(view, chunks, { outcome, before }))
     if (found === undefined) return undefined
     const { chunk, row } = found
     const position = { timestampMs: chunk.timeMs(row), id: chunk.id(row) }
@@ -92,7 +94,7 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
         last,
         hasMore,
         received: order === 'asc' ? received : received.toReversed(),
-        // Frames only join forwards, row after row: what skips or goes backwards is decoded.
+        // Frames can only be joined forwards, row by row; all other queries decode.
         encode(encoding, prefix, suffix) {
           if (order === 'asc' && 'slices' in selection)
             return encoder[encoding](selection.slices, prefix, suffix)
@@ -103,15 +105,15 @@ export function createPageReads({ chunks, snapshots }: Tables, read: ReadMarket)
       }
     },
 
-    at: ({ market, outcome, timestampMs }) => findLast(market, { outcome, toMs: timestampMs + 1 }),
-    latest: ({ market, outcome }) => findLast(market, { outcome, toMs: Number.MAX_SAFE_INTEGER }),
+    at: ({ market, outcome, timestampMs }) => findLast(market, outcome, timestampMs + 1),
+    latest: ({ market, outcome }) => findLast(market, outcome, Number.MAX_SAFE_INTEGER),
     lastPosition: (market) => read(market, findEnd),
     findPosition: (market, id) => read(market, (view) => findPosition(view, chunks, id)),
     tops: (query) => read(query.market, (view) => listTops(view, chunks, query)),
   }
 }
 
-/** What is read for one outcome: chunks that hold no other. */
+/** Reads of one outcome, from chunks with only its rows. */
 function createOwnReads(chunks: ChunkTable) {
   const tails = new WeakMap<Chunk, Chunk[]>()
 
@@ -151,7 +153,7 @@ function listTops(view: MarketView, chunks: ChunkTable, query: RowQuery): Top[] 
   return query.order === 'asc' ? tops : tops.reverse()
 }
 
-/** Whole markets go through here: one object a row and nothing else. */
+/** On the path of whole markets: allocates one object per row and nothing else. */
 function addTops(
   tops: Top[],
   { chunk, from, to, outcome }: PageSlice,
@@ -173,10 +175,7 @@ function addTops(
   }
 }
 
-const nameOf = (code: number): Outcome => (code === outcomeCodes.up ? 'up' : 'down')
-
-/** Before every row of the moment `toMs`, Unix milliseconds. */
-type Moment = { outcome: Outcome; toMs: number }
+export const nameOf = (code: number): Outcome => (code === outcomeCodes.up ? 'up' : 'down')
 
 function findEnd({ refs, tail }: MarketView): Position | undefined {
   if (tail !== undefined && tail.chunk.count > 0) {
@@ -187,35 +186,41 @@ function findEnd({ refs, tail }: MarketView): Position | undefined {
   return last && { timestampMs: last.lastMs, id: last.lastId }
 }
 
-/** The row is of a chunk in memory, and so readable whatever becomes of the file. */
-function findLastRow(
+/**
+ * Finds the last row of an outcome before a position, in a cached chunk, which stays readable
+ * whatever happens to the file.
+ */
+export function findLastRow(
   view: MarketView,
   chunks: ChunkTable,
-  { outcome, toMs }: Moment,
+  { outcome, before }: { outcome: Outcome; before: Position },
 ): { chunk: Chunk; row: number } | undefined {
   const code = outcomeCodes[outcome]
-  const bounds = toBounds({ outcome, toMs, order: 'desc' })
+  const bounds = toBounds({ outcome, after: before, order: 'desc' })
   for (const { chunk } of runsOf(view, { chunks }, bounds)) {
-    const row = chunk.previousRowOf(code, chunk.seek(toMs, 0))
+    const row = chunk.previousRowOf(code, chunk.seek(before.timestampMs, before.id))
     if (row >= 0) return { chunk, row }
   }
   return undefined
 }
 
-/** What is kept beside a row, searched again because its chunk may have been cut meanwhile. */
+/**
+ * Reads the additional columns of a row, which is searched again because its chunk may have been
+ * split meanwhile.
+ */
 function findBeside({ refs, tail }: MarketView, chunks: ChunkTable, position: Position): Beside {
   const { timestampMs, id } = position
   const ref = refs[findRef(refs, position)]
   const chunk = ref === undefined ? tail?.chunk : chunks.load(ref)
   const row = chunk?.seek(timestampMs, id) ?? 0
-  // A better book may have taken its place.
+  // A better book may have replaced it.
   if (chunk === undefined || row === chunk.count || chunk.id(row) !== id) return {}
   return ref === undefined
     ? (tail?.beside(row) ?? {})
     : chunks.loadBeside(ref, chunk)(row, timestampMs)
 }
 
-/** When the rows of parts of this view were received, in the order of the parts. */
+/** Times of receipt of the rows of parts of this view, in the order of the parts. */
 const listReceived = (
   { refs, tail }: MarketView,
   chunks: ChunkTable,
@@ -237,7 +242,7 @@ const listReceived = (
   return parts.flatMap(ofPart)
 }
 
-/** Ids rise with positions except where rows came late, so likely chunks are searched first. */
+/** Ids increase with positions except for late rows, so likely chunks are searched first. */
 export function findPosition(
   { refs, tail }: MarketView,
   chunks: ChunkTable,
@@ -247,7 +252,7 @@ export function findPosition(
   const ordered = [...likely, ...others]
   const search = (ref: ChunkRef): Position | undefined => {
     if (likely.includes(ref)) return positionIn(chunks.load(ref), id)
-    // Most of the others will not be needed again.
+    // Most other chunks will not be needed again.
     const chunk = chunks.pass(ref)
     try {
       return positionIn(chunk, id)
@@ -269,14 +274,16 @@ function positionIn(chunk: Chunk, id: number): Position | undefined {
 }
 
 /**
- * Walks through all rows of a query. Each slice is searched after the last row used, in the market
- * as it is then: rows written meanwhile show, none is skipped or repeated.
+ * Walks through all rows of a query. Each slice is searched after the last used row, in the current
+ * state of the market: concurrent writes appear, and no row is skipped or repeated. Its chunks stay
+ * in the cache if `isKept`.
  */
-function createWalk(chunks: ChunkTable, query: StreamQuery) {
+export function createWalk(chunks: ChunkTable, query: StreamQuery, isKept = false) {
   const bounds = toBounds({ ...query, order: 'asc', limit: 0 })
-  // The next slice is often of the chunk that was read last.
+  // The next slice is often from the chunk that was read last.
   let held: { id: number; chunk: Chunk } | undefined
   const load = (ref: ChunkRef): Chunk => {
+    if (isKept) return chunks.load(ref)
     if (held?.id === ref.id) return held.chunk
     held?.chunk.release()
     held = undefined
@@ -285,11 +292,12 @@ function createWalk(chunks: ChunkTable, query: StreamQuery) {
   }
 
   return {
-    /** Nothing is found any more. */
+    /** Ends the walk. */
     [Symbol.dispose]: (): void => held?.chunk.release(),
 
     /**
-     * Continues after a row. Positions never fall, whatever the file says. Throws a `damage` fault.
+     * Continues after a row. Positions never decrease, even in a damaged file. Throws a `damage`
+     * fault.
      */
     goAfter({ timestampMs, id }: Position): void {
       const next = { timestampMs, id: id + 1 }
@@ -298,7 +306,7 @@ function createWalk(chunks: ChunkTable, query: StreamQuery) {
     },
 
     /**
-     * The next rows in one chunk; undefined when there are none right now. Throws a `chunk_gone`
+     * The next rows from one chunk; undefined if there are currently none. Throws a `chunk_gone`
      * fault.
      */
     find(view: MarketView): PageSlice | undefined {
@@ -319,6 +327,7 @@ export function createBulkReads(
 ): Pick<MarketHistory, 'lines' | 'runs'> {
   // Shared by all streams: no text outlives the step that reads it.
   const rows = new ChunkDecoder()
+  const decoder = new SliceDecoder()
 
   function* pieces(encoder: LineEncoder, query: StreamQuery): Generator<LinePiece> {
     using walk = createWalk(chunks, query)
@@ -330,7 +339,9 @@ export function createBulkReads(
     }
   }
 
-  /** Adds rows to a piece, until it is full or the next are not here; false where none are left. */
+  /**
+   * Adds rows to a piece until it is full or the next rows are not here; false if none are left.
+   */
   function fill(
     encoder: LineEncoder,
     walk: ReturnType<typeof createWalk>,
@@ -344,7 +355,7 @@ export function createBulkReads(
       if (encoder.last !== undefined) walk.goAfter(encoder.last)
       if (encoder.rowCount < end) continue
       const next = { ...query, order: 'asc', after: encoder.last, limit: PIECE_ROWS } as const
-      // The caller waits for them before it asks for the next piece.
+      // The caller awaits them before it reads the next piece.
       if (ready([next]) !== undefined) return true
       end = encoder.rowCount + PIECE_ROWS
     }
@@ -352,18 +363,18 @@ export function createBulkReads(
   }
 
   function toRun(
-    { chunk, ref, from, to, outcome }: PageSlice,
+    slice: PageSlice,
     { tail }: MarketView,
     { columns, withReceived }: Pick<RunQuery, 'withReceived'> & { columns: LevelColumns },
   ): RowRun {
+    const { chunk, ref } = slice
     const loadBeside = () => (ref === undefined ? tail?.beside : chunks.loadBeside(ref, chunk))
     const besideOf = withReceived ? loadBeside() : undefined
     const found: RowRun['rows'][number][] = []
     const besides: Beside[] = []
     columns.reset()
-    rows.forEach(chunk, (text, row, copies) => {
+    decoder.forEach(slice, (text, row, copies) => {
       const code = chunk.outcome(row)
-      if (row < from || row >= to || (outcome ?? code) !== code) return
       const timestampMs = chunk.timeMs(row)
       found.push({ timestampMs, id: chunk.id(row), outcome: nameOf(code) })
       if (besideOf !== undefined) besides.push(besideOf(row, timestampMs))

@@ -1,4 +1,4 @@
-/** Fetches the parts of chunks that reads need and that are in the archive. */
+/** Fetches the archived parts of chunks that a read needs. */
 import type { ChunkKind } from '#src/database/stores.ts'
 
 import type { MarketHistory, RowRange } from '../history.ts'
@@ -12,7 +12,7 @@ import { chunksById, chunksOf } from './selection.ts'
 /** Most reads continue where the last one ended, so the next pages are fetched too. */
 const AHEAD_PAGES = 10
 const AHEAD_ROWS_MAX = 1000
-/** Rounds after which a read finds out by itself what it lacks: more is evicted than is fetched. */
+/** Rounds after which the read itself reports missing parts: more is evicted than fetched. */
 const ROUNDS_MAX = 4
 
 export function createReady(
@@ -38,7 +38,7 @@ export function createReady(
     return lacking
   }
 
-  /** Undefined if the market cannot be read: the read that follows throws the reason. */
+  /** Undefined if the market cannot be read: the following read throws the reason. */
   function viewOf({ market }: RowRange): MarketView | undefined {
     try {
       return views.find(market.conditionId)
@@ -80,7 +80,7 @@ export function createReady(
     const lacking = all.flatMap(lackingIn)
     if (lacking.length === 0) return undefined
     const coming = fetchAll(all, lacking)
-    // A caller may ignore the promise: its next call reports the fault.
+    // The caller may ignore the promise: its next call reports the fault.
     coming.catch(() => {})
     return coming
   }

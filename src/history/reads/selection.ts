@@ -1,4 +1,4 @@
-/** Chooses the rows of a page: between which positions, in which runs, and whether more follows. */
+/** Selects the rows of a page: positions, runs, and whether more rows follow. */
 import { comparePositions, type Position } from '#src/domain/snapshot.ts'
 import { decidedStepsEndMs, stepOf } from '#src/domain/steps.ts'
 
@@ -8,7 +8,7 @@ import type { RowQuery, RowRange } from '../history.ts'
 import type { ChunkRef, ChunkTable } from '../tables/chunk-table.ts'
 import type { MarketView } from './market-read.ts'
 
-/** Positions `start` (inclusive) to `end` (exclusive), to be walked in the direction of `order`. */
+/** Positions from `start` (inclusive) to `end` (exclusive), walked in the direction of `order`. */
 type Bounds = {
   start: Position
   end: Position
@@ -22,7 +22,7 @@ type Run = { chunk: Chunk; ref: ChunkRef | undefined }
 
 type Source = {
   chunks: Pick<ChunkTable, 'load'>
-  /** True for a chunk that need not be read; `next` is the one after it in time. */
+  /** True for a chunk that need not be read; `next` follows it in time. */
   isIdle?: (ref: ChunkRef, next: ChunkRef | undefined) => boolean
 }
 
@@ -47,8 +47,8 @@ export function toBounds({
 }
 
 /**
- * The chunks that may hold rows within the bounds, in the direction of the bounds, without those
- * that `isIdle` passes over when the walk reaches them.
+ * Chunks that may contain rows within the bounds, in walking direction, without those that `isIdle`
+ * skips when the walk reaches them.
  */
 function* refsWithin(
   refs: readonly ChunkRef[],
@@ -65,7 +65,7 @@ function* refsWithin(
   }
 }
 
-/** Runs that may hold rows within the bounds, in their direction; each is read when asked for. */
+/** Runs that may contain rows within the bounds, in walking direction; each is read on demand. */
 export function* runsOf(
   { refs, tail }: MarketView,
   { chunks, isIdle }: Source,
@@ -82,9 +82,9 @@ const rowsOf = ({ counts }: ChunkRef, outcome: number | undefined): number =>
   outcome === undefined ? counts[0] + counts[1] : (counts[outcome] ?? 0)
 
 /**
- * The chunks that a read of these rows loads, chosen by the index alone. It may name more chunks,
- * and never fewer, because the index does not tell how many rows of the first and last chunk are in
- * the range, and of steps it tells only where a chunk begins and ends.
+ * The chunks that a read of these rows loads, determined only from the index. It may list more
+ * chunks, but never fewer: the index does not tell how many rows of the first and last chunk are in
+ * the range, and for steps only where a chunk begins and ends.
  */
 export function* chunksOf(
   view: Pick<MarketView, 'market' | 'refs'>,
@@ -118,12 +118,12 @@ export function* chunksOf(
     if (counted === stepOf(nearMs, stepMs)) continue
     steps++
     countedMs = farMs
-    // The walk sees that a step is over at the first row of the next.
+    // The walk detects the end of a step at the first row of the next.
     if (steps > limit + 1) return
   }
 }
 
-/** Whether all rows of a chunk are within the bounds. */
+/** True if all rows of a chunk are within the bounds. */
 const isWithin = (ref: ChunkRef, { start, end }: Bounds): boolean =>
   ref.firstMs > start.timestampMs && ref.lastMs < end.timestampMs
 
@@ -139,7 +139,7 @@ function* chunksAfter(refs: readonly ChunkRef[], bounds: StepBounds): Generator<
   }
 }
 
-/** Which outcomes a walk backwards has certainly seen in its step: by them it passes over chunks. */
+/** Outcomes that a walk backwards has certainly seen in its step, which lets it skip chunks. */
 function createSeenByIndex(bounds: StepBounds) {
   const { stepMs } = bounds
   let step = Number.NaN
@@ -150,7 +150,8 @@ function createSeenByIndex(bounds: StepBounds) {
       const last = stepOf(lastMs, stepMs)
       if (last !== step || first !== last) seen = [false, false]
       step = first
-      // In a chunk of several steps the last one is known to have rows of an outcome only if the chunk has one outcome.
+      // A chunk of several steps certainly has rows of an outcome in the last one only if it has no
+      // other outcome.
       const isKnown = first === last || counts.includes(0)
       for (const code of [0, 1] as const) seen[code] ||= isKnown && counts[code] > 0
     },
@@ -159,7 +160,7 @@ function createSeenByIndex(bounds: StepBounds) {
   }
 }
 
-/** True of a chunk that lies in a step of which each row that is asked for has a later one. */
+/** True for a chunk within a step in which each requested row has a later one. */
 const isSeen = (
   ref: ChunkRef,
   bounds: StepBounds,
@@ -169,13 +170,16 @@ const isSeen = (
   stepOf(ref.lastMs, bounds.stepMs) === step &&
   isCovered(ref, bounds, (code) => seen[code] === true)
 
-/** The chunks in which the row with an id may be, the likely ones first. */
+/** Chunks that may contain the row with an id, the likely ones first. */
 export function chunksById(refs: readonly ChunkRef[], id: number) {
   const isLikely = ({ firstId, lastId }: ChunkRef): boolean => firstId <= id && id <= lastId
   return { likely: refs.filter(isLikely), others: refs.filter((ref) => !isLikely(ref)) }
 }
 
-/** Index of the first chunk whose last row is at or after `position`; their number if none is. */
+/**
+ * Index of the first chunk whose last row is at or after `position`; the number of chunks if there
+ * is none.
+ */
 export function findRef(refs: readonly ChunkRef[], position: Position): number {
   let low = 0
   let high = refs.length
@@ -200,10 +204,10 @@ export const sliceOf = ({ chunk, ref }: Run, { start, end, outcome }: Bounds): P
 })
 
 export type Selection = {
-  /** In ascending order, whatever the order of the query. */
+  /** In ascending order, independent of the order of the query. */
   slices: PageSlice[]
   count: number
-  /** The row that the page ends with in the direction of the query. */
+  /** The last row of the page in the direction of the query. */
   last: Position | undefined
   hasMore: boolean
 }
@@ -219,10 +223,10 @@ export function selectRows(
   return selection
 }
 
-/** Adds what the page lacks from a run; true when it is known that more follows. */
+/** Adds missing rows of the page from a run; returns true if more rows are known to follow. */
 function take(selection: Selection, run: Run, bounds: Bounds & { limit: number }): boolean {
   const { chunk, ref, from, to, outcome } = sliceOf(run, bounds)
-  // Only sealed chunks were chosen by their outcome.
+  // Only sealed chunks were selected by their outcome.
   if (from >= to || (outcome !== undefined && chunk.lacks(outcome))) return false
   const own = chunk.hasBoth ? outcome : undefined
   const isUp = bounds.order === 'asc'
@@ -239,7 +243,7 @@ function take(selection: Selection, run: Run, bounds: Bounds & { limit: number }
 }
 
 /** Takes up to `wanted` matching rows in the direction of `step`; `last` is the last one taken. */
-function pick({ chunk, from, to, outcome }: Slice, wanted: number, step: 1 | -1) {
+export function pick({ chunk, from, to, outcome }: Slice, wanted: number, step: 1 | -1) {
   const first = step > 0 ? from : to - 1
   if (outcome === undefined) {
     const count = Math.min(wanted, to - from)
@@ -259,13 +263,14 @@ function pick({ chunk, from, to, outcome }: Slice, wanted: number, step: 1 | -1)
 export type StepSelection = Omit<Selection, 'slices'> & { picks: Picks[] }
 
 type Place = { chunk: Chunk; row: number }
-/** Whether rows of each outcome were seen, by their codes. */
+/** The outcomes of which rows were seen, by code. */
 type Seen = [up: boolean, down: boolean]
 
 /**
- * Selects of each outcome the last row of every step (k·stepMs, (k+1)·stepMs], from columns alone.
- * Steps begin at the same times for both, so what one keeps is known as soon as the walk leaves it.
- * Of an open market steps that a later row may change are left out: a row on a page stays on it.
+ * Selects the last row of each outcome in every step (k·stepMs, (k+1)·stepMs], only from columns.
+ * Steps begin at the same times for both outcomes, so the rows of a step are final as soon as the
+ * walk leaves it. In an open market, steps that a later row may change are excluded: a row on a
+ * page stays on it.
  */
 export function selectSteps(
   view: MarketView,
@@ -292,7 +297,7 @@ export function selectSteps(
 
 type StepBounds = Bounds & { stepMs: number } & Pick<RowRange, 'after' | 'toMs'>
 
-/** A chunk is passed over if the next one has a later row of the same step for each outcome. */
+/** A chunk is skipped if the next one has a later row of the same step for each outcome. */
 const createIsIdleUp =
   (bounds: StepBounds) =>
   (ref: ChunkRef, next: ChunkRef | undefined): boolean =>
@@ -303,7 +308,7 @@ const createIsIdleUp =
 
 function* walkUp(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Generator<Place> {
   const { stepMs } = bounds
-  /** The last rows so far of the step, one an outcome at most, the later one last. */
+  /** The last rows of the step so far, at most one per outcome, the later one last. */
   let held: Place[] = []
   let step = Number.NaN
   for (const run of runsOf(view, { chunks, isIdle: createIsIdleUp(bounds) }, bounds)) {
@@ -342,7 +347,7 @@ function* walkDown(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Ge
   }
 }
 
-/** The bounds of the rows of the step of `after` that are at or after `after`. */
+/** Bounds of the rows at or after `after` in its step. */
 function restOfStep({
   after = startOfMs(0),
   toMs = Number.MAX_SAFE_INTEGER,
@@ -354,7 +359,10 @@ function restOfStep({
   return { start: after, end, order: 'asc', outcome }
 }
 
-/** Outcomes with rows at or after `after` in its step: those before it are not the last ones. */
+/**
+ * Outcomes that have a row at `after` or later in the same step: none of their earlier rows is the
+ * last one.
+ */
 function seenAfter(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Seen {
   const rest = restOfStep(bounds)
   const seen: Seen = [false, false]
@@ -365,7 +373,7 @@ function seenAfter(view: MarketView, chunks: ChunkTable, bounds: StepBounds): Se
   return seen
 }
 
-/** True when of the outcomes asked for the chunk holds none but those that `covers` takes. */
+/** True if the requested outcomes of the chunk are all accepted by `covers`. */
 const isCovered = (
   { counts }: ChunkRef,
   { outcome }: Bounds,

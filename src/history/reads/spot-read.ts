@@ -1,4 +1,4 @@
-/** The price of a coin as of a moment. */
+/** The price of a coin at a moment. */
 import { exactNumber } from '#src/domain/decimal.ts'
 import type { Coin, Source } from '#src/domain/market.ts'
 import type { StoredTick } from '#src/domain/spot.ts'
@@ -6,10 +6,10 @@ import { toIso } from '#src/domain/time.ts'
 
 import type { MarketHistory } from '../history.ts'
 
-/** Each series has a price a second: among so many are all that go on. */
+/** Enough prices to include every active series, each of which has one per second. */
 const SERIES_MAX = 8
 
-/** The newest first; ids say nothing of prices of one millisecond, which a page may cut in two. */
+/** Newest first; ids do not order prices of the same millisecond, which a page may split. */
 function newestTicks(
   history: Pick<MarketHistory, 'spot'>,
   query: { coin: Coin; toMs: number },
@@ -29,13 +29,13 @@ type Moment = {
   coin: Coin
   /** Unix milliseconds, inclusive. */
   atMs: number
-  /** Of the market that it is for: what is simulated goes with what is simulated alone. */
+  /** The source of the market: simulated markets use only simulated prices. */
   source?: Source | undefined
 }
 
 /**
- * The newest price at or before a moment, never after; of the shortest average where there are
- * several, and of the first source by its name where several have one of that millisecond.
+ * The newest price at or before a moment, never after. Of several, that of the shortest average; of
+ * several sources at that millisecond, the first by name.
  */
 export function findSpot(
   history: Pick<MarketHistory, 'spot'>,
@@ -48,7 +48,20 @@ export function findSpot(
   return newest.toSorted(compareNewest)[0]
 }
 
-/** The same as it is served; null where there is none. */
+/** Reads the price at a moment once for all markets of a coin and source. */
+export function createSpotReader(history: Pick<MarketHistory, 'spot'>, atMs: number) {
+  const spots = new Map<string, ReturnType<typeof describeSpot>>()
+  return ({ coin, source }: { coin: Coin; source: Source }) => {
+    const key = `${coin} ${source}`
+    const known = spots.get(key)
+    if (known !== undefined) return known
+    const spot = describeSpot(history, { coin, source, atMs })
+    spots.set(key, spot)
+    return spot
+  }
+}
+
+/** The price as served; null without one. */
 export function describeSpot(history: Pick<MarketHistory, 'spot'>, moment: Moment) {
   const tick = findSpot(history, moment)
   if (tick === undefined) return null

@@ -1,6 +1,6 @@
 /**
- * What is in the archive in place of the database: books of markets that are over, packed into
- * objects. Where they were is where they are now, sealed for its place as they are for theirs.
+ * The archived books of ended markets, packed into objects. In the database a pointer replaces
+ * them, sealed for its place as the bytes are for theirs.
  */
 
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
@@ -14,7 +14,7 @@ import {
 
 import type { LogMeta } from './meta-table.ts'
 
-/** Where sealed bytes are: of an object of `size` bytes, from `at` on. */
+/** The position of sealed bytes: in an object of `size` bytes, from `at` on. */
 export type Pointer = {
   segmentId: number
   digest: string
@@ -27,16 +27,16 @@ export type Pointer = {
 const NUMBERS = 4
 const DIGEST_BYTES = 8
 const POINTER_BYTES = NUMBERS * 8 + DIGEST_BYTES
-/** With its seal. */
+/** The size including its seal. */
 export const SEALED_POINTER_BYTES = POINTER_BYTES + 4
-/** The first number of its place, beyond those of what it stands for. */
+/** The first number of a pointer's place, beyond the kinds that it replaces. */
 const POINTERS = 16
 
 const NO_COUNTS: ObjectCounts = { answered: 0, failed: 0, ms: 0, bytes: 0 }
 
 const placeOf = ([kind = 0, ...rest]: Place): Place => [kind + POINTERS, ...rest]
 
-/** `place` is that of the bytes. */
+/** Encodes a pointer; `place` is that of the bytes. */
 export function encodePointer(pointer: Pointer, place: Place): Uint8Array {
   const bytes = new Uint8Array(POINTER_BYTES)
   const { segmentId, size, at, length, digest } = pointer
@@ -45,7 +45,7 @@ export function encodePointer(pointer: Pointer, place: Place): Uint8Array {
   return seal(bytes, placeOf(place))
 }
 
-/** Undefined of anything else. */
+/** Undefined for anything other than a pointer. */
 export function decodePointer(stored: unknown, place: Place): Pointer | undefined {
   const bytes = unseal(stored, placeOf(place))
   if (bytes?.length !== POINTER_BYTES) return undefined
@@ -55,11 +55,11 @@ export function decodePointer(stored: unknown, place: Place): Pointer | undefine
   return { segmentId, size, at, length, digest: bytes.subarray(NUMBERS * 8).toHex() }
 }
 
-/** Named by its content besides: what another history puts there never takes its place. */
+/** The name includes the content, so that an object of another history never replaces it. */
 export const nameOf = (id: number, sha256: string): string =>
   `${id}-${sha256.slice(0, 2 * DIGEST_BYTES)}`
 
-/** The objects of an archive, which is opened when something of it is first read. */
+/** The objects of an archive, which is opened at the first read. */
 export function createArchive(logMeta: LogMeta) {
   let reader: ObjectReader | undefined
 
@@ -77,13 +77,13 @@ export function createArchive(logMeta: LogMeta) {
   })
 
   return {
-    /** Looks where it is, if that is not known yet. */
+    /** Opens the archive if it is not open. */
     open: (): void => void (reader ?? openReader()),
 
-    /** As `ObjectReader.read`. */
+    /** Like `ObjectReader.read`. */
     read: (pointer: Pointer): Uint8Array => (reader ?? openReader()).read(partAt(pointer)),
 
-    /** As `ObjectReader.fetch`. */
+    /** Like `ObjectReader.fetch`. */
     fetch: async (pointers: readonly Pointer[]) =>
       (reader ?? openReader()).fetch(pointers.map(partAt)),
 

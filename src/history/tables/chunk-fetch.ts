@@ -12,7 +12,7 @@ import { type Archive, nameOf, type Pointer } from './archive.ts'
 
 /** Parts are fetched in slices of this size, one after the other. */
 const SLICE_BYTES = 16 * 1024 * 1024
-/** How long a part that was not found is not fetched again. */
+/** The pause before a part that was not found is fetched again. */
 const ABSENT_MS = 10_000
 const ABSENT_MAX = 10_000
 
@@ -36,7 +36,7 @@ export type ArchivedPart = {
 
 type ChunkFetchOptions = {
   isServing: boolean
-  /** Whether parts may be archived, as far as is known when the file is opened. */
+  /** True if parts may be archived, as of the opening of the file. */
   isUsed: boolean
 }
 
@@ -109,10 +109,10 @@ export function createChunkFetch(
   return {
     fetch,
 
-    /** Whether parts must be fetched before they are read. */
+    /** True if parts must be fetched before they are read. */
     mayLack: (): boolean => mayLack && isServing,
 
-    /** Whether a part is not here and can be fetched. */
+    /** True if a part is not here and can be fetched. */
     isLacking: (part: ArchivedPart): boolean =>
       faultOf(part) === undefined && find(part) === undefined,
 

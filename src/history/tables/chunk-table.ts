@@ -1,9 +1,9 @@
-/** Rows of the chunk table, and chunks that are kept in memory. */
+/** Rows of the chunk table, and the cache of chunks. */
 
 import { chunk as chunkTable } from '#db/history/schema.ts'
 import { type Place, seal, unseal } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Cell, type Database, later, prepareCell, withLater } from '#src/database/database.ts'
+import { type Cell, type Database, prepareCell } from '#src/database/database.ts'
 import { type ChunkKind as Kind, chunkKinds as kinds } from '#src/database/stores.ts'
 import type { Beside } from '#src/domain/snapshot.ts'
 import { Fault } from '#src/platform/fault.ts'
@@ -27,13 +27,13 @@ import type { ArchivedPart, ChunkFetch } from './chunk-fetch.ts'
 type ChunkRow = typeof chunkTable.$inferSelect
 type RefRow = Omit<ChunkRow, Kind>
 
-/** What the index alone says of a chunk. */
+/** The index entry of a chunk. */
 export type ChunkRef = Omit<RefRow, 'upCount' | 'downCount'> & {
-  /** Rows of up and of down. */
+  /** The number of rows of up and of down. */
   counts: readonly [number, number]
 }
 
-/** What an archive takes; notes may change. */
+/** The archived kinds; notes are not archived, because they may change. */
 export const packedKinds = ['tops', 'rows', 'hashes'] as const
 export type PackedKind = (typeof packedKinds)[number]
 type ChunkBlobs = Pick<ChunkRow, Kind>
@@ -48,14 +48,14 @@ const refColumns = [
   'downCount',
 ] as const
 
-/** What may be kept of a chunk: all of it, its rows of up and of down, and its tops. */
+/** The cached forms of a chunk: the whole, its rows of up or of down, and its tops. */
 const WHOLE = 0
 const TOPS = 1
 const OWN = 2
 const FORMS = 4
 const placeOfForm = ({ id }: ChunkRef, form: number): number => id * FORMS + form
 
-/** What is kept of a chunk, and for which index entry it was read. */
+/** The cached data of a chunk, with the index entry for which it was read. */
 class Kept implements Movable<Kept> {
   ref: ChunkRef
   readonly data: Chunk | Tops
@@ -78,7 +78,7 @@ class Kept implements Movable<Kept> {
   }
 }
 
-/** Columns of `decodeTops`. */
+/** The columns of `decodeTops`. */
 class Tops implements Movable<Tops> {
   readonly columns: Float64Array
   readonly size: number
@@ -98,7 +98,7 @@ class Tops implements Movable<Tops> {
   release(): void {}
 }
 
-/** Returns what is kept beside a row, whose time is given. */
+/** Returns the additional columns of a row with the given time. */
 export type ReadBeside = (row: number, timestampMs: number) => Beside
 
 function createChunkIndex(db: Database) {
@@ -109,15 +109,12 @@ function createChunkIndex(db: Database) {
     `${refs} ORDER BY last_ms DESC, last_id DESC LIMIT 1`,
   )
   return {
-    listRefs: withLater((marketId: number) => {
-      const rows = later(listRefs, { marketId })
-      return (): ChunkRef[] => rows().map(toRef)
-    }),
+    listRefs: (marketId: number): ChunkRef[] => listRefs.all({ marketId }).map(toRef),
 
-    findLast: withLater((marketId: number) => {
-      const rows = later(findLast, { marketId })
-      return (): ChunkRef | undefined => rows().map(toRef)[0]
-    }),
+    findLast(marketId: number): ChunkRef | undefined {
+      const row = findLast.get({ marketId })
+      return row === null ? undefined : toRef(row)
+    },
   }
 }
 
@@ -126,7 +123,10 @@ function toRef(row: RefRow): ChunkRef {
   return { id, marketId, firstMs, firstId, lastMs, lastId, counts: [upCount, downCount] }
 }
 
-/** What blobs belong to: they hold in no other chunk, and under no other index entry. */
+/**
+ * The place to which a seal binds its blob: it is invalid in another chunk, or under another index
+ * entry.
+ */
 const placeOf = (
   kind: Kind,
   { marketId, firstMs, firstId, lastMs, lastId, counts }: ChunkRef,
@@ -145,8 +145,8 @@ const damageOf = (kind: Kind, { id, marketId }: ChunkRef): Fault =>
   })
 
 /**
- * Reads blobs, as they are now. Throws a `damage` fault, and a `chunk_gone` fault; and as
- * `ChunkFetch.read` does.
+ * Reads the current blobs. Throws a `damage` fault, a `chunk_gone` fault, and the faults of
+ * `ChunkFetch.read`.
  */
 function createBlobs(db: Database, elsewhere: ChunkFetch) {
   const cells = {
@@ -162,7 +162,7 @@ function createBlobs(db: Database, elsewhere: ChunkFetch) {
     ]),
   )
 
-  /** Where an archived blob is; undefined where the file has it, or something else. */
+  /** The position of an archived blob; undefined if the file has it, or something else. */
   function partAt(kind: Kind, ref: ChunkRef, stored: unknown): ArchivedPart | undefined {
     const place = placeOf(kind, ref)
     const pointer = decodePointer(stored, place)
@@ -179,13 +179,15 @@ function createBlobs(db: Database, elsewhere: ChunkFetch) {
     return fetched
   }
 
-  const readBlob = withLater((kind: Kind, ref: ChunkRef) => {
-    const cell = cells[kind].later(ref.id)
-    return (): Uint8Array => toBlob(kind, ref, cell())
-  })
+  const readBlob = (kind: Kind, ref: ChunkRef): Uint8Array => toBlob(kind, ref, cells[kind](ref.id))
+
+  function loadNotes(ref: ChunkRef, { count }: Chunk): ReadBeside {
+    const notes = decodeNotes(readBlob('notes', ref), count)
+    return (row, timestampMs) => withReceipt(notes[row], timestampMs)
+  }
 
   return {
-    /** What has to be fetched before a blob can be read; of one that is gone, nothing. */
+    /** The part to fetch before a blob can be read; none for a missing blob. */
     lackingPart(kind: Kind, ref: ChunkRef): ArchivedPart | undefined {
       const length = lengths.get(kind)?.values(ref.id)[0]?.[0]
       if (Number(length) !== SEALED_POINTER_BYTES) return undefined
@@ -195,15 +197,17 @@ function createBlobs(db: Database, elsewhere: ChunkFetch) {
 
     readBlob,
 
-    loadBeside(ref: ChunkRef, { count }: Chunk): ReadBeside {
-      const findHashes = readBlob.later('hashes', ref)
-      const notes = decodeNotes(readBlob('notes', ref), count)
-      const hashes = findHashes()
+    loadBeside(ref: ChunkRef, chunk: Chunk): ReadBeside {
+      const hashes = readBlob('hashes', ref)
+      const notesOf = loadNotes(ref, chunk)
       return (row, timestampMs) => ({
         sourceHash: readHash(hashes, row),
-        ...withReceipt(notes[row], timestampMs),
+        ...notesOf(row, timestampMs),
       })
     },
+
+    /** `loadBeside` without hashes. */
+    loadNotes,
   }
 }
 
@@ -223,7 +227,7 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
   )
 
   return {
-    /** Writes the run of `writer`, which holds at least one row. */
+    /** Writes the run of `writer`, which has at least one row. */
     insert(marketId: number, writer: ChunkWriter): void {
       const { count, snapshots } = writer
       const { rows } = writer.columns
@@ -242,7 +246,7 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
       relayout.run(marketId)
     },
 
-    /** Sealed bytes of a kind that are in the database; undefined where they are elsewhere. */
+    /** Sealed bytes of a kind in the database; undefined if they are archived. */
     findOwn(kind: PackedKind, ref: ChunkRef): Uint8Array | undefined {
       const bytes = findBlobs.get(ref.id)?.[kind]
       if (bytes === undefined || decodePointer(bytes, placeOf(kind, ref))) return undefined
@@ -250,7 +254,10 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
       return bytes
     },
 
-    /** Puts where bytes are in their place. What was cut anew since has another id. */
+    /**
+     * Replaces bytes by their position in the archive. Chunks that were rewritten since have
+     * another id.
+     */
     point(ref: ChunkRef, pointers: Readonly<Record<PackedKind, Pointer>>): void {
       const encode = (kind: PackedKind) => encodePointer(pointers[kind], placeOf(kind, ref))
       const tops = encode('tops')
@@ -267,7 +274,7 @@ function createChunkWrites(db: Database, forget: (id: number) => void) {
   }
 }
 
-/** Finds, reads, adds and removes chunks. Reading goes through a cache of `cacheBytesMax` bytes. */
+/** Finds, reads, adds and removes chunks. Reads use a cache of `cacheBytesMax` bytes. */
 export function createChunkTable(db: Database, elsewhere: ChunkFetch, cacheBytesMax: number) {
   const blobs = createBlobs(db, elsewhere)
   const cache = createPartCache<Kept>(cacheBytesMax)
@@ -276,7 +283,7 @@ export function createChunkTable(db: Database, elsewhere: ChunkFetch, cacheBytes
 
   function chunkIn(kept: Kept | undefined, ref: ChunkRef): Chunk | undefined {
     if (!(kept?.data instanceof Chunk)) return undefined
-    // The index entry was read again since, so it may be another one.
+    // The index entry was read again since, so it may differ.
     if (kept.ref !== ref && !Bun.deepEquals(kept.ref, ref)) throw damageOf('rows', ref)
     kept.ref = ref
     return kept.data
@@ -306,13 +313,16 @@ export function createChunkTable(db: Database, elsewhere: ChunkFetch, cacheBytes
     load,
     cacheCounts: cache.counts,
 
-    /** Reads a chunk as it is in the file now, whatever is kept of it. */
+    /** Reads a chunk from the file, ignoring the cache. */
     read,
 
-    /** Whether all rows of a chunk are in memory. */
+    /** True if all rows of a chunk are in memory. */
     isKept: (ref: ChunkRef): boolean => cache.peek(placeOfForm(ref, WHOLE))?.data instanceof Chunk,
 
-    /** As `load`; of a chunk of both outcomes the rows of one, which are kept by themselves. */
+    /**
+     * Like `load`, but for a chunk of both outcomes only the rows of one, which are cached
+     * separately.
+     */
     loadOwn(ref: ChunkRef, outcome: number): Chunk {
       if (ref.counts.includes(0)) return load(ref)
       return loadForm(ref, OWN + outcome, () => {
@@ -323,7 +333,7 @@ export function createChunkTable(db: Database, elsewhere: ChunkFetch, cacheBytes
       })
     },
 
-    /** Of a chunk that was loaded. */
+    /** Reads the tops of a loaded chunk. */
     loadTops(ref: ChunkRef, chunk: Chunk): Float64Array {
       const place = placeOfForm(ref, TOPS)
       const cached = cache.get(place)?.data

@@ -1,4 +1,4 @@
-/** Rows of the evidence table: what the sources of imports said of a market's books. */
+/** Rows of the evidence table: the statements of imports about a market's books. */
 import { evidence } from '#db/history/schema.ts'
 import { assertSealed, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
@@ -11,14 +11,14 @@ import { type LogMeta, verifyLog } from './meta-table.ts'
 type EvidenceRow = typeof evidence.$inferSelect
 
 export type MarketEvidence = Record<Outcome, Evidence> & {
-  /** How many snapshots the market had after the last import, and the time of the last one. */
+  /** The number of snapshots of the market after the last import, and the time of the last one. */
   rows: number
   lastMs: number
 }
 
 const nothingSaid: MarketEvidence = { up: noEvidence, down: noEvidence, rows: 0, lastMs: -1 }
 
-/** The verbs that write need the transaction of the change around them. */
+/** Creates the table; the verbs that write need the transaction of the change. */
 export function createEvidenceTable(db: Database, meta: LogMeta) {
   const sql = sqlOf(evidence)
   const find = db.prepare<EvidenceRow, [number]>(
@@ -32,7 +32,7 @@ export function createEvidenceTable(db: Database, meta: LogMeta) {
     `DELETE FROM evidence WHERE market_id = $1 RETURNING ${sql.columns()}`,
   )
   return {
-    /** Throws `Damage`. */
+    /** Throws a `damage` fault. */
     find(marketId: number): MarketEvidence {
       const row = find.get(marketId)
       if (row === null) return nothingSaid
@@ -48,14 +48,14 @@ export function createEvidenceTable(db: Database, meta: LogMeta) {
       meta.addToSum('evidence', SUM_END + row.checksum - before)
     },
 
-    /** Returns whether there was any. */
+    /** Returns true if there was any. */
     remove(marketId: number): boolean {
       const row = remove.get(marketId)
       if (row !== null) meta.addToSum('evidence', SUM_END - row.checksum)
       return row !== null
     },
 
-    /** A sentence a fault. */
+    /** Faults, each a sentence. */
     verify: (): string[] => verifyLog(all.iterate(), 'evidence', meta),
   }
 }

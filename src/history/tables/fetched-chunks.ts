@@ -6,18 +6,18 @@
  */
 import { rmSync } from 'node:fs'
 
-import type { Database } from '#src/database/database.ts'
-import { codeOf, openCacheFile } from '#src/database/sqlite/database.ts'
+import { codeOf, type Database } from '#src/database/database.ts'
+import { closeFile, openCacheFile, usedBytesOf } from '#src/database/sqlite/database.ts'
 import { type ChunkCachePlace, type ChunkKind, chunkKinds } from '#src/database/stores.ts'
 import { createCache } from '#src/platform/cache.ts'
 
 import type { FetchedChunks } from './chunk-fetch.ts'
 
 const MEMORY_BYTES_MAX = 32 * 1024 * 1024
-/** How long a write waits while another thread writes. */
+/** The longest wait of a write while another thread writes. */
 const BUSY_MS = 20
 const USED_SECONDS = 60
-/** How old the noted time of a use may become; several are noted together. */
+/** The maximum age of the noted time of a use; several uses are noted together. */
 const NOTED_SECONDS = 20
 const NOTE_EVERY_MS = 1000
 /** Rows that one statement removes, and pages that it returns to the file system. */
@@ -42,7 +42,7 @@ export function createFetchedChunks(place?: ChunkCachePlace): FetchedChunks {
   let file: ReturnType<typeof openFile> | undefined
   let isUsable = place !== undefined
 
-  /** Runs `use` on the file; undefined if there is none, or if it cannot be used now. */
+  /** Runs `use` on the file; undefined if there is no file or it is unusable now. */
   function withFile<T>(use: (opened: ReturnType<typeof openFile>) => T): T | undefined {
     if (!isUsable || place === undefined) return undefined
     try {
@@ -115,10 +115,10 @@ function openFile({ path, bytesMax }: ChunkCachePlace) {
     }
   }
 
-  /** Removes the parts that were used longest ago until the file fits its size. */
+  /** Removes the least recently used parts until the file fits its size. */
   function makeRoom(): void {
     for (let round = 0; round < ROUNDS_MAX; round++) {
-      if (db.engine.usedBytesOf(db) <= bytesMax) return
+      if (usedBytesOf(db) <= bytesMax) return
       if (remove.run().changes === 0) return
       db.run(`PRAGMA incremental_vacuum(${REMOVED_PAGES})`)
     }
@@ -149,6 +149,6 @@ function openFile({ path, bytesMax }: ChunkCachePlace) {
       makeRoom()
     },
 
-    close: (): void => db.engine.close(db),
+    close: (): void => closeFile(db),
   }
 }

@@ -1,12 +1,12 @@
-/** Rows of the gap table: times without snapshots, recorded or derived. */
+/** Rows of the gap table: periods without snapshots, recorded or derived. */
 import { gap } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, later, withLater } from '#src/database/database.ts'
+import type { Database } from '#src/database/database.ts'
 import { ENDLESS_MS, type Gap, type GapReason, type Span } from '#src/domain/coverage.ts'
 import type { OwnGap } from '#src/domain/evidence.ts'
 import { type Outcome, outcomes } from '#src/domain/market.ts'
-import { cutFrom } from '#src/domain/spans.ts'
+import { subtractSpans } from '#src/domain/spans.ts'
 import { createCache } from '#src/platform/cache.ts'
 
 import { outcomeCodes } from '../codec/chunk.ts'
@@ -15,12 +15,12 @@ import type { StoredMarket } from './market-table.ts'
 export type GapRow = Omit<typeof gap.$inferSelect, 'reason'> & { reason: GapReason }
 export type { OwnGap }
 
-/** Rows that a change removed, and those that it added. */
+/** Rows removed and added by a change. */
 export type GapRows = { went: readonly GapRow[]; came: readonly GapRow[] }
 
-/** Whether gaps were recorded, or what they follow from: evidence of imports, times, verdicts. */
+/** The origin of gaps: recorded, or derived from evidence of imports, times or verdicts. */
 const kinds = { evidence: -1, recorded: 0, time: 1, verdict: 2 } as const
-/** Whose gaps: those of a kind and an outcome of a market. */
+/** The owner of gaps: a kind and an outcome of a market. */
 export type GapOwner = Pick<GapRow, 'marketId' | 'outcome' | 'kind'>
 
 export const ownerOf = (
@@ -32,10 +32,8 @@ export const ownerOf = (
 const recordedOf = (marketId: number, outcome: Outcome): GapOwner =>
   ownerOf({ id: marketId }, outcome, 'recorded')
 
-/** Outcomes whose last gap is kept in memory; one takes some 200 bytes. */
+/** Outcomes whose last gap is cached; each takes some 200 bytes. */
 const OWNERS_MAX = 5000
-
-const EVER = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER }
 
 function prepareGaps(db: Database) {
   const sql = sqlOf(gap)
@@ -45,9 +43,8 @@ function prepareGaps(db: Database) {
     `SELECT ${sql.columns()} FROM gap WHERE market_id = $marketId
      ORDER BY from_ms, outcome, to_ms, is_derived, reason`,
   )
-  const derived = db.prepare<OwnGap, [GapOwner & Span]>(
-    `SELECT ${sql.columns(['fromMs', 'toMs', 'reason'])} ${ofOwner}
-     AND from_ms >= $fromMs AND to_ms <= $toMs ORDER BY from_ms`,
+  const derived = db.prepare<OwnGap, [GapOwner]>(
+    `SELECT ${sql.columns(['fromMs', 'toMs', 'reason'])} ${ofOwner} ORDER BY from_ms`,
   )
   const last = db.prepare<OwnGap, [GapOwner]>(
     `SELECT ${sql.columns(['fromMs', 'toMs', 'reason'])} ${ofOwner} ORDER BY to_ms DESC LIMIT 1`,
@@ -71,13 +68,15 @@ function prepareGaps(db: Database) {
   return { list, derived, last, longest, insert, remove, endless, revise }
 }
 
-/** Reads and writes gaps; every change raises the market's `gap_revision`. */
+/** Reads and writes gaps; every change raises the `gap_revision` of the market. */
 export function createGapTable(db: Database) {
   const { list, derived, last, longest, insert, remove, endless, revise } = prepareGaps(db)
 
   const lasts = createCache<string, { gapRevision: number; gap: OwnGap | undefined }>(OWNERS_MAX)
 
-  /** Makes `known` gaps those that are `now`. */
+  const derivedOf = (owner: GapOwner): OwnGap[] => derived.all(owner)
+
+  /** Replaces the `known` gaps by those of `now`. */
   function replace(owner: GapOwner, known: readonly OwnGap[], now: readonly OwnGap[]): GapRows {
     if (known.length + now.length === 0) return { went: [], came: [] }
     const removed = without(known, now).flatMap(({ fromMs, toMs, reason }) =>
@@ -89,7 +88,7 @@ export function createGapTable(db: Database) {
     return { went: removed, came: added }
   }
 
-  /** Records gaps, of which empty ones are none; returns how many were not there. */
+  /** Records gaps, ignoring empty ones; returns the number of new ones. */
   function record(marketId: number, gaps: readonly Gap[]): number {
     const added = gaps
       .filter(({ fromMs, toMs }) => fromMs < toMs)
@@ -100,8 +99,8 @@ export function createGapTable(db: Database) {
 
   return {
     /**
-     * All gaps of a market, ascending by `fromMs`, none twice: what is derived of a time that is
-     * recorded as a gap says nothing more. Throws a `damage` fault.
+     * All gaps of a market by `fromMs`, without duplicates: derived gaps are omitted where a
+     * recorded gap covers them. Throws a `damage` fault.
      */
     list({ id, gapSum }: Pick<StoredMarket, 'id' | 'gapSum'>): Gap[] {
       const rows = list.all({ marketId: id })
@@ -109,34 +108,31 @@ export function createGapTable(db: Database) {
       return toGaps(rows)
     },
 
-    /** The sum that `list` compares, of the gaps as they are. */
+    /** The sum that `list` compares, computed from the current gaps. */
     sum: (marketId: number): number => sumOf(list.all({ marketId })) % SUM_END,
 
-    derived: withLater((owner: GapOwner) => later(derived, { ...owner, ...EVER })),
+    derived: derivedOf,
 
-    /** The gap that ends last. `gapRevision` is that of the market: while it stays, so does the answer. */
-    last: withLater((owner: GapOwner, gapRevision: number) => {
-      if (gapRevision === 0) return () => undefined
+    /** The gap that ends last. The result is valid for one `gapRevision` of the market. */
+    last(owner: GapOwner, gapRevision: number): OwnGap | undefined {
+      if (gapRevision === 0) return undefined
       const key = `${owner.marketId} ${owner.outcome} ${owner.kind}`
       const kept = lasts.get(key)
-      if (kept?.gapRevision === gapRevision) return () => kept.gap
-      const found = later(last, owner)
-      return (): OwnGap | undefined => {
-        const [gap] = found()
-        lasts.set(key, { gapRevision, gap }, { size: 1 })
-        return gap
-      }
-    }),
+      if (kept?.gapRevision === gapRevision) return kept.gap
+      const gap = last.get(owner) ?? undefined
+      lasts.set(key, { gapRevision, gap }, { size: 1 })
+      return gap
+    },
 
-    /** Longest time between two snapshots with a derived gap between them. */
+    /** The longest time between two snapshots with a derived gap between them. */
     longestDerived: (owner: GapOwner): number | undefined => longest.get(owner)?.ms ?? undefined,
 
-    /** Returns the rows that came or went. */
+    /** Returns the removed and added rows. */
     replaceDerived: replace,
 
     record,
 
-    /** Ends the recorded gaps of an outcome that have no end yet; returns how many there were. */
+    /** Ends the open recorded gaps of an outcome; returns their number. */
     end(marketId: number, outcome: Outcome, atMs: number): number {
       const owner = recordedOf(marketId, outcome)
       const open = endless.all(owner)
@@ -148,26 +144,29 @@ export function createGapTable(db: Database) {
       return open.length
     },
 
-    /** Takes a recorded gap back; returns how many there were. */
+    /** Withdraws a recorded gap; returns the number of removed rows. */
     withdraw: (marketId: number, { outcome, ...gap }: Gap): number =>
       replace(recordedOf(marketId, outcome), [gap], []).went.length,
 
-    /** Records the part of a gap after `heldMs`, unless it is in one that is over. */
+    /** Records the part of a gap after `heldMs`, unless an ended gap contains it. */
     recordAfter(marketId: number, gap: Gap, heldMs: number): number {
       const fromMs = Math.max(gap.fromMs, heldMs + 1)
-      const isNoted = derived
-        .all({ ...recordedOf(marketId, gap.outcome), ...EVER })
-        .some((each) => each.fromMs <= fromMs && gap.toMs <= each.toMs && each.toMs < ENDLESS_MS)
+      const isNoted = derivedOf(recordedOf(marketId, gap.outcome)).some(
+        (each) => each.fromMs <= fromMs && gap.toMs <= each.toMs && each.toMs < ENDLESS_MS,
+      )
       return isNoted ? 0 : record(marketId, [{ ...gap, fromMs }])
     },
 
-    /** Takes a time out of recorded gaps, and all of those without an end; returns how many changed. */
+    /**
+     * Removes a period from recorded gaps, and all gaps without an end; returns the number of
+     * changes.
+     */
     cut(marketId: number, outcome: Outcome, known: Span): number {
       const owner = recordedOf(marketId, outcome)
-      const hit = derived
-        .all({ ...owner, ...EVER })
-        .filter(({ fromMs, toMs }) => fromMs < known.toMs && known.fromMs < toMs)
-      const parts = hit.flatMap((gap) => cutFrom(gap, [known]))
+      const hit = derivedOf(owner).filter(
+        ({ fromMs, toMs }) => fromMs < known.toMs && known.fromMs < toMs,
+      )
+      const parts = hit.flatMap((gap) => subtractSpans(gap, [known]))
       replace(
         owner,
         hit,
@@ -176,10 +175,10 @@ export function createGapTable(db: Database) {
       return hit.length
     },
 
-    /** Takes recorded gaps out that are over, or all of them; returns these. */
+    /** Removes and returns recorded gaps: the ended ones, or all. */
     takeRecorded(marketId: number, outcome: Outcome, isClosed: boolean): readonly GapRow[] {
       const owner = recordedOf(marketId, outcome)
-      const recorded = derived.all({ ...owner, ...EVER })
+      const recorded = derivedOf(owner)
       const taken = isClosed ? recorded : recorded.filter(({ toMs }) => toMs < ENDLESS_MS)
       return replace(owner, taken, []).went
     },
@@ -197,7 +196,7 @@ function without(gaps: readonly OwnGap[], others: readonly OwnGap[]): OwnGap[] {
   return gaps.filter((gap) => !known.has(textOf(gap)))
 }
 
-/** As `list`, of the rows of a market in any order. */
+/** Like `list`, for the rows of a market in any order. */
 export const listOf = (rows: readonly GapRow[]): Gap[] => toGaps(rows.toSorted(compareRows))
 
 const compareRows = (a: GapRow, b: GapRow): number =>

@@ -4,7 +4,7 @@ import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { manifest, manifestBody } from '#db/history/schema.ts'
 import { assertSealed, assertSound, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, transact } from '#src/database/database.ts'
+import type { Database } from '#src/database/database.ts'
 import {
   canonicalJson,
   MANIFEST_KIND,
@@ -14,12 +14,12 @@ import {
 } from '#src/domain/manifest.ts'
 import { DAY_MS, toIso, toIsoDay } from '#src/domain/time.ts'
 
-import type { ManifestHead, ManifestStore, StoredManifest } from '../revisions.ts'
+import type { ManifestHead, ManifestReads, NewManifest, StoredManifest } from '../revisions.ts'
 import { type LogMeta, verifyLog } from './meta-table.ts'
 
 type Row = typeof manifest.$inferSelect
 
-/** What precedes the 32 bytes of a private key in its DER form. */
+/** The DER prefix of a private key of 32 bytes. */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
 const PUBLIC_BYTES = 32
 
@@ -42,7 +42,7 @@ function signRow(made: Omit<Row, 'signature' | 'publicKey' | 'checksum'>, seed: 
   const statement = Buffer.from(statementText(made))
   const signature = sign(null, statement, keyOf(seed)).toString('base64')
   const row = { ...made, signature, publicKey: publicKeyOf(seed), checksum: 0 }
-  // In the order of the columns, as it will be read.
+  // In the order of the columns, in which it will be read.
   row.checksum = checksumOf(inOrder(row))
   return row
 }
@@ -70,7 +70,7 @@ export function createManifestTable(db: Database, meta: LogMeta) {
     `SELECT DISTINCT order_ms / ${DAY_MS} AS day FROM market
      WHERE first_ms IS NOT NULL ORDER BY day`,
   )
-  /** The body is what its digest says. */
+  /** Reads a manifest whose body matches its digest. */
   const toManifest = (row: Row | null): StoredManifest | undefined => {
     const head = toHead(row)
     if (head === undefined) return undefined
@@ -79,7 +79,7 @@ export function createManifestTable(db: Database, meta: LogMeta) {
     return { ...head, body: text }
   }
 
-  const store: ManifestStore = {
+  const reads: ManifestReads = {
     publicKey: () => publicKeyOf(meta.signingKey()),
     newest: () => toHead(newest.get()),
     find: (sequence) => toManifest(bySequence.get(sequence)),
@@ -88,26 +88,27 @@ export function createManifestTable(db: Database, meta: LogMeta) {
     list: (afterSequence, limit) =>
       after.all(afterSequence, limit).flatMap((row) => toHead(row) ?? []),
     days: () => days.all().map(({ day }) => toIsoDay(day * DAY_MS)),
-    add: ({ day, madeMs, after: known, ...content }) =>
-      transact(db, () => {
-        const before = newest.get()
-        // What is signed cannot be taken back.
-        if (byDay.get(day)?.revision !== known) return undefined
-        const revision = (known ?? 0) + 1
-        const previous = before?.digest ?? null
-        const place = { sequence: (before?.sequence ?? 0) + 1, day, revision, previous }
-        const text = canonicalJson({
-          kind: MANIFEST_KIND,
-          madeAt: toIso(madeMs),
-          ...place,
-          ...content,
-        } satisfies ManifestBody)
-        const row = signRow({ ...place, madeMs, digest: sha256(text) }, meta.signingKey())
-        insert.run(row)
-        insertBody.run({ sequence: row.sequence, body: text })
-        meta.addToSum('manifest', row.checksum)
-        return { ...row, body: text }
-      }),
+  }
+
+  /** Adds a manifest; needs a transaction. */
+  function add({ day, madeMs, after: known, ...content }: NewManifest): StoredManifest | undefined {
+    const before = newest.get()
+    // A signed manifest cannot be withdrawn.
+    if (byDay.get(day)?.revision !== known) return undefined
+    const revision = (known ?? 0) + 1
+    const previous = before?.digest ?? null
+    const place = { sequence: (before?.sequence ?? 0) + 1, day, revision, previous }
+    const text = canonicalJson({
+      kind: MANIFEST_KIND,
+      madeAt: toIso(madeMs),
+      ...place,
+      ...content,
+    } satisfies ManifestBody)
+    const row = signRow({ ...place, madeMs, digest: sha256(text) }, meta.signingKey())
+    insert.run(row)
+    insertBody.run({ sequence: row.sequence, body: text })
+    meta.addToSum('manifest', row.checksum)
+    return { ...row, body: text }
   }
 
   function* verify(): Generator<string> {
@@ -117,7 +118,7 @@ export function createManifestTable(db: Database, meta: LogMeta) {
       if (sha256(body.get(sequence)?.body ?? '') !== digest)
         yield `manifest ${sequence} is not what its digest says`
   }
-  return { ...store, verify: (): string[] => [...verify()] }
+  return { ...reads, add, verify: (): string[] => [...verify()] }
 }
 
 const inOrder = ({ sequence, day, revision, madeMs, ...rest }: Row): Row => ({

@@ -20,8 +20,8 @@ import { type MarketRow, toMarket } from './market-table.ts'
 type Values = Record<string, string | number | null>
 
 /**
- * `statusOf` of domain/market.ts in SQL. `winner IS NULL` and `is_closed = 0` stand alone, because by
- * them SQLite knows that it may use the partial indexes.
+ * `statusOf` of domain/market.ts in SQL. `winner IS NULL` and `is_closed = 0` stand alone, so that
+ * SQLite can use the partial indexes.
  */
 const notOver = 'winner IS NULL AND is_closed = 0 AND NOT coalesce(window_end_ms <= $now, FALSE)'
 const statusConditions: Readonly<Record<MarketStatus, string>> = {
@@ -41,7 +41,7 @@ export function createMarketList(db: Database) {
      WHERE coin = $coin AND source = $source AND markets > 0`,
   )
 
-  /** Most markets of a coin may be of the other source: a list of few looks where these are. */
+  /** If most markets of a coin have the other source, narrows a short list to where its own are. */
   function narrow<Query extends Omit<MarketQuery, 'limit'>>(query: Query): Query | undefined {
     const { coin, source, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = query
     const found = source === undefined ? undefined : held.get({ coin, source })
@@ -55,7 +55,7 @@ export function createMarketList(db: Database) {
     }
   }
 
-  /** `indexed` are conditions that an index serves; `others` need a look at each row. */
+  /** `indexed` are conditions served by an index; `others` require a look at each row. */
   function conditionsOf(query: Omit<MarketQuery, 'limit'>) {
     const { coin, timeframe, status, winner, source } = query
     const range = rangeOf(query)
@@ -83,14 +83,14 @@ export function createMarketList(db: Database) {
       if (query === undefined) return []
       const { coin, limit, status, winner, source } = query
       const { indexed, others, values } = conditionsOf(query)
-      // Few texts, so that `query` keeps them all prepared.
+      // Few distinct texts, so that `query` keeps them all prepared.
       const statement = db.query<MarketRow, [Values]>(
-        `SELECT ${columns} FROM market ${indexOf(db, query)} WHERE ${[...indexed, ...others].join(' AND ')}
+        `SELECT ${columns} FROM market ${indexOf(query)} WHERE ${[...indexed, ...others].join(' AND ')}
          ${orderOf(query)} LIMIT $limit`,
       )
       return naming(`The list of ${coin} markets`, () => {
         const rows = statement.all({ ...values, limit })
-        // By filters most of the range may be no match: there it would cost more than the list.
+        // With filters most of the range may not match, so this would cost more than the list.
         if (status === undefined && winner === undefined && source === undefined)
           assertListed(db, query, rows)
         return rows.map((row) => naming(marketName(row.conditionId), () => toMarket(row)))
@@ -102,7 +102,7 @@ export function createMarketList(db: Database) {
       if (query === undefined) return undefined
       const { indexed, values } = conditionsOf(query)
       const statement = db.query<MarketPosition, [Values]>(
-        `SELECT order_ms AS "orderMs", condition_id AS "conditionId" FROM market ${indexOf(db, query)}
+        `SELECT order_ms AS "orderMs", condition_id AS "conditionId" FROM market ${indexOf(query)}
          WHERE ${indexed.join(' AND ')} ${orderOf(query)} LIMIT 1 OFFSET $skipped`,
       )
       const { coin } = query
@@ -115,12 +115,12 @@ export function createMarketList(db: Database) {
 }
 
 type Held = { coin: string; source: string }
-/** A window begins within this of its snapshots. */
+/** The largest distance between a window and its snapshots. */
 const APART_MS = 30 * DAY_MS
 
 /**
- * Two indexes must agree how many markets a page spans, or one lost entries. Throws a `damage`
- * fault.
+ * Asserts that two indexes agree how many markets a page spans; otherwise one has lost entries.
+ * Throws a `damage` fault.
  */
 function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow[]): void {
   const end = rows.length < query.limit ? undefined : rows.at(-1)
@@ -128,7 +128,7 @@ function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow
   const toEnd = ` AND (order_ms, condition_id) ${query.order === 'asc' ? '<=' : '>='} ($endMs, $endId)`
   const within = end === undefined ? condition : condition + toEnd
   const countIn = (index: string, timeframes = ''): string =>
-    `(SELECT count(*) FROM (SELECT 1 FROM market ${db.engine.indexedBy(index)}
+    `(SELECT count(*) FROM (SELECT 1 FROM market INDEXED BY ${index}
        WHERE coin = $coin ${timeframes} AND ${within} LIMIT ${ENTRIES_COUNTED_MAX}) AS entries)`
   const byTimeframe = countIn('market_timeframe_order', `AND timeframe IN (${TIMEFRAMES})`)
   const [counts] = db
@@ -142,15 +142,15 @@ function assertListed(db: Database, query: MarketQuery, rows: readonly MarketRow
   assertSound(counts?.[0] === counts?.[1], 'an index of markets')
 }
 
-/** Less than a millisecond of counting; only pages of a rare timeframe go beyond. */
+/** Less than a millisecond of counting; only pages of a rare timeframe exceed it. */
 const ENTRIES_COUNTED_MAX = 4000
 const TIMEFRAMES = Object.keys(timeframeMs)
   .map((timeframe) => `'${timeframe}'`)
   .join(', ')
 
-/** Without statistics SQLite takes any index that fits; here the partial one is smaller by far. */
-const indexOf = (db: Database, query: Pick<MarketQuery, 'status'>): string =>
-  isLive(query) ? db.engine.indexedBy('market_live_order') : ''
+/** Without statistics SQLite takes any suitable index; here the partial one is far smaller. */
+const indexOf = (query: Pick<MarketQuery, 'status'>): string =>
+  isLive(query) ? 'INDEXED BY market_live_order' : ''
 
 const isLive = ({ status }: Pick<MarketQuery, 'status'>): boolean =>
   status === 'open' || status === 'upcoming'
@@ -194,13 +194,11 @@ type Identity = Pick<Market, 'coin' | 'timeframe' | 'source'>
 type TotalsRow = Omit<typeof coinTotal.$inferSelect, keyof Identity> &
   Identity & { isSound: number }
 
-/** As the triggers have it: db/history/migrations/0000_initial.sql. */
+/** The condition of the triggers: db/history/migrations/0000_initial.sql. */
 const IS_SOUND =
   '(checksum IS NOT DISTINCT FROM (markets * 1000003 + snapshots * 7919 + coalesce(first_ms, 1) * 31 + coalesce(last_ms, 1) * 17) & 281474976710655)'
 
-/**
- * Which kinds of markets are held of a coin. Throws a `damage` fault where a total is not sound.
- */
+/** The sources of the stored markets of a coin. Throws a `damage` fault if a total is damaged. */
 export function createSources(db: Database): (coin: string) => Source[] {
   const find = db.prepare<{ source: Source; isSound: number }, [{ coin: string }]>(
     `SELECT source, min(CASE WHEN ${IS_SOUND} THEN 1 ELSE 0 END) AS "isSound" FROM coin_total
@@ -216,16 +214,16 @@ export function createSources(db: Database): (coin: string) => Source[] {
   }
 }
 
-/** Throws a `damage` fault where a row is not as the triggers left it. */
+/** Throws a `damage` fault if a row differs from its triggers' result. */
 export function createCoinTotals(db: Database): (nowMs: number) => CoinTotals[] {
   const held = db.prepare<TotalsRow, []>(
     `SELECT ${sqlOf(coinTotal).columns()}, CASE WHEN ${IS_SOUND} THEN 1 ELSE 0 END AS "isSound" FROM coin_total
      ORDER BY coin, timeframe, source`,
   )
-  // Left to itself SQLite takes an index of every market, in the order of the groups.
+  // By itself SQLite would take an index of every market, in the order of the groups.
   const open = db.prepare<Identity & { markets: number }, [{ now: number }]>(
     `SELECT coin, timeframe, source, count(*) AS markets FROM market
-     ${db.engine.indexedBy('market_live_order')} WHERE ${statusConditions.open}
+     INDEXED BY market_live_order WHERE ${statusConditions.open}
      GROUP BY coin, timeframe, source`,
   )
 
@@ -246,7 +244,7 @@ export function createCoinTotals(db: Database): (nowMs: number) => CoinTotals[] 
   }
 }
 
-/** Names have no checksum: a damaged one is not one of ours. */
+/** Names have no checksum: an unknown one is damage. */
 const areKnown = (rows: readonly Identity[]): boolean =>
   rows.every(
     ({ coin, timeframe, source }) =>
@@ -255,7 +253,7 @@ const areKnown = (rows: readonly Identity[]): boolean =>
 
 const nameOf = ({ coin, timeframe, source }: Identity): string => `${coin} ${timeframe} ${source}`
 
-/** Totals against the markets, which also shows when a market is missing. */
+/** Compares totals with the markets, which also reveals a missing market. */
 export function checkCoinTotals(db: Database): string[] {
   const groups = db
     .prepare<unknown, []>(

@@ -1,8 +1,8 @@
-/** Rows of the market table, as the domain knows them, and what may be said of a known market. */
+/** Rows of the market table as domain objects, and the rules for changing a known market. */
 import { market } from '#db/history/schema.ts'
 import { assertSealed, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, later, readOnce, withLater } from '#src/database/database.ts'
+import type { Database } from '#src/database/database.ts'
 import { AppError } from '#src/domain/errors.ts'
 import {
   type Market,
@@ -32,11 +32,11 @@ import type { OutcomeTable } from './outcome-table.ts'
 type Names = 'coin' | 'timeframe' | 'source'
 type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
 type Words = Winner & Pick<MarketFacts, 'strikeSource' | 'finalPriceSource' | 'settlementRule'>
-/** Texts are those of the domain. */
+/** A row with the texts of the domain. */
 export type MarketRow = Omit<typeof market.$inferSelect, Names | keyof Words> &
   Pick<MarketFacts, Names> & { [name in keyof Words]-?: NonNullable<Words[name]> | null }
 
-/** With what only the store knows of it. */
+/** A market with the columns that only the store uses. */
 export type StoredMarket = Market & Pick<MarketRow, 'gapRevision' | 'tradeSum' | 'gapSum'>
 
 const factColumns = [
@@ -50,7 +50,7 @@ const factColumns = [
   ...revisedFacts,
 ] as const
 
-/** Columns of what is held; of all but these a change moves entries of indexes. */
+/** Columns about stored rows; a change of any other column moves index entries. */
 const heldColumns = [
   'upCount',
   'downCount',
@@ -100,7 +100,7 @@ const toHeldRow = (market: Market): Pick<MarketRow, (typeof heldColumns)[number]
   downVerifiedCount: market.verifiedCounts.down,
 })
 
-/** Throws a `damage` fault. */
+/** Converts a row; throws a `damage` fault. */
 export function toMarket(row: MarketRow): StoredMarket {
   assertSealed(row, `the row of market ${row.conditionId}`)
   return {
@@ -146,6 +146,8 @@ const toPrices = (row: MarketRow) => ({
   finalPriceSource: row.finalPriceSource ?? undefined,
   finalPriceMs: row.finalPriceMs ?? undefined,
   feeSchedule: row.feeSchedule ?? undefined,
+  takerDelayMs: row.takerDelayMs ?? undefined,
+  orderAgeMs: row.orderAgeMs ?? undefined,
 })
 
 const toMap = <T>(up: T | null, down: T | null): OutcomeMap<T> => ({
@@ -166,20 +168,20 @@ export function createMarketTable(
 ) {
   const sql = sqlOf(market)
   const holdings = createHoldings(db)
-  /** Seals first what this transaction has changed. */
+  /** Finds a market after sealing the changes of this transaction. */
   const findBy = <Value extends string | number>(condition: string) => {
     const statement = db.prepare<MarketRow, [Value]>(
       `SELECT ${sql.columns()} FROM market WHERE ${condition}
        ORDER BY order_ms DESC, condition_id DESC LIMIT 1`,
     )
-    return withLater((value: Value) => {
+    return (value: Value): StoredMarket | undefined => {
       for (const { seal } of holdings.takeChanged()) seal()
-      const rows = later(statement, value)
-      return (): StoredMarket | undefined => rows().map(toMarket)[0]
-    })
+      const row = statement.get(value)
+      return row === null ? undefined : toMarket(row)
+    }
   }
   const find = findBy<string>('condition_id = $1')
-  // A name of the venue's is never that of a simulated market.
+  // The venue's name is never the name of a simulated market.
   const findNamed = findBy<string>(
     `slug = $1 AND (source <> 'simulated' OR slug LIKE '${SIMULATED_SLUG}%')`,
   )
@@ -187,18 +189,14 @@ export function createMarketTable(
   const findOldSimulated = findBy<string>("slug = $1 AND source = 'simulated'")
   const ids = db.prepare<ById, []>('SELECT id FROM market ORDER BY id')
   const inWindow = db.prepare<{ name: string }, [MarketWindow]>(
-    `SELECT condition_id AS name FROM market ${db.engine.indexedBy('market_timeframe_order')}
+    `SELECT condition_id AS name FROM market INDEXED BY market_timeframe_order
      WHERE coin = $coin AND timeframe = $timeframe AND order_ms = $windowStartMs
        AND window_start_ms = $windowStartMs AND source = $source ORDER BY condition_id`,
   )
   const unclosed = db.prepare<{ name: string }, []>(
     'SELECT condition_id AS name FROM market WHERE is_closed = 0',
   )
-  const greatestId = readOnce(
-    db,
-    db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM market'),
-    ([row]) => row?.id ?? 0,
-  )
+  const greatestId = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM market')
   const upsert = db.prepare<unknown, [ById & ReturnType<typeof toFactRow>]>(
     `${sql.insert(['id', ...factColumns])} ON CONFLICT (condition_id) DO UPDATE
      SET revision = market.revision + 1, ${sql.setExcluded(factColumns)}`,
@@ -207,13 +205,9 @@ export function createMarketTable(
     'SELECT min(time_ms) AS "firstMs", max(time_ms) AS "lastMs" FROM trade WHERE market_id = $id',
   )
 
-  function takeId(): number {
-    const id = Math.max(greatestId(), meta.lastDeletedId()) + 1
-    greatestId.put(id)
-    return id
-  }
+  const nextId = (): number => Math.max(greatestId.get()?.id ?? 0, meta.lastDeletedId()) + 1
 
-  /** Throws `market_conflict` for a new window that is far from what is held. */
+  /** Throws `market_conflict` for a new window that is far from the stored rows. */
   function assertHoldings(known: StoredMarket, facts: MarketFacts): void {
     const { windowStartMs, windowEndMs, id, firstSnapshotMs, lastSnapshotMs } = known
     if (windowStartMs === facts.windowStartMs && windowEndMs === facts.windowEndMs) return
@@ -222,7 +216,7 @@ export function createMarketTable(
       assertNearWindow(facts, timeMs ?? undefined)
   }
 
-  /** Returns the same market if no fact of it changes. */
+  /** Returns the same market if no fact changes. */
   function write(
     known: StoredMarket | undefined,
     facts: MarketFacts & Pick<Market, 'assetIds'>,
@@ -231,11 +225,9 @@ export function createMarketTable(
       if (isSameFacts(known, facts)) return known
       assertHoldings(known, facts)
     }
-    const id = known?.id ?? takeId()
+    const id = known?.id ?? nextId()
     upsert.run({ id, ...toFactRow(facts, known?.firstSnapshotMs) })
-    const [row] = holdings.seal(id)
-    if (row === undefined) throw new Error('A market is there once it is put.')
-    return toMarket(row)
+    return toMarket(holdings.seal(id))
   }
 
   return {
@@ -253,13 +245,10 @@ export function createMarketTable(
     /** Condition ids of the markets of a window. */
     listInWindow: (window: MarketWindow): string[] => inWindow.all(window).map(({ name }) => name),
 
-    /** Asks for what `put` needs of a market that is new. */
-    later(): void {
-      greatestId.later()
-      meta.later()
-    },
-
-    /** `known` is the market now. Throws `market_conflict` as `HistoryWriter.putMarket` says. */
+    /**
+     * Stores facts; `known` is the current market. Throws `market_conflict` like
+     * `HistoryWriter.putMarket`.
+     */
     put(reported: MarketFacts, known: StoredMarket | undefined): StoredMarket {
       assertSame(known, reported)
       const windowStartMs = reported.windowStartMs ?? known?.windowStartMs
@@ -269,7 +258,7 @@ export function createMarketTable(
       return write(known, withOutcomes(mergeFacts(others, reported), said))
     },
 
-    /** To be called when what tables of outcomes say of its window has changed. */
+    /** Call it after the outcomes of its window from tables have changed. */
     putOutcomes(
       market: StoredMarket,
       before: readonly WindowOutcome[],
@@ -299,43 +288,41 @@ function createHoldings(db: Database) {
 
   const close = prepareUpdate('is_closed = 1, revision = revision + 1')
   const touch = prepareUpdate('revision = revision + 1')
-  /** Markets of this transaction that need another checksum. */
+  /** Markets changed in this transaction whose checksum is outdated. */
   const changed = new Map<number, Named>()
 
-  /** Reads a market as it is now; the result writes its checksum, and returns its row. */
-  const seal = withLater((id: number) => {
-    const rows = later(byId, { id })
-    return () =>
-      rows().map((row) => {
-        const checksum = checksumOf(row)
-        putChecksum.run({ id, checksum })
-        return { ...row, checksum }
-      })
-  })
+  /** Writes the checksum of the current market; returns its row. */
+  function seal(id: number): MarketRow {
+    const row = byId.get({ id })
+    if (row === null) throw new Error('A market is there until it is deleted.')
+    const checksum = checksumOf(row)
+    putChecksum.run({ id, checksum })
+    return { ...row, checksum }
+  }
 
   return {
     seal,
 
     /**
-     * The markets that were changed and are not sealed: all are read at once, and `seal` writes the
-     * checksum of each. To be called at the end of a transaction.
+     * The changed markets that are not sealed; `seal` writes the checksum of each. Call it at the
+     * end of a transaction.
      */
     takeChanged(): { conditionId: string; seal: () => void }[] {
       const taken = [...changed.values()].map(({ id, conditionId }) => ({
         conditionId,
-        seal: seal.later(id),
+        seal: () => void seal(id),
       }))
       changed.clear()
       return taken
     },
 
-    /** The transaction that changed them came to nothing. */
+    /** Forgets the changes of a transaction that was rolled back. */
     forgetChanged: (): void => changed.clear(),
 
     update(held: Market): void {
       const { id } = held
       hold.run({ id, ...toHeldRow(held) })
-      // Apart, because a column that is written moves its entries in every index, changed or not.
+      // Separate, because writing a column moves its entries in every index, changed or not.
       place.run({ id, ...placeRow(held) })
       changed.set(id, held)
     },
@@ -345,7 +332,7 @@ function createHoldings(db: Database) {
       changed.set(market.id, market)
     },
 
-    /** To be called when something else of the market was written. */
+    /** Call it after a write of other data of the market. */
     touch(market: Named): void {
       touch.run(market)
       changed.set(market.id, market)
@@ -355,7 +342,9 @@ function createHoldings(db: Database) {
 
 const conflict = (text: string): AppError => new AppError('market_conflict', text)
 
-/** What can never change; the name and the window, once known, decide where a market is listed. */
+/**
+ * Facts that never change; the name and the window, once known, determine the position in lists.
+ */
 const fixedFacts = ['coin', 'timeframe', 'source', 'slug', 'windowStartMs', 'windowEndMs'] as const
 type FixedFacts = { [fact in (typeof fixedFacts)[number]]?: MarketFacts[fact] }
 
@@ -371,7 +360,7 @@ export function assertSame(
   }
 }
 
-/** Throws for the time of a book or trade that is too far from the window. */
+/** Throws if the time of a book or trade is too far from the window. */
 export function assertNearWindow(market: MarketFacts, timeMs: number | undefined): void {
   const fault = timeMs === undefined ? undefined : windowFault(market, timeMs)
   if (fault !== undefined) throw conflict(`Market ${market.conditionId}: ${fault}.`)
@@ -411,7 +400,7 @@ const prices = [
   ['finalPrice', 'finalPriceSource', 'finalPriceMs'],
 ] as const
 
-/** A price goes with its source and time; one of a lower rank replaces no other. */
+/** A price keeps its source and time; a price of a lower rank replaces none. */
 function mergePrices(known: Market | undefined, facts: MarketFacts) {
   const merged = prices.flatMap(([price, source, time]) => {
     const isKept =
@@ -426,7 +415,7 @@ function mergePrices(known: Market | undefined, facts: MarketFacts) {
 const rankOf = (source: PriceSource | undefined): number =>
   source === undefined ? priceSources.length : priceSources.indexOf(source)
 
-/** The known winner stays unless the source of the other outranks its own. */
+/** The known winner stays unless the other source outranks its own. */
 function mergeWinner(known: Winner | undefined, facts: MarketFacts): Winner {
   const { winner } = facts
   if (winner === undefined) return { winner: known?.winner, winnerSource: known?.winnerSource }

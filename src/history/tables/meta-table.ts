@@ -5,20 +5,16 @@ import { randomBytes } from 'node:crypto'
 import { batch, logMeta, meta as metaTable } from '#db/history/schema.ts'
 import { assertSound, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import {
-  type Database,
-  olderStore,
-  readOnce,
-  storageError,
-  transact,
-  writingOf,
-} from '#src/database/database.ts'
-import { type Packing, packingOf } from '#src/database/packing.ts'
+import { type Database, olderStore, storageError, transact } from '#src/database/database.ts'
+import { fileBytesOf } from '#src/database/sqlite/database.ts'
 
-/** Of an unfinished copy: the cursor key of what is copied (extensions/postgres/copy-history.ts). */
+/**
+ * Marks an unfinished copy, with the cursor key of its original
+ * (extensions/postgres/copy-history.ts).
+ */
 export const COPYING = 'copying'
 const CURSOR_KEY = 'cursor_key'
-/** The row that covers all others. */
+/** The row with the checksum of all others. */
 const CHECKSUM = 'checksum'
 const BATCH_SUM = 'batch_sum'
 const SPOT_SUM = 'spot_sum'
@@ -26,12 +22,12 @@ const KNOWN_SINCE = 'known_since_ms'
 const SIGNING_KEY = 'signing_key'
 const ARCHIVE = 'archive'
 const LAST_MARKET_ID = 'last_market_id'
-/** Left by the converting version where it did not finish a file of an older one. */
+/** Left by the converting version if it did not complete an older file. */
 const COVERAGE_DUE = 'coverage_due'
 
 type BatchRow = typeof batch.$inferSelect
 type Counts = Omit<BatchRow, 'id'>
-/** Tables whose sum is kept. */
+/** Tables with a sum of their checksums. */
 type Log = 'revision' | 'manifest' | 'segment' | 'evidence' | 'window_outcome'
 
 export function createMetaTable(db: Database) {
@@ -60,7 +56,10 @@ export function createMetaTable(db: Database) {
   }
 
   return {
-    /** The cursor key, made at the first opening. Throws a `damage` fault. */
+    /** Makes the cursor key, in a transaction that writes, unless there is one. */
+    prepare: begin,
+
+    /** The cursor key, created at the first opening. Throws a `damage` fault. */
     open(): Uint8Array {
       if (meta.get(COPYING) !== undefined)
         throw storageError('A copy of a history did not finish. Run bookfeed copy again.')
@@ -76,7 +75,6 @@ export function createMetaTable(db: Database) {
     ],
 
     findBatch: (id: string): Counts | undefined => findBatch.get({ id }) ?? undefined,
-    later: meta.later,
 
     putBatch(id: string, { accepted, duplicates }: Counts): void {
       const row = { id, accepted, duplicates }
@@ -85,7 +83,7 @@ export function createMetaTable(db: Database) {
       meta.put(BATCH_SUM, sum % SUM_END)
     },
 
-    /** Of the checksums of all prices of coins. */
+    /** The sum of the checksums of all prices of coins. */
     spotSum: (): number => Number(meta.get(SPOT_SUM) ?? 0),
     putSpotSum: (sum: number): void => meta.put(SPOT_SUM, sum),
 
@@ -94,31 +92,35 @@ export function createMetaTable(db: Database) {
 
     totals: () => ({
       ...(totals.get() ?? { markets: 0, snapshots: 0 }),
-      bytes: db.engine.fileBytesOf(db),
+      bytes: fileBytesOf(db),
     }),
   }
 }
 
 export type MetaTable = ReturnType<typeof createMetaTable>
 
-/** What is kept of the logs, under a checksum of its own. */
+/** The metadata of the logs, under a separate checksum. */
 export function createLogMeta(db: Database) {
   const meta = createMeta(db, 'log_meta')
   const nameOf = (log: Log): string => `${log}_sum`
+  const isBegun = () => (meta.get(CHECKSUM) ?? meta.get(KNOWN_SINCE)) !== undefined
+  function begin(clock: () => number): void {
+    if (!isBegun()) meta.begin({ [KNOWN_SINCE]: clock(), [SIGNING_KEY]: randomBytes(32) })
+  }
   return {
-    /** When they began to be kept, Unix milliseconds. Throws a `damage` fault. */
+    /** The start of the logs, Unix milliseconds. Throws a `damage` fault. */
     sinceMs(): number {
       assertSound(meta.isSound(), 'the log_meta table')
       return Number(meta.get(KNOWN_SINCE))
     },
 
-    /** 32 secret bytes made with the logs, which sign manifests. Throws a `damage` fault. */
+    /** 32 secret bytes, created with the logs, that sign manifests. Throws a `damage` fault. */
     signingKey(): Uint8Array {
       assertSound(meta.isSound(), 'the log_meta table')
       return meta.get(SIGNING_KEY) as Uint8Array
     },
 
-    /** Of books that are not in the database: `s3://bucket/prefix`; undefined where all are. */
+    /** The place of archived books: `s3://bucket/prefix`; undefined if all are in the database. */
     archivePlace(): string | undefined {
       assertSound(meta.isSound(), 'the log_meta table')
       const place = meta.get(ARCHIVE)
@@ -126,17 +128,12 @@ export function createLogMeta(db: Database) {
     },
     putArchivePlace: (place: string): void => meta.put(ARCHIVE, new TextEncoder().encode(place)),
 
-    /** Begins to keep them, unless that is so. */
+    /** Begins the logs, unless they exist. */
     begin(clock: () => number): void {
-      const isBegun = () => (meta.get(CHECKSUM) ?? meta.get(KNOWN_SINCE)) !== undefined
-      if (isBegun()) return
-      transact(db, () => {
-        if (isBegun()) return
-        meta.begin({ [KNOWN_SINCE]: clock(), [SIGNING_KEY]: randomBytes(32) })
-      })
+      if (!isBegun()) transact(db, () => begin(clock))
     },
-
-    later: meta.later,
+    /** Like `begin`, within a write transaction. */
+    prepare: begin,
 
     /** The sum of the checksums of all rows of a log. */
     sumOf: (log: Log): number => Number(meta.get(nameOf(log)) ?? 0),
@@ -150,7 +147,7 @@ export function createLogMeta(db: Database) {
 
 export type LogMeta = ReturnType<typeof createLogMeta>
 
-/** Of a table whose sum is kept. */
+/** Verifies a table with a sum of its checksums. */
 export function verifyLog(
   rows: Iterable<Record<string, unknown> & { checksum: number }>,
   table: Parameters<LogMeta['sumOf']>[0],
@@ -178,26 +175,26 @@ function createIds(meta: ReturnType<typeof createMeta>) {
       return next
     },
 
-    /** The same for trades; `least` is above every id of a trade that is stored. */
+    /** Like `takeIds`, for trades; `least` exceeds every stored trade id. */
     takeTradeIds(count: number, least: number): number {
       const next = Math.max(least, Number(meta.get('next_trade_id') ?? 1))
       meta.put('next_trade_id', next + count)
       return next
     },
 
-    /** The greatest id of a market that was deleted; 0 where none was. */
+    /** The greatest id of a deleted market; 0 if there is none. */
     lastDeletedId,
-    /** No id is given twice: what is kept of one in memory is of no other. */
+    /** Prevents reuse of an id: cached data of one market must never match another. */
     noteMarketId(id: number): void {
       if (id > lastDeletedId()) meta.put(LAST_MARKET_ID, id)
     },
   }
 }
 
-/** Work that a process may leave behind, which the next one goes on with. */
+/** Work that a stopped process leaves to the next one. */
 function createDue(meta: ReturnType<typeof createMeta>) {
   return {
-    /** The market that was deleted, of which something is left. */
+    /** The deleted market of which data is left. */
     deletionDue(): number | undefined {
       const id = meta.get('deletion_due')
       return id === undefined ? undefined : Number(id)
@@ -207,78 +204,63 @@ function createDue(meta: ReturnType<typeof createMeta>) {
   }
 }
 
-/** The rows of the meta table, under one checksum; a table that is damaged is not sealed again. */
+/** The rows of the meta table under one checksum; a damaged table is never sealed again. */
 export function createMeta(db: Database, name: 'meta' | 'log_meta') {
-  type Value = number | Uint8Array
   const sql = sqlOf(name === 'meta' ? metaTable : logMeta)
-  const { pack, unpack } = packingOf(db)
   const find = db.prepare<unknown, [string]>(`SELECT value FROM ${name} WHERE key = $1`)
-  const upsert = db.prepare<unknown, [{ key: string; value: Value }]>(
+  const upsert = db.prepare<unknown, [{ key: string; value: MetaValue }]>(
     `${sql.insert()} ON CONFLICT (key) DO UPDATE SET ${sql.setExcluded(['value'])}`,
   )
   const remove = db.prepare<unknown, [string]>(`DELETE FROM ${name} WHERE key = $1`)
-  const all = db.prepare<{ key: string; value: Value }, []>(
+  const all = db.prepare<{ key: string; value: MetaValue }, []>(
     `SELECT ${sql.columns()} FROM ${name} ORDER BY key`,
   )
-  /** Stored values by key, which a transaction that writes changes in place. */
-  const rows = readOnce(db, all, (list) => new Map(list.map(({ key, value }) => [key, value])))
+  type Rows = Map<string, MetaValue>
 
-  const isWriting = (): boolean => writingOf(db) !== undefined
-  const rowsNow = () => [...rows()].sort(([a], [b]) => (a < b ? -1 : 1))
+  const readRows = (): Rows => new Map(all.all().map(({ key, value }) => [key, value]))
 
-  const get = (key: string): Value | undefined => {
-    const value = isWriting() ? rows().get(key) : (find.values(key)[0]?.[0] as Value)
-    return value === undefined ? undefined : unpack(value)
-  }
-  function write(key: string, value: Value): void {
-    const packed = pack(value)
-    upsert.run({ key, value: packed })
-    if (isWriting()) rows().set(key, packed)
+  function get(key: string): MetaValue | undefined {
+    return find.values(key)[0]?.[0] as MetaValue | undefined
   }
 
-  const isOther = ([key]: unknown[]): boolean => key !== CHECKSUM
-  const sumOf = (rows: unknown[][]): number => checksumOf({ ...rows.filter(isOther).flat() })
-
-  /** Of one state, as one statement: it is asked beside others that write, too. */
-  function isSound(): boolean {
-    const rows = rowsNow()
-    const sealed = rows.find((row) => !isOther(row))?.[1]
-    return sealed !== undefined && unpack(sealed as Value) === sumOf(rows)
+  /** Writes a row; `rows` are all rows of the table and stay unchanged. */
+  function write(rows: Rows, key: string, value: MetaValue): void {
+    upsert.run({ key, value })
+    rows.set(key, value)
   }
 
-  function change(body: () => void): void {
-    assertSound(isSound(), `the ${name} table`)
-    body()
-    write(CHECKSUM, sumOf(rowsNow()))
+  const isSealed = (rows: Rows): boolean => rows.get(CHECKSUM) === metaChecksum(rows)
+
+  function change(body: (rows: Rows) => void): void {
+    const rows = readRows()
+    assertSound(isSealed(rows), `the ${name} table`)
+    body(rows)
+    write(rows, CHECKSUM, metaChecksum(rows))
   }
 
   return {
     get,
-    isSound,
-    /** Asks for all rows, before the first is needed in a transaction that writes. */
-    later: rows.later,
-    list: (): Record<string, Value> =>
-      Object.fromEntries(all.all().map(({ key, value }) => [key, unpack(value)])),
-    put: (key: string, value: Value): void => change(() => write(key, value)),
+    isSound: (): boolean => isSealed(readRows()),
+    list: (): Record<string, MetaValue> => Object.fromEntries(readRows()),
+    put: (key: string, value: MetaValue): void => change((rows) => write(rows, key, value)),
     remove: (key: string): void =>
-      change(() => {
+      change((rows) => {
         remove.run(key)
-        rows().delete(key)
+        rows.delete(key)
       }),
 
-    begin(rows: Readonly<Record<string, Value>>): void {
-      for (const [key, value] of Object.entries(rows)) write(key, value)
-      write(CHECKSUM, sumOf(rowsNow()))
-    },
-
-    /**
-     * Seals rows that were copied from an engine with another packing, with its checksum. What is
-     * not as it was sealed there is not sealed here.
-     */
-    sealCopy(source: Packing): void {
-      const rows = all.values()
-      const packed = rows.map(([key, value]) => [key, source.pack(value as Value)])
-      if (get(CHECKSUM) === sumOf(packed)) write(CHECKSUM, sumOf(rows))
+    begin(values: Readonly<Record<string, MetaValue>>): void {
+      const rows = readRows()
+      for (const [key, value] of Object.entries(values)) write(rows, key, value)
+      write(rows, CHECKSUM, metaChecksum(rows))
     },
   }
+}
+
+export type MetaValue = number | Uint8Array
+
+/** The checksum of a table of facts: of all rows but its own. */
+export function metaChecksum(rows: ReadonlyMap<string, MetaValue>): number {
+  const sealed = [...rows].filter(([key]) => key !== CHECKSUM).sort(([a], [b]) => (a < b ? -1 : 1))
+  return checksumOf({ ...sealed.flat() })
 }

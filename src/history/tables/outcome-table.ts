@@ -1,4 +1,4 @@
-/** Rows of the window_outcome table: what tables of outcomes say of windows. */
+/** Rows of the window_outcome table: outcomes of windows from tables. */
 import { windowOutcome } from '#db/history/schema.ts'
 import { assertSealed, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
@@ -11,7 +11,7 @@ import { type LogMeta, verifyLog } from './meta-table.ts'
 type Texts = Pick<WindowOutcome, 'coin' | 'timeframe' | 'source' | 'winner'>
 type OutcomeRow = Omit<typeof windowOutcome.$inferSelect, keyof Texts> & Texts
 
-/** What was said of a window before and after a row was kept; the first of a list counts. */
+/** The rows of a window before and after a row was stored; the first of a list counts. */
 export type KeptOutcome = {
   outcome: WindowOutcome
   before: readonly WindowOutcome[]
@@ -19,7 +19,7 @@ export type KeptOutcome = {
   isNew: boolean
 }
 
-/** The verbs that write need the transaction of the change around them. */
+/** Creates the table; the verbs that write need the transaction of the change. */
 export function createOutcomeTable(db: Database, meta: LogMeta) {
   const sql = sqlOf(windowOutcome)
   const ofWindow = db.prepare<OutcomeRow, [MarketWindow]>(
@@ -46,7 +46,7 @@ export function createOutcomeTable(db: Database, meta: LogMeta) {
   }
 
   return {
-    /** What is said of a window: up before down, so that it counts whichever came first. */
+    /** Rows of a window: up before down, so that up counts independent of the order of import. */
     list,
 
     put(said: readonly WindowOutcome[]): KeptOutcome[] {
@@ -68,7 +68,7 @@ export function createOutcomeTable(db: Database, meta: LogMeta) {
       return kept
     },
 
-    /** Removes some of the windows that began before a moment; returns how many rows. */
+    /** Removes some windows that began before a moment; returns the number of rows. */
     remove(range: { beforeMs: number; limit: number }): number {
       const gone = remove.all(range)
       const sum = gone.reduce((total, { checksum }) => total + checksum, 0) % SUM_END
@@ -76,7 +76,7 @@ export function createOutcomeTable(db: Database, meta: LogMeta) {
       return gone.length
     },
 
-    /** A sentence a fault. */
+    /** Faults, each a sentence. */
     verify: (): string[] => verifyLog(all.iterate(), 'window_outcome', meta),
   }
 }

@@ -1,4 +1,4 @@
-/** Objects of the archive, each noted before it is put and until it is gone. */
+/** Objects of the archive, each noted before it is put and until it is deleted. */
 import { segment } from '#db/history/schema.ts'
 import { assertSealed, checksumOf, SUM_END } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
@@ -20,7 +20,7 @@ const given = [
 ] as const
 export type Segment = Pick<SegmentRow, 'id' | 'name'>
 
-/** Each change is sealed: what a row gives up is removed for good. */
+/** Creates the table. Each change is sealed: an object without a row is deleted permanently. */
 export function createSegmentTable(db: Database, logMeta: LogMeta) {
   const sql = sqlOf(segment)
   const columns = sql.columns()
@@ -41,7 +41,7 @@ export function createSegmentTable(db: Database, logMeta: LogMeta) {
     return row
   }
 
-  /** In the order of the table, which the checksum follows. */
+  /** Saves a row in the column order that the checksum follows. */
   function save(row: SegmentRow): void {
     const { id, marketId, layout, name, bytes, sha256, madeMs, isSealed } = row
     const values = { id, marketId, layout, name, bytes, sha256, madeMs, isSealed }
@@ -51,7 +51,7 @@ export function createSegmentTable(db: Database, logMeta: LogMeta) {
   }
 
   return {
-    /** Notes an object that is to be put; its name has its id. */
+    /** Notes an object that will be put; its name contains its id. */
     begin(row: Pick<SegmentRow, 'marketId' | 'bytes' | 'sha256' | 'madeMs'>): Segment {
       const noted = { ...row, layout: null, name: '', isSealed: 0, checksum: 0 }
       const id = insert.get(noted)?.id ?? 0
@@ -60,7 +60,10 @@ export function createSegmentTable(db: Database, logMeta: LogMeta) {
       return { id, name }
     },
 
-    /** `layout`: of the market, where nothing of it is left to put. False where it was taken. */
+    /**
+     * Seals an object; false if it was taken as an orphan. `layout` is that of the market, if
+     * nothing of it is left to put.
+     */
     seal(id: number, layout: number | undefined): boolean {
       const row = sound(find.get(id))
       if (row === null || row.marketId === null) return false
@@ -68,13 +71,13 @@ export function createSegmentTable(db: Database, logMeta: LogMeta) {
       return true
     },
 
-    /** Nothing more is to be put of a market than is there. */
+    /** Notes that nothing more of a market can be put. */
     relayout(marketId: number, layout: number): void {
       const newest = ofMarket.all(marketId).find(({ isSealed }) => isSealed === 1)
       if (newest !== undefined) save({ ...sound(newest), layout })
     },
 
-    /** A market is deleted. */
+    /** Releases the objects of a deleted market. */
     release(marketId: number): void {
       for (const row of ofMarket.all(marketId)) save({ ...sound(row), marketId: null })
     },
@@ -86,10 +89,10 @@ export function createSegmentTable(db: Database, logMeta: LogMeta) {
       logMeta.addToSum('segment', SUM_END - row.checksum)
     },
 
-    /** Objects that are no longer read: of deleted markets, and unfinished ones. */
+    /** Objects that are no longer read: those of deleted markets, and unfinished ones. */
     takeOrphans(beforeMs: number): Segment[] {
       const orphans = list.all().filter((row) => isOrphan(sound(row), beforeMs))
-      // The process that began one may be slow and still running.
+      // The process that began it may be slow and still running.
       for (const row of orphans) if (row.marketId !== null) save({ ...row, marketId: null })
       return orphans
     },
@@ -112,7 +115,7 @@ const sumOf = (rows: readonly SegmentRow[]) => ({
   bytes: rows.reduce((sum, { bytes }) => sum + bytes, 0),
 })
 
-/** Lists markets that ended before a moment, of which something may be put. */
+/** Lists markets that ended before a moment and may have books to archive. */
 export function createDueList(db: Database): (beforeMs: number) => number[] {
   const due = db.prepare<{ id: number }, [number]>(
     `SELECT id FROM market

@@ -2,7 +2,7 @@
 import { spot } from '#db/history/schema.ts'
 import { assertSealed, assertSound, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, readConsistently, readOnce } from '#src/database/database.ts'
+import { type Database, readConsistently } from '#src/database/database.ts'
 import type { Coin } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import {
@@ -26,7 +26,7 @@ const IN_SPAN = `time_ms >= $fromMs AND time_ms < $toMs AND id > $aboveId AND id
 const IN_RANGE = `coin = $coin AND ${IN_SPAN}
   AND (CAST($source AS TEXT) IS NULL OR source = $source)
   AND (CAST($windowSeconds AS BIGINT) IS NULL OR window_seconds = $windowSeconds)`
-/** Before the first row of an order. */
+/** The position before the first row of an order. */
 const edges: Readonly<Record<SpotQuery['order'], TickPlace>> = {
   asc: { timestampMs: -1, source: '', windowSeconds: -1 },
   desc: { timestampMs: Number.MAX_SAFE_INTEGER, source: '', windowSeconds: -1 },
@@ -39,7 +39,7 @@ export function createSpotTable(db: Database, meta: MetaTable) {
     `${sql.insert()} ON CONFLICT (coin, source, window_seconds, time_ms) DO NOTHING`,
   )
   const held = db.prepare<SpotRow, [SpotRow]>(
-    `SELECT ${sql.columns()} FROM spot ${db.engine.indexedBy('spot_series')}
+    `SELECT ${sql.columns()} FROM spot INDEXED BY spot_series
      WHERE coin = $coin AND source = $source AND window_seconds = $windowSeconds
        AND time_ms = $timeMs`,
   )
@@ -47,20 +47,16 @@ export function createSpotTable(db: Database, meta: MetaTable) {
     `UPDATE spot SET ${sql.set(['price', 'receivedMs', 'sequence', 'dropped', 'checksum'])}
      WHERE id = $id`,
   )
-  // No id is given twice, so the greatest stays.
+  // No id is reused, so the greatest row stays.
   const remove = db.prepare<Pick<SpotRow, 'checksum'>, [Removal]>(
     `DELETE FROM spot WHERE id IN (
        SELECT id FROM spot WHERE coin = $coin AND time_ms < $beforeMs
          AND id < (SELECT max(id) FROM spot) LIMIT $limit) RETURNING checksum`,
   )
-  const lastId = readOnce(
-    db,
-    db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM spot'),
-    ([row]) => row?.id ?? 0,
-  )
+  const greatestId = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM spot')
   const select = (after: '>' | '<', order: 'ASC' | 'DESC') =>
     db.prepare<SpotRow, [Range & { limit: number }]>(
-      `SELECT ${sql.columns()} FROM spot ${db.engine.indexedBy('spot_order')}
+      `SELECT ${sql.columns()} FROM spot INDEXED BY spot_order
        WHERE ${IN_RANGE}
          AND (time_ms <> $startMs OR (source, window_seconds) ${after} ($startSource, $startSeconds))
        ORDER BY time_ms ${order}, source ${order}, window_seconds ${order} LIMIT $limit`,
@@ -73,19 +69,19 @@ export function createSpotTable(db: Database, meta: MetaTable) {
   const assertListed = createListedCheck(db)
   const found = createCorrection(db)
 
-  /** Of one that was deleted, before all of its moment. */
+  /** The position of a deleted tick, before all of its moment. */
   function placeOf({ timestampMs, id }: Position): TickPlace {
     const { source, windowSeconds } = seriesOf.get(id) ?? edges.asc
     return { timestampMs, source, windowSeconds }
   }
 
   /**
-   * Of ticks of one series and time the one that was received first stays, so that it does not
-   * depend on the order of imports which it is. Returns what that adds to the sum.
+   * Keeps one of the ticks of the same series and time, whatever the order of imports. Returns the
+   * change of the sum.
    */
-  function keepEarlier(row: SpotRow): number {
+  function keepOne(row: SpotRow): number {
     const known = held.get(row)
-    if (known === null || compareReceipts(row, known) >= 0) return 0
+    if (known === null || !isPreferred(row, known)) return 0
     assertSealed(known, nameOf(known))
     const now = { ...row, id: known.id }
     now.checksum = checksumOf(now)
@@ -93,27 +89,28 @@ export function createSpotTable(db: Database, meta: MetaTable) {
     return SUM_END + now.checksum - known.checksum
   }
 
+  const lastId = (): number => greatestId.get()?.id ?? 0
+
   return {
     lastId,
 
     /**
-     * Adds ticks; of those whose source, window and time are held the one stays that was received
-     * first. One without `receivedMs`
-     * counts no longer as dropped by the next that was received. Returns how many were new.
+     * Adds ticks; of ticks with the same source, window and time, one stays: see `isPreferred`. A
+     * tick without `receivedMs` is subtracted from the loss reported by the next received tick.
+     * Returns the number of new ticks.
      */
     insert(ticks: readonly SpotTick[]): number {
       if (ticks.length === 0) return 0
-      meta.later()
       let id = lastId() + 1
       let added = 0
       let sumAdded = 0
       for (const tick of ticks) {
         const row = toRow(tick, id)
         if (insert.run(row).changes === 0) {
-          sumAdded += keepEarlier(row)
+          sumAdded += keepOne(row)
           continue
         }
-        lastId.put(id++)
+        id++
         added++
         sumAdded += row.checksum + found(row)
       }
@@ -121,7 +118,7 @@ export function createSpotTable(db: Database, meta: MetaTable) {
       return added
     },
 
-    /** Removes some of the ticks before a moment; returns how many. */
+    /** Removes some of the ticks before a moment; returns their number. */
     remove(removal: Removal): number {
       const gone = remove.all(removal)
       const sum = gone.reduce((total, { checksum }) => total + checksum, 0) % SUM_END
@@ -129,7 +126,7 @@ export function createSpotTable(db: Database, meta: MetaTable) {
       return gone.length
     },
 
-    /** A sentence a fault. */
+    /** Faults, each a sentence. */
     verify(): string[] {
       const faults: string[] = []
       let sum = 0
@@ -140,7 +137,7 @@ export function createSpotTable(db: Database, meta: MetaTable) {
       return sum === meta.spotSum() ? faults : [...faults, 'spot table: its rows are not all there']
     },
 
-    /** Throws a `damage` fault. */
+    /** Lists ticks; throws a `damage` fault. */
     list: (query: SpotQuery): StoredTick[] =>
       readConsistently(db, () => {
         const { order, limit, after } = query
@@ -153,31 +150,38 @@ export function createSpotTable(db: Database, meta: MetaTable) {
 }
 
 /**
- * Makes what is to be called for each new tick: the next one that was received did not miss it, if
- * it came as history. Returns what that adds to the sum.
+ * Creates the function to call for each new tick: a tick without a time of receipt is subtracted
+ * from the loss reported by the next received one. Returns the change of the sum.
  */
 function createCorrection(db: Database): (row: SpotRow) => number {
   const sql = sqlOf(spot)
-  const nextReceived = db.prepare<SpotRow, [SpotRow]>(
-    `SELECT ${sql.columns()} FROM spot ${db.engine.indexedBy('spot_series')}
-     WHERE coin = $coin AND source = $source AND window_seconds = $windowSeconds
-       AND time_ms > $timeMs AND received_ms IS NOT NULL ORDER BY time_ms LIMIT 1`,
+  const ofSeries = 'coin = $coin AND source = $source AND window_seconds = $windowSeconds'
+  // Few ticks report a loss, so most ticks end here, however many follow them.
+  const nextLoss = db.prepare<SpotRow, [SpotRow]>(
+    `SELECT ${sql.columns()} FROM spot INDEXED BY spot_dropped
+     WHERE ${ofSeries} AND time_ms > $timeMs AND dropped > 0 ORDER BY time_ms LIMIT 1`,
+  )
+  const receivedBetween = db.prepare<{ id: number }, [SpotRow & { untilMs: number }]>(
+    `SELECT id FROM spot INDEXED BY spot_series
+     WHERE ${ofSeries} AND time_ms > $timeMs AND time_ms < $untilMs
+       AND received_ms IS NOT NULL LIMIT 1`,
   )
   const setDropped = db.prepare<unknown, [Pick<SpotRow, 'id' | 'dropped' | 'checksum'>]>(
     'UPDATE spot SET dropped = $dropped, checksum = $checksum WHERE id = $id',
   )
   return (row) => {
-    const next = row.receivedMs === null ? nextReceived.get(row) : undefined
-    if (!next?.dropped) return 0
+    const next = row.receivedMs === null ? nextLoss.get(row) : undefined
+    if (!next || receivedBetween.get({ ...row, untilMs: next.timeMs })) return 0
     assertSealed(next, nameOf(next))
-    const { id, dropped } = next
-    const checksum = checksumOf({ ...next, dropped: dropped - 1 })
-    setDropped.run({ id, dropped: dropped - 1, checksum })
+    const { id } = next
+    const dropped = (next.dropped ?? 0) - 1
+    const checksum = checksumOf({ ...next, dropped })
+    setDropped.run({ id, dropped, checksum })
     return SUM_END + checksum - next.checksum
   }
 }
 
-/** One bound at each end: a page enters the index at the later of place and range. */
+/** One bound at each end: a page enters the index at the later of position and range. */
 function rangeOf(
   { coin, order, source, windowSeconds, ...range }: SpotQuery,
   start: TickPlace,
@@ -201,11 +205,11 @@ function rangeOf(
 }
 
 /**
- * Makes the check that a page is all of its span and in order: another index must agree which rows
- * the span has, or one lost entries. Throws a `damage` fault.
+ * Creates a check that a page is complete and in order: if another index disagrees about the rows
+ * of its span, one has lost entries. Throws a `damage` fault.
  */
 function createListedCheck(db: Database) {
-  const fromSeries = `FROM spot ${db.engine.indexedBy('spot_series')} WHERE coin = $coin`
+  const fromSeries = `FROM spot INDEXED BY spot_series WHERE coin = $coin`
   const nextSeries = db.prepare<Series, [Series & { coin: string }]>(
     `SELECT source, window_seconds AS "windowSeconds" ${fromSeries}
        AND (source, window_seconds) > ($source, $windowSeconds)
@@ -216,7 +220,7 @@ function createListedCheck(db: Database) {
        SELECT time_ms, id ${fromSeries} AND ${IN_SPAN}
          AND source = $source AND window_seconds = $windowSeconds LIMIT $limit + 1) AS entries`,
   )
-  /** By coin, as they were found last; they are few. */
+  /** Series by coin, as last read; they are few. */
   const known = new Map<string, Series[]>()
 
   function listSeries(coin: string): Series[] {
@@ -246,7 +250,7 @@ function createListedCheck(db: Database) {
     const edge = { ...before, timestampMs: isAscending ? toMs : fromMs - 1 }
     const end = ticks.length < limit ? edge : before
     const [first, last] = isAscending ? [start, end] : [end, start]
-    /** Times of a series that lie between: without the start, with the end. */
+    /** The span of a series within the range, its start exclusive and its end inclusive. */
     const spanOf = (series: Series): Span => {
       const timeFrom = (place: TickPlace): number => {
         const { timestampMs } = place
@@ -271,13 +275,29 @@ function createListedCheck(db: Database) {
         count === ticks.length && parts.reduce((all, part) => (all + part.sum) % SUM_END, 0) === sum
       )
     }
-    // A series may be new since they were listed.
+    // Another series may have begun since the list was made.
     const isWhole = isWholeOver(known.get(query.coin) ?? []) || isWholeOver(listSeries(query.coin))
     assertSound(isInOrder && isWhole, 'an index of prices')
   }
 }
 
-/** What came as history was not received; of equal ones the first by content counts. */
+/** In dollars. Feeds round averages, so a smaller difference is not a correction. */
+const ROUNDING = 1e-8
+
+/**
+ * Of different prices that were received, the last one counts: it is the feed's correction. Of equal
+ * prices, the one that was received first counts.
+ */
+function isPreferred(row: SpotRow, known: SpotRow): boolean {
+  const isCorrection = Math.abs(Number(row.price) - Number(known.price)) >= ROUNDING
+  const { receivedMs: ownMs } = row
+  const { receivedMs: knownMs } = known
+  if (!isCorrection || ownMs === null || knownMs === null || ownMs === knownMs)
+    return compareReceipts(row, known) < 0
+  return ownMs > knownMs
+}
+
+/** Historical ticks were not received; of equal ticks the first by content counts. */
 const compareReceipts = (a: SpotRow, b: SpotRow): number =>
   (a.receivedMs ?? Number.MAX_SAFE_INTEGER) - (b.receivedMs ?? Number.MAX_SAFE_INTEGER) ||
   Number(a.price > b.price) - Number(a.price < b.price) ||

@@ -1,5 +1,5 @@
-/** The tables of a history, of which everything else is made, and their rows as snapshots. */
-import { createClock, type Database, withLater } from '#src/database/database.ts'
+/** The tables of a history and the conversion of their rows to snapshots. */
+import type { Database } from '#src/database/database.ts'
 import type { Beside, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { createSnapshotScanner } from '#src/domain/wire/snapshot-json.ts'
@@ -15,6 +15,7 @@ import { createManifestTable } from './manifest-table.ts'
 import { createMarketTable } from './market-table.ts'
 import { createLogMeta, createMetaTable } from './meta-table.ts'
 import { createOutcomeTable } from './outcome-table.ts'
+import { createRecorderTable } from './recorder-table.ts'
 import { createRevisionTable } from './revision-table.ts'
 import { createSegmentTable } from './segment-table.ts'
 import { createSpotTable } from './spot-table.ts'
@@ -22,20 +23,20 @@ import { createTailTable, type TailRun } from './tail-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
 export type TableOptions = {
-  /** Bytes of chunks kept in memory. */
+  /** Bytes of cached chunks. */
   chunkCacheBytes: number
-  /** When changes are noted to be made; the clock of the database by default. */
-  clock?: Clock | undefined
-  /** Of a file: what is archived is fetched before it is read, and not waited for. */
+  /** The time of logged changes. */
+  clock: Clock
+  /** In a file, archived parts must be fetched before they are read, without blocking. */
   isServing?: boolean | undefined
-  /** Books may go to an archive while it is open. */
+  /** Books may be archived while it is open. */
   isArchiving?: boolean | undefined
   fetched: FetchedChunks
 }
 
 export function createTables(
   db: Database,
-  { chunkCacheBytes, clock: given, isServing = false, isArchiving = false, fetched }: TableOptions,
+  { chunkCacheBytes, clock, isServing = false, isArchiving = false, fetched }: TableOptions,
 ) {
   const meta = createMetaTable(db)
   const logMeta = createLogMeta(db)
@@ -47,7 +48,6 @@ export function createTables(
     isUsed: isArchiving || hasSegment(),
   })
   const chunks = createChunkTable(db, elsewhere, chunkCacheBytes)
-  const clock = given === undefined ? createClock(db) : withLater(() => given)
   const windowOutcomes = createOutcomeTable(db, logMeta)
   return {
     db,
@@ -70,13 +70,14 @@ export function createTables(
     spot: createSpotTable(db, meta),
     revisions: createRevisionTable(db, logMeta, clock),
     manifests: createManifestTable(db, logMeta),
+    recorders: createRecorderTable(db),
     snapshots: createSnapshots(chunks),
   }
 }
 
 export type Tables = ReturnType<typeof createTables>
 
-/** Turns stored rows back into snapshots: single ones, whole chunks and tails. */
+/** Converts stored rows to snapshots: single rows, whole chunks and tails. */
 function createSnapshots(chunks: ChunkTable) {
   const scanner = createSnapshotScanner()
   const decoder = new ChunkDecoder()
@@ -107,7 +108,7 @@ function createSnapshots(chunks: ChunkTable) {
     ofRow: (chunk: Chunk, row: number, beside: Beside): StoredSnapshot =>
       scan(decoder.text(chunk, row), beside),
 
-    /** One row's text; valid until the next row is read. */
+    /** The text of a row; valid until the next row is read. */
     textOf: (chunk: Chunk, row: number): Uint8Array => decoder.text(chunk, row),
   }
 }

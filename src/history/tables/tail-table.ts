@@ -1,8 +1,8 @@
-/** Rows of the tail table, which holds unfinished runs, and chunks of them. */
+/** Rows of the tail table, which stores unfinished runs, and their chunks. */
 import { tail } from '#db/history/schema.ts'
 import { assertSealed, checksumOf } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, later, withLater } from '#src/database/database.ts'
+import type { Database } from '#src/database/database.ts'
 import type { Beside, Snapshot } from '#src/domain/snapshot.ts'
 import { BitWriter, toWords } from '#src/platform/bits.ts'
 
@@ -13,7 +13,7 @@ import { type ColumnRow, RunColumns } from '../codec/run-columns.ts'
 
 type TailRow = typeof tail.$inferSelect
 
-/** The unfinished run of a market as a chunk, and what its other columns would hold. */
+/** The unfinished run of a market as a chunk, with its additional columns. */
 export type TailRun = { chunk: Chunk; beside: (row: number) => Beside; tops: Float64Array }
 
 export function createTailTable(db: Database) {
@@ -26,14 +26,11 @@ export function createTailTable(db: Database) {
 
   return {
     /** Throws a `damage` fault. */
-    read: withLater((marketId: number) => {
-      const found = later(rowsOf, marketId)
-      return (): TailRun | undefined => {
-        const rows = found()
-        for (const row of rows) assertSealed(row, `row ${row.id} of the tail of market ${marketId}`)
-        return toRun(rows)
-      }
-    }),
+    read(marketId: number): TailRun | undefined {
+      const rows = rowsOf.all(marketId)
+      for (const row of rows) assertSealed(row, `row ${row.id} of the tail of market ${marketId}`)
+      return toRun(rows)
+    },
 
     insert(marketId: number, writer: ChunkWriter, from: number): void {
       const frames = writer.frames(from)
@@ -45,7 +42,7 @@ export function createTailTable(db: Database) {
         ] as ColumnRow
         const [bidPrice, bidSize, askPrice, askSize] = topOf(snapshot)
         const { sourceHash } = snapshot
-        // In the order of the table, which the checksum follows.
+        // In the column order that the checksum follows.
         const columns: TailRow = {
           marketId,
           timeMs,
@@ -95,7 +92,7 @@ function toRun(rows: readonly TailRow[]): TailRun | undefined {
 /** The run of a writer, as it would be read from the table. */
 export function toTail(writer: ChunkWriter): TailRun | undefined {
   if (writer.count === 0) return undefined
-  // What is kept must not hold the levels.
+  // The cached columns must not keep the levels in memory.
   const besides = writer.snapshots.map(({ sourceHash, isVerified, sequence, receivedMs }) => ({
     sourceHash,
     isVerified,

@@ -1,7 +1,7 @@
 import { trade } from '#db/history/schema.ts'
 import { assertSealed, checksumOf, SUM_END, SUM_MASK } from '#src/database/checksum.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, later, readOnce } from '#src/database/database.ts'
+import type { Database } from '#src/database/database.ts'
 import { outcomes } from '#src/domain/market.ts'
 import { sortMoments, type StoredTrade, type Trade, type TradeQuery } from '#src/domain/trade.ts'
 
@@ -39,15 +39,11 @@ export function createTradeTable(db: Database, meta: MetaTable) {
   const replace = db.prepare<unknown, [Pick<TradeRow, 'id' | 'replacedBy' | 'checksum'>]>(
     'UPDATE trade SET replaced_by = $replacedBy, checksum = $checksum WHERE id = $id',
   )
-  const lastId = readOnce(
-    db,
-    db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM trade'),
-    ([row]) => row?.id ?? 0,
-  )
+  const greatestId = db.prepare<{ id: number | null }, []>('SELECT max(id) AS id FROM trade')
   const addToSum = db.prepare<unknown, [{ sum: number; marketId: number }]>(
     `UPDATE market SET trade_sum = (trade_sum + $sum) & ${SUM_MASK} WHERE id = $marketId`,
   )
-  // Of all that its index holds, so that it is sound where the sum is.
+  // Over all columns of its index, so that the index is sound if the sum is.
   const sum = db.prepare<{ sum: number }, [{ marketId: number }]>(
     `SELECT CAST(coalesce(sum(checksum + time_ms + id), 0) AS BIGINT) & ${SUM_MASK} AS sum FROM trade
      WHERE market_id = $marketId`,
@@ -69,9 +65,11 @@ export function createTradeTable(db: Database, meta: MetaTable) {
     `SELECT ${sql.columns()} FROM trade WHERE market_id = $marketId ORDER BY id`,
   )
 
+  const lastId = (): number => greatestId.get()?.id ?? 0
+
   /**
-   * A trade that was known without its transaction, and is now known with it, is one trade. It
-   * stays, because it is what was served until now. Returns what that adds to the sum.
+   * Replaces a trade without a transaction by the same trade with one. The trade keeps its id,
+   * which was served. Returns the change of the sum.
    */
   function replaceUnnamed(held: TradeRow, replacedBy: number): number {
     const replaced = { ...held, replacedBy }
@@ -80,9 +78,9 @@ export function createTradeTable(db: Database, meta: MetaTable) {
     return checksum - (held.checksum ?? 0)
   }
 
-  /** With the whole millisecond at which the limit cuts. */
+  /** Reads rows, including the whole millisecond at which the limit cuts. */
   function readFrom(range: Range, limit: number, read: typeof ascending): TradeRow[] {
-    // The one after tells whether the millisecond goes on.
+    // One more row shows if the millisecond continues.
     const rows = read.all({ ...range, limit: Math.min(limit + 1, NO_LIMIT) })
     if (rows.length <= limit) return rows
     const next = rows.pop()
@@ -93,60 +91,41 @@ export function createTradeTable(db: Database, meta: MetaTable) {
   }
 
   return {
-    /** Asks for what `insert` needs first. */
-    later(): void {
-      lastId.later()
-      meta.later()
-    },
-
     /**
-     * Adds trades that are not held yet; returns them. One without a transaction is held where one
-     * with a transaction is that is equal in all else. The id meant for a trade that is held stays
-     * unused.
+     * Adds new trades and returns them. A trade without a transaction is a duplicate of an
+     * otherwise equal one with a transaction. The id of a duplicate stays unused.
      */
     insert(found: readonly { marketId: number; trade: Trade }[]): ReadonlySet<Trade> {
       const added = new Set<Trade>()
       if (found.length === 0) return added
       const firstId = meta.takeTradeIds(found.length, lastId() + 1)
-      lastId.put(firstId + found.length - 1)
-      // All of them are sent before the first answer is needed: a database may be far away.
-      const sent = found.map(({ marketId, trade }, at) => {
-        const row = toRow(firstId + at, marketId, trade)
-        const inserted = insert.run(row)
-        const equals = row.transactionHash === null ? undefined : later(unnamed, row)
-        return { trade, row, inserted, equals }
-      })
-      const replaced = new Set<number>()
       const sums = new Map<number, number>()
-      for (const { trade, row, inserted, equals } of sent) {
-        if (inserted.changes === 0) continue
+      for (const [at, { marketId, trade }] of found.entries()) {
+        const row = toRow(firstId + at, marketId, trade)
+        if (insert.run(row).changes === 0) continue
         added.add(trade)
         let sum = (sums.get(row.marketId) ?? 0) + (row.checksum ?? 0) + row.timeMs + row.id
-        const [equal] = equals?.() ?? []
-        // Of several trades that equal it, the first replaces it.
-        if (equal !== undefined && !replaced.has(equal.id)) {
-          replaced.add(equal.id)
-          sum += replaceUnnamed(equal, row.id)
-        }
-        // Of thousands, the sum would be larger than a number is exact.
+        const equal = row.transactionHash === null ? null : unnamed.get(row)
+        if (equal !== null) sum += replaceUnnamed(equal, row.id)
+        // The sum of thousands would exceed the exact range of a number.
         sums.set(row.marketId, sum % SUM_END)
       }
       for (const [marketId, sum] of sums) addToSum.run({ sum, marketId })
       return added
     },
 
-    /** The greatest id that a trade of any market has; 0 where there is none. */
-    lastId: (): number => lastId(),
+    /** The greatest id of a trade of any market; 0 without trades. */
+    lastId,
 
-    /** What `tradeSum` of a market should be. */
+    /** The expected `tradeSum` of a market. */
     sum: (marketId: number): number => sum.get({ marketId })?.sum ?? 0,
 
-    /** Throws a `damage` fault where a trade is not as it was written. */
+    /** Throws a `damage` fault if a trade does not match its checksum. */
     assertAll(marketId: number): void {
       for (const row of all.all({ marketId })) toTrade(row)
     },
 
-    /** In the order of `compareTrades`. Throws a `damage` fault. */
+    /** Trades in the order of `compareTrades`. Throws a `damage` fault. */
     list(query: TradeQuery): StoredTrade[] {
       const {
         market,

@@ -1,6 +1,5 @@
-/** Applies batches: settles what is new, gives ids, and puts every row where it belongs. */
+/** Applies batches: determines new rows, assigns ids, and writes each row where it belongs. */
 
-import { withLater } from '#src/database/database.ts'
 import type { GapReason } from '#src/domain/coverage.ts'
 import { isVerifiedMarket, type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import {
@@ -29,51 +28,32 @@ import type { Runs } from './runs.ts'
 
 type Group = { held: Held; change: MarketChange }
 
-/**
- * Returns the function that applies a batch; it needs a transaction around it. What it reads of all
- * markets is asked for together: a database may be far away.
- */
+/** Creates the function that applies a batch; it needs a transaction. */
 export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }) {
   const { markets, meta, chunks, runs, coverage, revisions } = tables
   const settle = createArrivals(tables)
   const listUnknown = createUnknown(tables)
 
-  function findGroups(batch: Batch) {
+  function sortOut(batch: Batch): Group[] {
+    const isImport = batch.gapReason === undefined
     const byCondition = Map.groupBy(
       batch.snapshots.map((snapshot, index) => ({ snapshot, index })),
       ({ snapshot }) => snapshot.conditionId,
     )
-    return [...byCondition].map(([conditionId, arrivals]) => ({
-      conditionId,
-      arrivals,
-      find: markets.find.later(conditionId),
-    }))
-  }
-
-  function sortOut(found: ReturnType<typeof findGroups>, batch: Batch): Group[] {
-    const isImport = batch.gapReason === undefined
-    const asked = found.map(({ conditionId, arrivals, find }) =>
+    return [...byCondition].map(([conditionId, arrivals]) =>
       changing(conditionId, () => {
-        const market = toMarket(find(), arrivals, batch)
+        const market = toMarket(markets.find(conditionId), arrivals, batch)
         const { lastSnapshotMs = -1 } = market
         const isProved = proves(market, arrivals)
         const isLate =
           isProved || arrivals.some(({ snapshot }) => snapshot.timestampMs <= lastSnapshotMs)
         arrivals.sort((a, b) => a.snapshot.timestampMs - b.snapshot.timestampMs)
-        if (isLate || market.isClosed) revisions.later()
-        return {
+        const held = {
           market,
-          arrivals,
-          isProved,
-          findRun: runs.load.later(market),
-          listRefs: isLate ? chunks.listRefs.later(market.id) : () => [],
-          findGaps: coverage.findGaps.later(market, isLate),
+          run: runs.load(market),
+          refs: isLate ? chunks.listRefs(market.id) : [],
+          ...coverage.findGaps(market, isLate),
         }
-      }),
-    )
-    return asked.map(({ market, arrivals, isProved, findRun, listRefs, findGaps }) =>
-      changing(market.conditionId, () => {
-        const held = { market, run: findRun(), refs: listRefs(), ...findGaps() }
         const unknown = isProved ? listUnknown(held) : []
         const judged = judgeUnknown(market, [...unknown, ...arrivals])
         return { held, change: settle(held, judged, isImport) }
@@ -100,7 +80,7 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     return { ...market, assetIds }
   }
 
-  /** Returns the market as it is then. */
+  /** Returns the changed market. */
   function apply({ held, change }: Group, ids: Ids, reason: GapReason): Market {
     const { market, run, refs } = held
     const { gone } = change
@@ -131,7 +111,8 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     return now
   }
 
-  function applyTo(groups: readonly Group[], batch: Batch) {
+  return (batch: Batch) => {
+    const groups = sortOut(batch)
     const unnamed = groups.flatMap(({ change }) => listUnnamed(change))
     unnamed.sort((a, b) => a.place - b.place)
     const first = meta.takeIds(unnamed.length)
@@ -148,24 +129,22 @@ export function createAppend(tables: Tables & { runs: Runs; coverage: Coverage }
     const accepted = groups.reduce((sum, { change }) => sum + change.accepted, 0)
     return {
       counts: { accepted, duplicates: batch.snapshots.length - accepted },
-      /** Its markets; what only the store knows of one (`layout`, too) is as it was before. */
+      /**
+       * The changed markets; columns that only the store uses (including `layout`) are as before.
+       */
       markets: new Map(applied),
     }
   }
-
-  return withLater((batch: Batch) => {
-    const found = findGroups(batch)
-    meta.later()
-    return () => applyTo(sortOut(found, batch), batch)
-  })
 }
 
 export type ApplyBatch = ReturnType<typeof createAppend>
 
-/** Ids that nothing had before: the least, and whose they are. */
+/** New ids: the least one, and their owners. */
 type Ids = { first: number; of: ReadonlyMap<MadeRow, number> }
 
-/** Rows without an id, with the greatest place so far in their millisecond: ids rise with it. */
+/**
+ * Rows without an id, with the greatest index so far in their millisecond: ids increase with it.
+ */
 function listUnnamed({ made }: MarketChange) {
   let timestampMs = -1
   let place = -1
@@ -179,7 +158,7 @@ function listUnnamed({ made }: MarketChange) {
     })
 }
 
-/** Whether a batch brings the first book of a market that fits its hash, after others. */
+/** True if a batch brings the first matching book of a market, after others. */
 const proves = (market: Market, arrivals: readonly Arrival[]): boolean =>
   market.lastSnapshotMs !== undefined &&
   !isVerifiedMarket(market) &&
@@ -188,7 +167,7 @@ const proves = (market: Market, arrivals: readonly Arrival[]): boolean =>
 const isUnknown = ({ sourceHash, isVerified }: Beside): boolean =>
   sourceHash !== undefined && isVerified === undefined
 
-/** Returns the function that lists the rows of a market whose hash nothing known reproduced. */
+/** Creates the function that lists the rows of a market whose hash no known recipe reproduced. */
 function createUnknown({ chunks, snapshots }: Tables) {
   return ({ run, refs }: Held): Arrival[] => {
     const rows: StoredSnapshot[] = []
@@ -214,15 +193,15 @@ const isSameRow = (a: Snapshot, b: Snapshot): boolean =>
   a.outcome === b.outcome && a.sourceHash === b.sourceHash && compareLevels(a, b) === 0
 
 /**
- * Judges books whose hash nothing known reproduced, once the recipe of their market is known: so
- * verdicts depend neither on the order in which books come nor on who judged them.
+ * Judges books with an unknown recipe once the recipe of their market is known, so that verdicts
+ * depend neither on the order of books nor on who judged them.
  */
 function judgeUnknown(market: Market, arrivals: Arrival[]): Arrival[] {
   const isProved =
     isVerifiedMarket(market) || arrivals.some(({ snapshot }) => snapshot.isVerified === true)
   if (!isProved || !arrivals.some(({ snapshot }) => isUnknown(snapshot))) return arrivals
   const verifier = homeVenue.createBookVerifier()
-  // Those that fit show how the others have to.
+  // Matching books determine the recipe for the others.
   for (const { snapshot } of arrivals) if (snapshot.isVerified === true) verifier.verify(snapshot)
   return arrivals
     .map(({ snapshot, index }) => {
@@ -233,16 +212,19 @@ function judgeUnknown(market: Market, arrivals: Arrival[]): Arrival[] {
     .sort((a, b) => a.snapshot.timestampMs - b.snapshot.timestampMs)
 }
 
-/** A snapshot and its place in the batch. */
+/** A snapshot and its index in the batch. */
 type Arrival = { snapshot: Snapshot; index: number }
-/** A row to put in: under its id, or under one that nothing has. */
+/** A row to insert: under its id, or under a new one. */
 type MadeRow = { snapshot: Snapshot; index: number; id: number | undefined }
-/** What a batch changes of a market, `made` by time and in order within a millisecond. */
+/**
+ * The change of a market by a batch; `made` is ordered by time and, within a millisecond, by
+ * position.
+ */
 type MarketChange = { gone: GoneRow[]; made: MadeRow[]; accepted: number }
 
 type HeldByMoment = Map<number, State[]>
 
-/** Returns the function that settles arrivals of a market, which come in order of time. */
+/** Creates the function that settles arrivals of a market, which are in order of time. */
 function createArrivals({ chunks, snapshots }: Tables) {
   function addHeld(held: HeldByMoment, chunk: Chunk, besideOf: ReadBeside): void {
     for (let row = 0; row < chunk.count; row++) {
@@ -332,7 +314,7 @@ const toState = ({ snapshot, index }: Arrival): State => ({
   snapshot: () => snapshot,
 })
 
-/** The place of what is not in the batch. */
+/** The index of a row that is not in the batch. */
 const HELD = -1
 
 function once<T>(read: () => T): () => T {
@@ -340,34 +322,34 @@ function once<T>(read: () => T): () => T {
   return () => (value ??= read())
 }
 
-/** One that is held has its `id`, one that arrives its place in the batch, `index`. */
+/** A stored row has its `id`, an arriving one its `index` in the batch. */
 type State = Pick<Snapshot, 'outcome' | 'sourceHash' | 'isVerified' | 'receivedMs'> & {
   sequence: number
   occurrence: number
   id: number | undefined
   index: number
-  /** Read only where it must be. */
+  /** Read only if required. */
   snapshot: () => Snapshot
-  /** Differs from what is held under its id. */
+  /** True if it differs from the stored row of its id. */
   isChanged: boolean
 }
 
 /**
- * Settles which states a market has in one millisecond, so that the same come out in whatever order
- * and however often they arrive. A state is a book, under a hash or without one, and how many equal
- * ones its source gave before it; of equal ones the greatest sequence counts, the earliest receipt,
- * and the better verdict. Three rules:
+ * Settles which states a market has in one millisecond, so that the result does not depend on the
+ * order and number of arrivals. A state is a book, with or without a hash, and the number of equal
+ * ones that its source gave before it; of equal states the greatest sequence counts, the earliest
+ * receipt, and the better verdict. Three rules:
  *
  * - a verified book is one state under all of its hashes, and keeps the first of them by its text;
- * - a hash names one book: where one is verified, others under its hash are removed. Where none is,
- *   it is not known which of them the hash meant, and all of them stay, the last one last;
- * - a book that is not verified is dropped where the same book is verified.
+ * - a hash identifies one book: if one is verified, others under its hash are removed. If none is,
+ * it is unknown which of them the hash meant, and all of them stay, the last one last;
+ * - a book that is not verified is dropped if the same book is verified.
  *
- * What is removed could never win later, so nothing about it has to be remembered. States of Up come
- * before those of Down; the order of an outcome's states is that of their sequences, then of their
- * content. A recorder stores each state as soon as it is proved and moves no row of Down, so a row
- * of Up that it stores later comes after it. `held` is in the order of ids; their `occurrence` is
- * found here.
+ * Removed states could never win later, so nothing about them has to be remembered. States of Up
+ * precede those of Down; the states of an outcome are ordered by sequence, then by content. A
+ * recorder stores each state as soon as it is proved and moves no row of Down, so a row of Up that
+ * it stores later comes after it. `held` is in the order of ids; their `occurrence` is determined
+ * here.
  */
 function settleMoment(held: readonly State[], arriving: readonly State[], isImport: boolean) {
   const states: State[] = []
@@ -382,7 +364,7 @@ function settleMoment(held: readonly State[], arriving: readonly State[], isImpo
   return arrange(held, kept, isImport)
 }
 
-/** Adds a state to those of its millisecond, unless these hold it or better. */
+/** Adds a state to those of its millisecond, unless an equal or better one exists. */
 function join(states: State[], next: State): void {
   if (next.isVerified === true) removeRivals(states, next)
   else if (states.some((state) => state.isVerified === true && isRival(state, next))) return
@@ -398,14 +380,14 @@ function removeRivals(states: State[], verified: State): void {
   for (const rival of rivals) states.splice(states.indexOf(rival), 1)
 }
 
-/** Whether a hash, which a verified book has, is said of another book too. */
+/** True if a hash of a verified book also belongs to another book. */
 const isRival = (verified: State, other: State): boolean =>
   verified.sourceHash !== undefined &&
   verified.sourceHash === other.sourceHash &&
   verified.outcome === other.outcome &&
   compareLevels(verified.snapshot(), other.snapshot()) !== 0
 
-/** A contradiction is knowledge; nothing is known of what was not checked. */
+/** A contradiction is information; an unchecked state has none. */
 const rankOf = ({ isVerified }: State): number => [undefined, false, true].indexOf(isVerified)
 
 function absorb(state: State, other: State): void {
@@ -443,7 +425,7 @@ function withoutUnproved(states: readonly State[]): State[] {
 const isProved = ({ isVerified, sourceHash }: State): boolean =>
   isVerified === true && sourceHash !== undefined
 
-/** Sources may disagree; a book that returned came after its first time all the same. */
+/** Sources may disagree; a book that returned still comes after its first time. */
 function raiseSequences(states: readonly State[]): void {
   for (const state of states) {
     if (state.occurrence === 0) continue
@@ -457,8 +439,8 @@ function raiseSequences(states: readonly State[]): void {
 }
 
 /**
- * Rows of an outcome keep their ids up to the first that another has to come before. In an import,
- * a row of Up that gets a new id has to come before all rows of Down.
+ * Rows of an outcome keep their ids up to the first one that another must precede. In an import, a
+ * row of Up with a new id must precede all rows of Down.
  */
 function arrange(held: readonly State[], kept: readonly State[], isImport: boolean) {
   const made: State[] = []

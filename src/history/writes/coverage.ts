@@ -1,8 +1,8 @@
 /**
- * What follows from times and verdicts of a market's snapshots. A row after the last one of its
- * outcome costs a comparison; late rows are compared with their neighbours, in chunks' columns.
+ * Derives gaps from the times and verdicts of a market's snapshots. A row after the last one of its
+ * outcome costs a comparison; late rows are compared with their neighbours, in the columns of
+ * chunks.
  */
-import { withLater } from '#src/database/database.ts'
 import { ENDLESS_MS, type GapReason, silenceMs, type Span } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import type { Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
@@ -15,16 +15,16 @@ import type { StoredMarket } from '../tables/market-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { Run } from './runs.ts'
 
-/** A row that is removed. */
+/** A removed row. */
 export type GoneRow = Position & Pick<Snapshot, 'outcome' | 'isVerified'>
 
-/** Takes times, ascending; measures the pauses between them. */
+/** Measures the pauses between ascending times. */
 class TimeTally {
-  /** Pauses longer than is usual: from the millisecond after a snapshot to the next, exclusive. */
+  /** Pauses longer than usual: from the millisecond after a snapshot to the next one, exclusive. */
   readonly gaps: Span[] = []
-  /** Longest pause; negative while there are not two times. */
+  /** The longest pause; negative before the second time. */
   longestMs = -1
-  /** Both -1 while there is no snapshot. */
+  /** Both -1 before the first snapshot. */
   firstMs = -1
   lastMs = -1
   readonly #quietMs: number
@@ -50,7 +50,7 @@ class TimeTally {
 
   add(timeMs: number): void {
     const fromMs = this.lastMs
-    // How many states a millisecond has says nothing about pauses.
+    // Several states in a millisecond are no pause.
     if (timeMs === fromMs) return
     this.lastMs = timeMs
     if (fromMs < 0) {
@@ -63,14 +63,14 @@ class TimeTally {
   }
 }
 
-/** Spans from the millisecond of a contradicted row to the first verified one of a later one. */
+/** Spans from the millisecond of a contradicted row to the first verified row of a later one. */
 class VerdictTally {
   verifiedCount = 0
   readonly #closed: Span[] = []
   #openMs = -1
   #contradictedMs = -1
 
-  /** Continues after an open span, if any: all rows to come are later. */
+  /** Continues after an open span, if any: all further rows are later. */
   constructor(openMs = -1) {
     this.#openMs = openMs
     this.#contradictedMs = openMs
@@ -97,7 +97,7 @@ class VerdictTally {
     if (last?.toMs === timeMs) this.#closed.pop()
   }
 
-  /** Ascending and apart from each other; the last one may be endless. */
+  /** Ascending and disjoint; the last one may be endless. */
   get gaps(): Span[] {
     const open = { fromMs: this.#openMs, toMs: ENDLESS_MS }
     return this.#openMs < 0 ? [...this.#closed] : [...this.#closed, open]
@@ -111,30 +111,30 @@ export const newOutcomeTallies = (quietMs: number): { up: OutcomeTally; down: Ou
   down: { times: new TimeTally(quietMs), verdicts: new VerdictTally() },
 })
 
-/** Rows put in and taken out, each in order. */
+/** Inserted and removed rows, each in order. */
 type RowChange = {
   rows: readonly StoredSnapshot[]
   gone: readonly GoneRow[]
-  /** Of pauses between the rows that are new. */
+  /** The reason of pauses between the new rows. */
   reason: GapReason
 }
 
-/** What is held of a market before a change. */
+/** The stored state of a market before a change. */
 export type Held = HeldGaps & {
   market: StoredMarket
   run: Run
-  /** All chunks if a row of the change is not after the last snapshot; else none. */
+  /** All chunks if a row of the change is not after the last snapshot; otherwise none. */
   refs: readonly ChunkRef[]
 }
 
 type HeldGaps = {
-  /** Gaps of long pauses, if a row of the change is not after the last snapshot; else none. */
+  /** Gaps of long pauses if a row of the change is not after the last snapshot; otherwise none. */
   pauses: Record<Outcome, readonly OwnGap[]>
   /** The gap of contradicted books that ends last. */
   verdicts: Record<Outcome, OwnGap | undefined>
 }
 
-/** Keeps spans, counts, pauses and derived gaps true, in a transaction of the caller. */
+/** Keeps spans, counts, pauses and derived gaps up to date, in the caller's transaction. */
 export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>) {
   const { gaps } = tables
   const times = createMarketTimes(tables)
@@ -143,26 +143,21 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
 
   return {
     /** Reads the gaps that `begin` needs; `isLate` if a row is not after the last snapshot. */
-    findGaps: withLater((market: StoredMarket, isLate: boolean) => {
+    findGaps(market: StoredMarket, isLate: boolean): HeldGaps {
       const { gapRevision } = market
-      const ask = (outcome: Outcome) => ({
-        pauses:
-          isLate && gapRevision > 0
-            ? gaps.derived.later(ownerOf(market, outcome, 'time'))
-            : () => [],
-        verdict: gaps.last.later(ownerOf(market, outcome, 'verdict'), gapRevision),
-      })
-      const up = ask('up')
-      const down = ask('down')
-      return (): HeldGaps => ({
-        pauses: { up: up.pauses(), down: down.pauses() },
-        verdicts: { up: up.verdict(), down: down.verdict() },
-      })
-    }),
+      const pausesOf = (outcome: Outcome): readonly OwnGap[] =>
+        isLate && gapRevision > 0 ? gaps.derived(ownerOf(market, outcome, 'time')) : []
+      const verdictOf = (outcome: Outcome): OwnGap | undefined =>
+        gaps.last(ownerOf(market, outcome, 'verdict'), gapRevision)
+      return {
+        pauses: { up: pausesOf('up'), down: pausesOf('down') },
+        verdicts: { up: verdictOf('up'), down: verdictOf('down') },
+      }
+    },
 
     /**
-     * Call it before the rows of a change are written; there is at least one. Call the result once
-     * they are written: it returns the market with them.
+     * Begins a change of at least one row. Call it before the rows are written, and the returned
+     * function afterwards, which returns the market with the rows.
      */
     begin(held: Held, change: RowChange): () => Market {
       const { market } = held
@@ -182,11 +177,11 @@ export function createCoverage(tables: Pick<Tables, 'chunks' | 'tails' | 'gaps'>
 
 export type Coverage = ReturnType<typeof createCoverage>
 
-/** Keeps the gaps of pauses; the function returns an outcome's span and longest pause. */
+/** Updates the gaps of pauses; the returned function gives an outcome's span and longest pause. */
 function createTimesUpdate(gaps: GapTable, times: MarketTimes) {
   /**
-   * Derives the gaps around late rows, of which `among` has those of the last millisecond too;
-   * returns the longest pause there, with and without them.
+   * Derives the gaps around late rows; `among` includes those of the last millisecond. Returns the
+   * longest pause there, before and after the change.
    */
   function mergeGaps(
     held: Held,
@@ -232,7 +227,7 @@ function createTimesUpdate(gaps: GapTable, times: MarketTimes) {
     const heldMs = heldSpan?.lastMs ?? -1
     const among = own.filter(({ timestampMs }) => timestampMs <= heldMs)
     const { nowMs, beforeMs } = mergeGaps(held, owner, { ...change, lateSpan, among })
-    // The longest one lies elsewhere, or there is a longer one here.
+    // The longest pause is elsewhere, or there is a longer one here.
     if (beforeMs < longestMs || nowMs >= longestMs)
       return { span, longest: () => Math.max(longestMs, nowMs) }
     const longest = () => gaps.longestDerived(owner) ?? times.scan(market)[outcome].times.longestMs
@@ -260,7 +255,7 @@ function withHeld(market: Market, { rows, gone }: RowChange): Market {
   }
 }
 
-/** Gaps of pauses; the venue's silence has a cause where it restarts. */
+/** Gaps of pauses; a silence of the venue has a cause if the venue restarts in it. */
 const pausesOf = (
   { source }: Pick<Market, 'source'>,
   pauses: readonly Span[],
@@ -275,7 +270,7 @@ const pausesOf = (
 export const silenceReason = (pause: OwnGap): GapReason =>
   pause.reason === 'venue_silent' && homeVenue.isRestart(pause) ? 'venue_restart' : pause.reason
 
-/** Gives each gap the reason of the known one that it is a part of. Both lists are in order. */
+/** Gives each gap the reason of the known one that contains it. Both lists are in order. */
 function inherit(
   gaps: readonly Span[],
   reason: GapReason,
@@ -292,7 +287,7 @@ function inherit(
 
 export function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'tails'>) {
   return {
-    /** Whether a verified row of an outcome is within a span. */
+    /** True if a verified row of an outcome is within a span. */
     hasVerified({ marketId, outcome }: GapOwner, { fromMs, toMs }: Span): boolean {
       const has = (run: Chunk, besideOf: ReadBeside): boolean => {
         for (let row = 0; row < run.count; row++) {
@@ -311,7 +306,7 @@ export function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'ta
       return tail !== undefined && has(tail.chunk, tail.beside)
     },
 
-    /** Rows of an outcome in a span, its end included, and some before and after it; in order. */
+    /** Rows of an outcome in a span, including its end, and some before and after it; in order. */
     around({ refs: all, run }: Held, outcome: number, { fromMs, toMs }: Span): Position[] {
       const unfinished = run.writer.snapshots.filter((row) => outcomeCodes[row.outcome] === outcome)
       if ((unfinished[0]?.timestampMs ?? fromMs) < fromMs) return unfinished
@@ -329,7 +324,7 @@ export function createMarketTimes({ chunks, tails }: Pick<Tables, 'chunks' | 'ta
       return next < 0 ? [...rows, ...unfinished] : rows
     },
 
-    /** Looks at a whole market. A run that cannot be read is left out; `verify` reports it. */
+    /** Scans a whole market. An unreadable run is skipped; `verify` reports it. */
     scan({ id, timeframe }: Market) {
       const tallies = newOutcomeTallies(silenceMs(timeframe))
       const add = (run: Chunk, besideOf: ReadBeside): void => {
@@ -361,20 +356,20 @@ function skipUnreadable(read: () => void): void {
   try {
     read()
   } catch {
-    // What was read before it counts.
+    // Rows read before the damage are counted.
   }
 }
 
 /**
- * Keeps the gaps of books that contradict their hash. A market without such a book costs nothing;
- * one whose rows come in order, a look at the new ones.
+ * Updates the gaps of books that contradict their hash. A market without such a book costs nothing;
+ * rows that arrive in order cost one look at the new ones.
  */
 function createVerdictUpdate(gaps: GapTable, times: MarketTimes) {
   function updateOutcome({ market, verdicts }: Held, outcome: Outcome, change: RowChange): void {
     const isOwn = (row: { outcome: Outcome }): boolean => row.outcome === outcome
     const rows = change.rows.filter(isOwn)
     const isContradicted = rows.some(({ isVerified }) => isVerified === false)
-    // Every contradicted row that is held has a gap.
+    // Every stored contradicted row has a gap.
     const last = verdicts[outcome]
     if (!isContradicted && last === undefined) return
     const owner = ownerOf(market, outcome, 'verdict')

@@ -1,6 +1,6 @@
 /**
- * Deletes what is oldest, in steps that take some milliseconds. A market is gone with the first of
- * its steps; the next ones delete what is left of it, also after a process was killed in between.
+ * Deletes the oldest data in steps of some milliseconds. The first step removes the market, and the
+ * next ones its remaining data, even if a process was killed in between.
  */
 
 import type { Database } from '#src/database/database.ts'
@@ -11,26 +11,26 @@ import type { OldMarket } from '../history.ts'
 import type { Tables } from '../tables/tables.ts'
 import type { Runs } from './runs.ts'
 
-/** Chunks have some 20 kB, all other rows some 100 bytes. */
+/** A chunk has some 20 kB, any other row some 100 bytes. */
 const CHUNKS_MAX = 8
 const ROWS_MAX = 400
 
 type Oldest = { id: number; orderMs: number }
-/** A market as the totals of its coin count it. */
+/** A market as counted by the totals of its coin. */
 type Counted = Pick<Market, 'conditionId' | 'coin' | 'timeframe' | 'revision'> & {
   source: string
   snapshots: number
   firstMs: number | null
   lastMs: number | null
 }
-/** No market has states further from its window, in milliseconds: five days for both ends. */
+/** The largest distance of states from their window, in milliseconds: five days for both ends. */
 const REACH_MS = 432_000_000
 
-/** What never had a book is never closed. */
+/** A market without a book is never closed. */
 const isOver =
   'order_ms < $beforeMs AND (is_closed = 1 OR (first_ms IS NULL AND window_end_ms < $beforeMs))'
 
-/** Returns the function that lists what a deletion would begin with. */
+/** Creates the function that lists what a deletion would delete first. */
 export function createOldestList(db: Database) {
   type Row = Omit<OldMarket, 'bytes'> & { id: number }
   const list = db.prepare<Row, [{ beforeMs: number }]>(
@@ -48,7 +48,10 @@ export function createOldestList(db: Database) {
   }
 }
 
-/** Returns the function that does a step, in a transaction; false when nothing is left to do. */
+/**
+ * Creates the function that performs a step in a transaction; it returns false when nothing is
+ * left.
+ */
 export function createDelete({
   db,
   meta,
@@ -110,8 +113,8 @@ const deletionOf = ({ snapshots, firstMs, lastMs }: Counted): MarketChange => ({
 })
 
 /**
- * Takes a market that was deleted from the totals of its coin. Not by a trigger: a market that
- * somebody else deletes must be missed by `verify`.
+ * Removes a deleted market from the totals of its coin. This is not a trigger, because `verify`
+ * must report a market that something else deletes.
  */
 function prepareDiscount(db: Database): (counted: Counted) => void {
   const group = 'coin = $coin AND timeframe = $timeframe AND source = $source'

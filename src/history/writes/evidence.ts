@@ -1,4 +1,4 @@
-/** Keeps what imports said of books, and the gaps that follow from it. */
+/** Stores the statements of imports about books, and the gaps derived from them. */
 import { coverageOf, ENDLESS_MS, silenceMs, type Span } from '#src/domain/coverage.ts'
 import {
   type Evidence,
@@ -20,7 +20,7 @@ export type Said = Record<Outcome, Statement[]>
 
 const countOf = ({ snapshotCounts: { up, down } }: Market): number => up + down
 
-/** Both verbs need a transaction around them. */
+/** Creates both verbs, which need a transaction. */
 export function createEvidence({
   evidence,
   gaps,
@@ -28,7 +28,10 @@ export function createEvidence({
 }: Pick<Tables, 'evidence' | 'gaps' | 'chunks' | 'tails'>) {
   const times = createMarketTimes(tables)
 
-  /** A pause in which a source listened is the venue's, whichever file made it first. */
+  /**
+   * A pause during which a source listened is a silence of the venue, whichever file stated it
+   * first.
+   */
   function explainPauses(market: Market, outcome: Outcome, said: Evidence): GapRows {
     const owner = ownerOf(market, outcome, 'time')
     const pauses = gaps.derived(owner)
@@ -50,8 +53,8 @@ export function createEvidence({
 
   return {
     /**
-     * To be called before an import changes a market: rows that no import brought are of a recorder,
-     * or of an older version, and what is covered by them is known.
+     * Begins an import's change of a market: rows without an import belong to a recorder or an
+     * older version, and their covered periods are known.
      */
     begin(market: StoredMarket): void {
       const held = evidence.find(market.id)
@@ -70,8 +73,8 @@ export function createEvidence({
     },
 
     /**
-     * To be called after its rows are written; returns the gaps that came and went, and whether any
-     * row of them changed, so that the market has to be touched.
+     * Adds statements after the rows were written; returns the gaps that came and went, and true in
+     * `isChanged` if any row changed, so that the market must be touched.
      */
     add(market: StoredMarket, said: Said): GapRows & { isChanged: boolean } {
       const held = evidence.find(market.id)
@@ -125,7 +128,7 @@ const toStatement = ({ fromMs, toMs, reason }: OwnGap): Statement =>
     ? { kind: 'away', fromMs, toMs }
     : { kind: 'missed', fromMs, toMs, reason }
 
-/** What is covered to the end of its window is known for good: there is no gap after that. */
+/** If a market is covered to the end of its window, it is known from there on: no gap follows. */
 function coveredSpans(
   market: StoredMarket,
   outcome: Outcome,
@@ -139,7 +142,7 @@ function coveredSpans(
   return spans
 }
 
-/** Of lines, which say nothing of gaps: where their verified books follow each other. */
+/** The statements of lines, which state no gaps: the periods between consecutive verified books. */
 export function checkedIn(snapshots: readonly Snapshot[]): Map<string, Said> {
   const all = new Map<string, Said>()
   for (const { conditionId, outcome, timestampMs, isVerified } of snapshots) {

@@ -1,4 +1,4 @@
-/** Adds rows of tables of outcomes to the markets of their windows, now or once there is one. */
+/** Adds outcomes from tables to the markets of their windows, now or as soon as one exists. */
 import type { MarketFacts } from '#src/domain/market.ts'
 import { toIso } from '#src/domain/time.ts'
 import type { WindowOutcome } from '#src/domain/window-outcome.ts'
@@ -10,13 +10,13 @@ import type { KeptOutcome } from '../tables/outcome-table.ts'
 import type { Tables } from '../tables/tables.ts'
 
 type Ports = Pick<Tables, 'markets' | 'windowOutcomes'> & {
-  /** To be called after a change of facts, to note what was known before. */
+  /** Logs a change of facts, with the facts that were known before. */
   noteFacts: (known: StoredMarket, put: StoredMarket) => void
 }
 
-/** Returns the function that keeps rows; it needs a transaction around it. */
+/** Creates the function that stores rows; it needs a transaction. */
 export function createPutOutcomes({ markets, windowOutcomes, noteFacts }: Ports) {
-  /** Adds the condition ids of markets that change to `changed`. */
+  /** Adds the condition ids of changed markets to `changed`. */
   function putOne({ outcome, before, after, isNew }: KeptOutcome, changed: Set<string>) {
     const result: PutOutcome = { isNew, isWaiting: true, isChanged: false, conflict: undefined }
     for (const conditionId of markets.listInWindow(outcome))
@@ -52,7 +52,7 @@ const windowName = ({ coin, timeframe, windowStartMs }: WindowOutcome): string =
 
 type Winner = Pick<MarketFacts, 'winner' | 'winnerSource'>
 
-/** Why not all that was said of a window can be true, where that shows now. */
+/** Explains why the rows of a window cannot all be true, if that has become visible now. */
 function conflictOf(
   name: string,
   { winner }: WindowOutcome,

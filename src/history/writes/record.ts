@@ -1,6 +1,5 @@
-/** Writes what a recorder received, in one transaction. */
+/** Writes the received rows of a recorder in one transaction. */
 
-import { withLater } from '#src/database/database.ts'
 import { ENDLESS_MS, type Span } from '#src/domain/coverage.ts'
 import type { Market } from '#src/domain/market.ts'
 import type { MarketChange } from '#src/domain/revision.ts'
@@ -14,33 +13,35 @@ import type { ApplyBatch } from './append.ts'
 
 type Heard = Recording['trades'][number] | GapChange
 
-type Ports = Pick<Tables, 'gaps' | 'markets' | 'revisions' | 'trades'> & {
+type Ports = Pick<Tables, 'gaps' | 'markets' | 'trades'> & {
   applyBatch: ApplyBatch
   /** Throws `unknown_market`. */
   requireMarket: (conditionId: string, found: StoredMarket | undefined) => StoredMarket
-  /** Shows that something besides the books was written. */
+  /** Raises the revision after a change of data other than books. */
   touch: (market: Market, changes: readonly MarketChange[]) => void
 }
 
-/** Returns the function that applies a recording; it needs a transaction around it. */
+/** Creates the function that applies a recording; it needs a transaction. */
 export function createRecord(ports: Ports) {
-  const { gaps, markets, revisions, trades, applyBatch, requireMarket, touch } = ports
+  const { gaps, markets, trades, applyBatch, requireMarket, touch } = ports
 
-  /** Whether it may change something: nearly all statements that a recorder has a book do not. */
-  const mayChange = withLater((change: GapChange, market: StoredMarket) => {
-    if (change.kind !== 'known') return () => true
-    const owner = ownerOf(market, change.outcome, 'recorded')
-    const find = gaps.last.later(owner, market.gapRevision)
-    return (): boolean => {
-      const last = find()
-      return last !== undefined && last.toMs > change.fromMs
-    }
-  })
+  /**
+   * True if the statement may change something: nearly all statements that a recorder has a book do
+   * not.
+   */
+  function mayChange(change: GapChange, market: StoredMarket): boolean {
+    if (change.kind !== 'known') return true
+    const last = gaps.last(ownerOf(market, change.outcome, 'recorded'), market.gapRevision)
+    return last !== undefined && last.toMs > change.fromMs
+  }
 
-  /** `before`: the market without the rows of this recording. Returns how many rows were changed. */
+  /**
+   * Applies a gap change; `before` is the market without the rows of this recording. Returns the
+   * number of changed rows.
+   */
   function apply(market: Market, before: Market, heard: GapChange): number {
     if (heard.kind === 'ended') return gaps.end(market.id, heard.outcome, heard.atMs)
-    // The gaps follow once all is written.
+    // The gaps are derived after everything is written.
     if (heard.kind === 'said') return 0
     if (heard.kind === 'known') return gaps.cut(market.id, heard.outcome, heard)
     if (heard.kind === 'unknown')
@@ -52,44 +53,28 @@ export function createRecord(ports: Ports) {
 
   return ({ source = 'recorded', isImport = false, snapshots, ...beside }: Recording) => {
     const gapReason = isImport ? undefined : ('venue_silent' as const)
-    const applyLater = applyBatch.later({ id: '', source, gapReason, snapshots })
+    const { counts, markets: applied } = applyBatch({ id: '', source, gapReason, snapshots })
     const all: Heard[] = [...beside.trades, ...beside.gaps]
-    const withBooks = new Set(snapshots.map(({ conditionId }) => conditionId))
-    const asked = [...Map.groupBy(all, (each) => each.conditionId)].map(([conditionId, own]) => ({
-      conditionId,
-      own,
-      find: withBooks.has(conditionId) ? undefined : markets.find.later(conditionId),
-    }))
-    if (beside.trades.length > 0) trades.later()
-    if (beside.gaps.length > 0) revisions.later()
-    const { counts, markets: applied } = applyLater()
-    const known = asked.map(({ conditionId, own, find }) =>
+    const known = [...Map.groupBy(all, (each) => each.conditionId)].map(([conditionId, own]) =>
       changing(conditionId, () => {
         const inBatch = applied.get(conditionId)
-        const before = inBatch?.before ?? requireMarket(conditionId, find?.())
+        const before = inBatch?.before ?? requireMarket(conditionId, markets.find(conditionId))
         const now = inBatch?.now ?? before
         const traded = own.flatMap((each) => ('trade' in each ? [each.trade] : []))
         for (const { timestampMs } of traded) assertNearWindow(now, timestampMs)
-        const parts = own
-          // What an import knows is `said`.
-          .filter((each) => 'trade' in each || !isImport || each.kind !== 'known')
-          .map((each) => ({
-            each,
-            isNeeded: 'trade' in each ? () => true : mayChange.later(each, before),
-          }))
-        return { before, now, parts, traded }
-      }),
-    )
-    const needed = known.map(({ before, now, parts }) =>
-      changing(now.conditionId, () => {
-        const heard = parts.filter(({ isNeeded }) => isNeeded()).map(({ each }) => each)
-        return { before, now, heard }
+        const heard = own.filter(
+          (each) =>
+            'trade' in each ||
+            // The periods known to an import are in `said`.
+            (!(isImport && each.kind === 'known') && mayChange(each, before)),
+        )
+        return { before, now, heard, traded }
       }),
     )
     const added = trades.insert(
       known.flatMap(({ now, traded }) => traded.map((trade) => ({ marketId: now.id, trade }))),
     )
-    for (const { before, now, heard } of needed)
+    for (const { before, now, heard } of known)
       changing(now.conditionId, () => {
         const changed = heard.filter((each) =>
           'trade' in each ? added.has(each.trade) : apply(now, before, each) > 0,
@@ -100,7 +85,7 @@ export function createRecord(ports: Ports) {
   }
 }
 
-/** What of it changes what was served before. */
+/** The changes of data that was served before. */
 function describe(market: Market, heard: readonly Heard[]): MarketChange[] {
   const trades = heard.filter((each) => 'trade' in each)
   const gapSpans = (isNoted: boolean) =>
@@ -125,7 +110,7 @@ function spanOfChange(change: GapChange): Span {
   return change.kind === 'said' ? change.statement : change.gap
 }
 
-/** From the first to the last; without an end where one has none. */
+/** The span from the first to the last gap; without an end if one of them has none. */
 export function spanOfGaps(gaps: readonly Span[]): Pick<MarketChange, 'fromMs' | 'toMs'> {
   const toMs = Math.max(...gaps.map((gap) => gap.toMs))
   return {
@@ -134,6 +119,6 @@ export function spanOfGaps(gaps: readonly Span[]): Pick<MarketChange, 'fromMs' |
   }
 }
 
-/** While a market is recorded, trades are what it gains. */
+/** Trades are expected while a market is recorded, so only later ones are changes. */
 export const lateTrades = ({ isClosed }: Market, added: number): MarketChange[] =>
   isClosed ? [{ why: 'late_trades', added }] : []

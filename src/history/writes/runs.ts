@@ -1,6 +1,7 @@
-/** Late rows are merged into sealed chunks; open runs grow in writers, rebuilt when stale. */
+/**
+ * Merges late rows into sealed chunks; open runs grow in writers, which are rebuilt if outdated.
+ */
 
-import { withLater } from '#src/database/database.ts'
 import type { Market } from '#src/domain/market.ts'
 import { comparePositions, type Position, type StoredSnapshot } from '#src/domain/snapshot.ts'
 import { createCache } from '#src/platform/cache.ts'
@@ -11,7 +12,7 @@ import type { ChunkRef } from '../tables/chunk-table.ts'
 import type { Tables } from '../tables/tables.ts'
 import { type TailRun, toTail } from '../tables/tail-table.ts'
 
-/** A writer takes about 200 kB; a run that is dropped costs one rebuild. */
+/** A writer takes about 200 kB; a dropped run costs one rebuild. */
 const OPEN_RUNS_MAX = 128
 
 /** The unfinished run of a market at a revision; `savedCount` of its rows are in the tail table. */
@@ -19,13 +20,13 @@ export type Run = {
   revision: number
   writer: ChunkWriter
   savedCount: number
-  /** Finds the last chunk, which comes before these rows; may find nothing if that chunk is full. */
+  /** Finds the last chunk, which precedes these rows; may find none if that chunk is full. */
   chunkBefore: () => ChunkRef | undefined
 }
 
 /**
- * Rows that go, rows among those held, rows after these, each in order; `refs` are the chunks of the
- * market if rows go or are among those held.
+ * Removed rows, rows among the stored ones, and rows after them, each in order; `refs` are the
+ * chunks of the market if rows are removed or inserted among the stored ones.
  */
 type RunChange = {
   refs: readonly ChunkRef[]
@@ -35,26 +36,34 @@ type RunChange = {
   isClosed: boolean
 }
 
-/** Every verb needs a transaction around it. */
+/** Creates the runs; every verb needs a transaction. */
 export function createRuns({ chunks, tails, snapshots }: Tables) {
   const open = createCache<number, Run>(OPEN_RUNS_MAX)
   const mergeIntoChunks = createMerge({ chunks, snapshots })
 
-  const load = withLater((market: Market) => {
-    const known = open.get(market.id)
-    if (known?.revision === market.revision) return () => known
-    const read = tails.read.later(market.id)
-    const chunkBefore = chunks.findLast.later(market.id)
-    return (): Run => {
-      const writer = known?.writer ?? new ChunkWriter()
-      writer.reset()
-      const tail = read()
-      if (tail !== undefined) for (const row of snapshots.ofTail(tail)) writer.add(row)
-      const run = { revision: market.revision, writer, savedCount: writer.count, chunkBefore }
-      open.set(market.id, run, { size: 1 })
-      return run
-    }
-  })
+  /** Runs changed in this transaction, which no other caller gets before the commit. */
+  const changed = new Map<number, Run>()
+
+  const current = (marketId: number): Run | undefined => changed.get(marketId) ?? open.get(marketId)
+
+  function take(marketId: number, run: Run): void {
+    open.delete(marketId)
+    changed.set(marketId, run)
+  }
+
+  function load(market: Market): Run {
+    const known = current(market.id)
+    if (known?.revision === market.revision) return known
+    open.delete(market.id)
+    const writer = known?.writer ?? new ChunkWriter()
+    writer.reset()
+    const tail = tails.read(market.id)
+    if (tail !== undefined) for (const row of snapshots.ofTail(tail)) writer.add(row)
+    const chunkBefore = () => chunks.findLast(market.id)
+    const run = { revision: market.revision, writer, savedCount: writer.count, chunkBefore }
+    take(market.id, run)
+    return run
+  }
 
   function seal(market: Market, run: Run): void {
     if (run.writer.count > 0) chunks.insert(market.id, run.writer)
@@ -69,7 +78,7 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
     run.writer.reset()
   }
 
-  /** Takes a last chunk that is not full back as the run, so that sealing leaves no tiny chunks. */
+  /** Reopens a last chunk that is not full as the run, so that sealing leaves no tiny chunks. */
   function reopen(run: Run): void {
     const last = run.chunkBefore()
     if (last === undefined || last.counts[0] + last.counts[1] >= CHUNK_ROWS) return
@@ -89,8 +98,12 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
     /** Reads the run of a market that is to be changed. */
     load,
 
-    /** Changes a market whose row is written right after, at the next revision. */
+    /**
+     * Changes the chunks and the run of a market at its next revision; the caller writes the
+     * market's row right afterwards.
+     */
     change(market: Market, run: Run, { refs, gone, late, fresh, isClosed }: RunChange): void {
+      take(market.id, run)
       const afterChunks = mergeIntoChunks(market, refs, late, gone)
       if (late.length + gone.length > 0) run.chunkBefore = () => chunks.findLast(market.id)
       const goneIds = new Set(gone.map(({ id }) => id))
@@ -108,31 +121,43 @@ export function createRuns({ chunks, tails, snapshots }: Tables) {
       run.revision = market.revision + 1
     },
 
-    /** Keeps a run while something else of its market is written, which raises its revision. */
+    /** Keeps a run while other data of its market is written, which raises its revision. */
     keep({ id, revision }: Market): void {
-      const run = open.get(id)
-      if (run?.revision === revision) run.revision++
+      const run = current(id)
+      if (run?.revision !== revision) return
+      run.revision++
+      take(id, run)
     },
 
-    /** The run of a market as it was written; undefined where that is not known. */
+    /** The written run of a market; undefined if it is not cached. */
     find({ id, revision }: Market): { tail: TailRun | undefined } | undefined {
       const run = open.get(id)
       return run?.revision === revision ? { tail: toTail(run.writer) } : undefined
     },
 
-    /** Forgets a run whose market was changed otherwise. */
+    /** Forgets a run whose market was changed in another way. */
     forget(marketId: number): void {
       open.delete(marketId)
+      changed.delete(marketId)
     },
 
-    /** A transaction that changed some of them came to nothing. */
-    forgetAll: (): void => open.clear(),
+    /** The changed runs at the end of a transaction. After a rollback they are not put back. */
+    takeChanged(): ReadonlyMap<number, Run> {
+      const taken = new Map(changed)
+      changed.clear()
+      return taken
+    },
+
+    /** Puts runs back after their transaction was committed. */
+    putBack(runs: ReadonlyMap<number, Run>): void {
+      for (const [marketId, run] of runs) open.set(marketId, run, { size: 1 })
+    },
   }
 }
 
 export type Runs = ReturnType<typeof createRuns>
 
-/** Returns the function that changes chunks and returns the rows that lie after the last one. */
+/** Creates the function that changes chunks and returns the rows after the last one. */
 function createMerge({ chunks, snapshots }: Pick<Tables, 'chunks' | 'snapshots'>) {
   const writer = new ChunkWriter()
 
