@@ -1,9 +1,8 @@
 /**
- * What bounds callers: rate windows, and what takes long at the same time. It is counted in this
- * thread, or in memory that several threads share.
+ * The limits of callers: rate windows and concurrent long work. They are counted in this thread, or
+ * in memory shared by several threads.
  */
 import { DAY_MS } from '#src/domain/time.ts'
-import { RATE_WINDOW_MS } from '#src/http/common-headers.ts'
 import {
   type Bounds,
   type ConcurrencyLimit,
@@ -13,24 +12,34 @@ import {
 } from '#src/platform/concurrency-limit.ts'
 import { createRateWindows, type RateWindows } from '#src/platform/rate-windows.ts'
 
-/** Keys, addresses and addresses that sign up: beyond this many of each, others share one window. */
+export const RATE_WINDOW_MS = 60_000
+const MS_PER_SECOND = 1000
+
+/** Whole seconds after which a window is over: waiting exactly so long is enough. */
+export const toSeconds = (leftMs: number): number => Math.max(1, Math.ceil(leftMs / MS_PER_SECOND))
+
+/**
+ * The maximum number of keys, addresses and signing-up addresses with their own windows; beyond it,
+ * others share one.
+ */
 const WINDOWS_MAX = 80_000
 
 /**
- * Rooms by level: all callers, those that pay nothing (free keys and guests), guests. So at least
- * half of each is for paying accounts alone. `firstMax` is for callers that have none yet.
+ * Limits by level: all callers, callers that pay nothing (free keys and guests), guests. At least
+ * half of each is thereby reserved for paying accounts. `firstMax` applies to callers that hold
+ * none yet.
  */
 type Rooms = [Room, Room, Room]
 
-/** Long work that is begun: what is made of an answer is in memory. */
+/** Long work in progress, whose results are held in memory. */
 const JOB_ROOMS: Rooms = [
   { max: 64, firstMax: 128 },
   { max: 32, firstMax: 48 },
   { max: 16, firstMax: 24 },
 ]
-/** WebSocket connections. Those whose key has not come yet are guests. */
+/** WebSocket connections. A connection is a guest's until its key arrives. */
 const CONNECTION_ROOMS: Rooms = [{ max: 10_000 }, { max: 5_000 }, { max: 1_000 }]
-/** Bytes of answers that their clients have not taken. */
+/** Bytes of responses that their clients have not read. */
 const MB = 1_000_000
 const BYTE_ROOMS: Rooms = [
   { max: 256 * MB, firstMax: 320 * MB },
@@ -38,7 +47,7 @@ const BYTE_ROOMS: Rooms = [
   { max: 64 * MB, firstMax: 80 * MB },
 ]
 
-/** Exports and live events, of `max` in all. */
+/** Exports and live streams, at most `max` in total. */
 const streamRooms = (max: number): Rooms => [
   { max },
   { max: Math.floor(max / 2) },
@@ -47,7 +56,7 @@ const streamRooms = (max: number): Rooms => [
 
 export type Limits = ReturnType<typeof createLimits>
 
-/** Where limits are counted, by the name of what is counted. */
+/** Counters of limits, by the name of what they count. */
 export type LimitStore = {
   windows(name: string, windowMs: number, capacity: number): RateWindows
   concurrency(name: string, bounds: Bounds): ConcurrencyLimit
@@ -58,13 +67,13 @@ const inThisThread: LimitStore = {
   concurrency: (_name, bounds) => createConcurrencyLimit(bounds, createCounts()),
 }
 
-/** Addresses that sign up have windows of their own. */
+/** Separate windows for addresses that sign up. */
 export const createSignupWindows = (store: LimitStore = inThisThread) => ({
   minutes: store.windows('signup', RATE_WINDOW_MS, WINDOWS_MAX),
   days: store.windows('signup-day', DAY_MS, WINDOWS_MAX),
 })
 
-/** `streamsMax` is for all accounts together. */
+/** Creates the limits; `streamsMax` applies to all accounts together. */
 export function createLimits(streamsMax: number, store: LimitStore = inThisThread) {
   const windowsOf = (name: string): RateWindows => store.windows(name, RATE_WINDOW_MS, WINDOWS_MAX)
   const pair = (name: string) => ({
@@ -83,7 +92,7 @@ export function createLimits(streamsMax: number, store: LimitStore = inThisThrea
     guests: windowsOf('guest'),
     signups: createSignupWindows(store),
     ...concurrency,
-    /** Gives back what a thread held that has ended. */
+    /** Releases everything held by a thread that has ended. */
     clear(ended: number): void {
       for (const limit of Object.values(concurrency)) limit.clear(ended)
     },

@@ -1,6 +1,7 @@
 /**
- * The operator sends the operator's token, or sits at this machine. A browser on this machine shows
- * pages of other sites, too, so cross-origin and proxied requests from loopback need the token.
+ * Identifies the operator, by the operator's token or by a direct request from this machine. A
+ * browser on this machine also runs pages of other sites, so cross-origin and proxied requests from
+ * loopback need the token.
  */
 
 import { timingSafeEqual } from 'node:crypto'
@@ -8,34 +9,33 @@ import { timingSafeEqual } from 'node:crypto'
 import { AppError } from '#src/domain/errors.ts'
 import { digestOf, tokenOf } from '#src/domain/selling/api-key.ts'
 import type { Clock } from '#src/domain/time.ts'
-import { RATE_WINDOW_MS, toSeconds } from '#src/http/common-headers.ts'
+import type { PeerSource } from '#src/http/call.ts'
 import type { AssertOperator } from '#src/http/gate.ts'
-import type { PeerSource } from '#src/http/visit.ts'
 import { isLoopbackAddress } from '#src/platform/network.ts'
 import { createRateWindows } from '#src/platform/rate-windows.ts'
 
+import { RATE_WINDOW_MS, toSeconds } from './limits.ts'
+
 export type OperatorAccess = {
-  /** Empty where there is none. */
+  /** The operator's token; empty if there is none. */
   token: string
   trustsLoopback: boolean
 }
 
-/** Wrong tokens of an address in a minute; after these the right one is refused as well. */
+/** Wrong tokens per address and minute after which even the right one is refused. */
 const FAILURES_MAX = 10
 const ADDRESSES_MAX = 20_000
 const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
 /**
- * Names of headers that proxies and content networks add: `Via` and `CDN-Loop`, any form of
- * `Forwarded`, the address of the client (`X-Real-IP`, `Fly-Client-IP`, `X-Azure-ClientIP`,
- * `X-Envoy-External-Address`), what a proxy was asked for (`X-Original-URL`, `X-Rewrite-URL`), and
- * those that begin with the name of one. No browser and no command line tool sends one by itself.
+ * Headers added by proxies and content networks: `Via` and `CDN-Loop`, any form of `Forwarded`, the
+ * address of the client (`X-Real-IP`, `Fly-Client-IP`, `X-Azure-ClientIP`,
+ * `X-Envoy-External-Address`), the original request (`X-Original-URL`, `X-Rewrite-URL`), and
+ * headers that begin with one of these names. No browser or command line tool sends one by itself.
  */
 const proxyHeader =
   /^(via|x-varnish|x-cloud-trace-context)$|^(cdn|cf|fly|fastly|cloudfront|akamai|tailscale|x-(original|rewrite|envoy|amzn|arr|azure|akamai|vercel|nf|appengine|appgw))-|forwarded|(client|connecting|external|real|remote|source|user|originating|socket|connection)-?(ip(v[46])?|addr(ess)?)$/
 
-/**
- * Throws `operator_only`, and `rate_limited` after many wrong tokens.
- */
+/** Creates the check; it throws `operator_only`, and `rate_limited` after many wrong tokens. */
 export function createOperatorCheck({
   token,
   trustsLoopback,
@@ -56,7 +56,7 @@ export function createOperatorCheck({
       const text = `Too many wrong tokens from this address. Wait ${retryAfterSeconds} s.`
       throw new AppError('rate_limited', text, { retryAfterSeconds })
     }
-    // Digests are equally long: the time says nothing about the token.
+    // Digests have equal length, so the time of the comparison reveals nothing about the token.
     if (token !== '' && timingSafeEqual(digestOf(sent), expected)) return
     failures.take(address, FAILURES_MAX, nowMs)
     throw refusal('This is not the token of the operator.')
@@ -81,7 +81,10 @@ const refusal = (reason: string) =>
     `${reason} Only the operator may do this: send the request from this machine, to its loopback address, or send \`Authorization: Bearer\` with the token of BOOKFEED_ADMIN_TOKEN.`,
   )
 
-/** Why a request is not that of a person at this machine; undefined if it is. */
+/**
+ * Explains why a request does not come directly from a person at this machine; undefined if it
+ * does.
+ */
 function strangerReason(request: Request, peers: PeerSource | undefined): string | undefined {
   const { headers } = request
   if (!isLoopbackAddress(peers?.requestIP(request)?.address ?? '')) {

@@ -1,7 +1,7 @@
 /**
- * What may be read with `Bearer sample` in place of a key: what the Free tier includes, the same of
- * coins of which nothing is recorded, every simulated market, and one recorded market that is over,
- * whole. Each address is a caller of its own.
+ * The data readable with `Bearer sample` in place of a key: everything in the Free tier, the same
+ * for coins without recordings, every simulated market, and one complete ended recorded market.
+ * Each address is a separate caller.
  */
 import { ifSound } from '#src/domain/errors.ts'
 import { type Coin, coins, type Market, type Source } from '#src/domain/market.ts'
@@ -12,17 +12,20 @@ import type { Clock } from '#src/domain/time.ts'
 import type { Sample } from '#src/http/gate.ts'
 
 const TOKEN = 'sample'
-/** A page of the dashboard takes up to ten. */
+/** The limit per minute; a page of the dashboard uses up to ten requests. */
 export const SAMPLE_REQUESTS_PER_MINUTE = 120
-/** After so long a better market is looked for, where one is simulated or covered badly. */
+/**
+ * The interval at which a better market is searched for while the chosen one is simulated or badly
+ * covered.
+ */
 const LOOK_MS = 60_000
-/** So old what is known of the sources of coins may be. */
+/** The maximum age of the cached sources of coins. */
 const SOURCES_MS = 1_000
 
-/** The condition id that was chosen, of all threads that serve. */
+/** The chosen condition id, shared by all threads that serve. */
 export type SampleChoice = {
   read: () => string | undefined
-  /** Replaces what was read before, unless another thread has done so; returns what is chosen now. */
+  /** Replaces the previous choice, unless another thread has done so; returns the current one. */
   replace: (before: string | undefined, conditionId: string) => string
 }
 
@@ -35,15 +38,15 @@ export function createSampleChoice(): SampleChoice {
 }
 
 type Options = {
-  /** `auto`, `off`, or what names a market. */
+  /** `auto`, `off`, or the name of a market. */
   choice: string
   listTiers: () => readonly Tier[]
   findMarket: (name: string) => Market | undefined
-  /** Which kinds of markets are held of a coin. */
+  /** The sources of the stored markets of a coin. */
   sourcesOf: (coin: Coin) => readonly Source[]
-  /** The market that shows most. */
+  /** Finds the best market to show. */
   findExample: () => Market | undefined
-  /** Whether next to nothing of a market is missing. */
+  /** True if almost nothing of a market is missing. */
   isWellCovered: (market: Market) => boolean
   chosen: SampleChoice
   timer: Clock
@@ -71,9 +74,9 @@ export function createSample({
   }
 
   /**
-   * One that was chosen stays until it is deleted, so that no market after the other is given away.
-   * Only a recorded one replaces one that is simulated, and one that is covered well one that is
-   * not.
+   * Chooses the market. A chosen market stays until it is deleted, so that the sample does not give
+   * away one market after another. A simulated market is replaced only by a recorded one, and a
+   * badly covered market only by a well covered one.
    */
   function choose(): Market | undefined {
     const before = chosen.read()
@@ -94,16 +97,16 @@ export function createSample({
     return isWellCovered(market) ? BEST : 1
   }
 
-  /** Whether every route of a market may be read. */
+  /** True if every route of a market is readable. */
   function isWhole(coin: string | undefined, name: string): boolean {
     if (coin === undefined || name === '') return false
-    // A damaged market is refused like one that is not part of the sample.
+    // A damaged market is refused like one outside the sample.
     const named = sources.length === 0 ? undefined : ifSound(() => findMarket(name))
     if (named?.source === 'simulated' && named.coin === coin.toLowerCase()) return true
     return isNamed(market(), coin, name)
   }
 
-  /** Coins of which all that is held is simulated. */
+  /** Coins whose markets are all simulated. */
   function listSimulatedCoins(): readonly Coin[] {
     if (sources.length > 0 && timer() >= readSourcesAtMs) {
       readSourcesAtMs = timer() + SOURCES_MS
@@ -147,7 +150,7 @@ export function createSample({
   }
 }
 
-/** Recorded, and covered well. */
+/** The highest score: recorded and well covered. */
 const BEST = 2
 
 export const isSampleToken = (authorization: string | null): boolean =>

@@ -1,6 +1,6 @@
 /**
- * Counts what keys use, in memory; `flush`, on a timer, adds the counters to the ledger. A killed
- * process loses what came after its last flush.
+ * Counts the usage of keys in memory; `flush`, called by a timer, adds the counters to the ledger.
+ * A killed process loses the usage since its last flush.
  */
 
 import type { Caller } from '#src/domain/selling/caller.ts'
@@ -10,10 +10,10 @@ import type { Ledger, UsageEntry, UsageRow } from '#src/ledger/ledger.ts'
 const DAYS_KEPT = 90
 /** Random, so that no two meters have the same name. */
 const NAME_BYTES = 16
-/** Bounds how long one flush holds the process. */
+/** Bounds how long a flush blocks the process. */
 const ENTRIES_PER_FLUSH = 500
 
-/** `day` counts from 1970. */
+/** The counter of a day; `day` is the number of days since 1970. */
 type Counter = Omit<UsageEntry, 'day'> & { accountId: string; day: number }
 
 export type UsageMeter = ReturnType<typeof createUsageMeter>
@@ -28,9 +28,9 @@ export function createUsageMeter({
   randomBytes: (length: number) => Uint8Array
 }) {
   const counters = new Set<Counter>()
-  /** Those that still count, by key and route: two maps, so that no text is joined per request. */
+  /** Active counters by key and route: two maps, so that no text is joined per request. */
   const running = new Map<string, Map<string, Counter>>()
-  /** What is being written: as it is, until it is known to be. */
+  /** Counters that are being written, unchanged until the write is known to have succeeded. */
   let part: readonly Counter[] = []
   let number = 1
   let namedDay = toDay(clock())
@@ -41,18 +41,18 @@ export function createUsageMeter({
     return `${toText(day)} ${randomBytes(NAME_BYTES).toHex()}`
   }
 
-  /** Once a day forgets what is too old. */
-  function prune(day: number): void {
+  /** Deletes old usage once a day. */
+  async function prune(day: number): Promise<void> {
     if (day === prunedDay) return
-    ledger.pruneUsage(toText(day - DAYS_KEPT + 1))
+    await ledger.pruneUsage(toText(day - DAYS_KEPT + 1))
     prunedDay = day
   }
 
-  /** What the next flush writes. It stays the same until the ledger has it. */
+  /** The counters that the next flush writes. They stay the same until the ledger has them. */
   function choosePart(): readonly Counter[] {
     if (part.length > 0) return part
     const day = toDay(clock())
-    // The ledger forgets the flushes of old names: a part of one would be added again.
+    // The ledger forgets the flushes of old names, so a part with an old name would be added twice.
     if (day !== namedDay) {
       namedDay = day
       meter = nameOf(day)
@@ -63,8 +63,8 @@ export function createUsageMeter({
     return part
   }
 
-  function write(): boolean {
-    ledger.addUsage(choosePart().map(toEntry), { meter, number })
+  async function write(): Promise<boolean> {
+    await ledger.addUsage(choosePart().map(toEntry), { meter, number })
     part = []
     number++
     return counters.size > 0
@@ -95,28 +95,28 @@ export function createUsageMeter({
   }
 
   return {
-    /** Counts one answered request. */
+    /** Counts a completed request. */
     add(caller: Caller, route: string, bytes: number): void {
       const counter = use(caller, route)
       counter.requests++
       counter.bytes += bytes
     },
 
-    /** Counts more bytes of a request that was counted before. */
+    /** Adds bytes to a request that has been counted. */
     addBytes(caller: Caller, route: string, bytes: number): void {
       use(caller, route).bytes += bytes
     },
 
     /**
-     * Moves a bounded number of counters into the ledger; true if there are more. What could not be
-     * written, or may not have been, is written by the next flush.
+     * Moves a bounded number of counters into the ledger; returns true if more remain. Counters
+     * whose write failed, or may have failed, are written by the next flush.
      */
-    flush(): boolean {
-      prune(toDay(clock()))
+    async flush(): Promise<boolean> {
+      await prune(toDay(clock()))
       return write()
     },
 
-    /** Moves all counters out of here, to be given to `put` of another meter. */
+    /** Removes and returns all counters, to be passed to `put` of another meter. */
     take(): Counter[] {
       const taken = [...counters]
       counters.clear()
@@ -128,7 +128,7 @@ export function createUsageMeter({
       for (const counter of taken) counters.add(counter)
     },
 
-    /** What the caller's account used in the last 90 days, up to this moment. */
+    /** The usage of the caller's account over the last 90 days, until now. */
     usageOf({ accountId }: Caller): UsageRow[] {
       const today = toDay(clock())
       const counted = [...part, ...counters].filter((counter) => counter.accountId === accountId)

@@ -1,8 +1,9 @@
 /**
- * Takes a payload in: finds the payment that it already is, or the offer that it pays, and writes
- * it down. That is one transaction, so that of many calls with one payload exactly one claims. The
- * chain is asked first: payers may have submitted their payments, and what is spent is never judged
- * by a clock or answered with a demand. A forged one is not written down: it would use up a nonce.
+ * Admits a payload: finds the payment that it already is, or the offer that it pays, and stores it.
+ * That is one transaction, so exactly one of many calls with the same payload claims it. The chain
+ * is asked first: payers may have submitted their payments themselves, and a spent payment is never
+ * judged by a clock or answered with a demand. A forged payload is not stored: it would use up a
+ * nonce.
  */
 
 import type { Caller } from '#src/domain/selling/caller.ts'
@@ -30,13 +31,13 @@ import {
   type PaymentWithOffer,
 } from './payment-machine.ts'
 
-/** As far back as one look at the chain reaches with a block a second. */
+/** The longest period that one look at the chain covers, with a block per second. */
 const LOOK_BACK_MS = 2 * DAY_MS
 
-/** A payment that is not written down yet. `proof`: where its money has moved. */
+/** A payment that is not stored yet. `proof` is the transfer that moved its money. */
 type Draft = { signed: SignedPayment; offer: Offer; proof?: PaymentProof | undefined }
 
-/** Throws what `Billing.settle` throws before anything is sent. */
+/** Admits a payload; throws the errors of `Billing.settle` that precede any submission. */
 export async function admit(
   options: BillingOptions,
   { accountId }: Caller,
@@ -45,35 +46,35 @@ export async function admit(
   const { ledger, clock } = options
   const parsed = parsePayment(input)
   const { network, amount, payer, payTo } = parsed.signed
-  const known = findAgain()
+  // Asked of the ledger itself: after it, what other servers have offered and stored is known, too.
+  const known = await askAgain()
   if (known) return known
   const view = requireView(options, network)
   const unsealed = { ...parsed.signed, payload: '', payloadHash: '' }
   const faults = await askFaults(view, unsealed, parsed.body.signature)
   const moment = await readMoment(clock, view)
-  // A call with the same payload may have been faster.
-  const taken = findAgain()
-  if (taken) return taken
   let draft: Draft
   try {
     draft = faults.includes('nonce_used') ? await toSpent() : await toUnspent()
   } catch (refusal) {
-    // What it is refused for may be itself: another server has taken it since.
-    const same = findAgain()
+    // The cause of the refusal may be the payment itself, stored by another call meanwhile.
+    const same = await askAgain()
     if (same) return same
     throw refusal
   }
   const { offer, signed, proof } = draft
-  const { kind, payment } = ledger.payments.claim(
+  const { kind, payment } = await ledger.payments.claim(
     { id: `pay_${options.createId()}`, offer, signed, proof },
     { actor: `account:${accountId}`, nowMs: clock() },
   )
   if (kind === 'offer_taken') throw usedOfferError()
   return kind === 'existing' ? assertSame(payment) : { payment, offer }
 
-  /** Before all else: what was taken once is answered from what became of it. */
-  function findAgain(): PaymentWithOffer | undefined {
-    const payment = ledger.payments.findPaymentByNonce(parsed.signed)
+  /** Comes first: a payment that was admitted before is answered with its current state. */
+  async function askAgain(): Promise<PaymentWithOffer | undefined> {
+    const payment = await ledger.atomically(({ payments }) =>
+      payments.findPaymentByNonce(parsed.signed),
+    )
     return payment && assertSame(payment)
   }
 
@@ -90,7 +91,7 @@ export async function admit(
     return { payment, offer }
   }
 
-  /** The nonce was used: perhaps to pay this very payment. */
+  /** Handles a used nonce, which may have paid this very payment. */
   async function toSpent(): Promise<Draft> {
     if (faults.includes('signature_invalid')) {
       throw conflictError(
@@ -103,9 +104,9 @@ export async function admit(
         'This payment was made before it was submitted, by a wallet that is not yours.',
       )
     }
-    // The amount alone names an offer to other wallets only as long as no other offer can have it.
-    // What a wallet without an account paid at the plain price is for the operator, with the offer
-    // that it meant.
+    // For other wallets the amount alone identifies an offer, while no other offer can have it. A
+    // payment at the plain price from a wallet without an account goes to the operator, with the
+    // offer that it was meant for.
     const own = ledger.payments.listOffersOf({
       accountId,
       network,
@@ -127,18 +128,20 @@ export async function admit(
     const oldest = offers.findLast(({ createdMs }) => createdMs >= sinceMs) ?? newest
     const verdict = await lookFrom(oldest)
     const found = verdict.kind === 'paid' ? verdict.proof : undefined
-    // Among offers of one amount, it paid the newest that was there before it and is free.
+    // Among offers of the same amount, the transfer paid the newest one that is free and existed
+    // before it.
     const older = offers.filter(({ fromBlock }) => found && fromBlock < found.blockNumber)
     const paid = older.find(({ id }) => !ledger.payments.isOfferTaken(id)) ?? older[0]
     const meant = paid ?? newest
     return { signed: sealPayment(parsed, meant), offer: meant, proof: paid && found }
   }
 
-  /** As far as the chain says it was not made, so it is judged by the offer and the clock. */
+  /** Handles a payment that the chain has not seen: the offer and the clock decide. */
   async function toUnspent(): Promise<Draft> {
     const meant = findOffer()
     if (meant === undefined) {
-      // By a wallet that the offer is not for: no other is to be signed while that one is paid.
+      // The payer is not the wallet of the offer; nothing else may be signed while that offer is
+      // being paid.
       const asset = parsed.token.address
       const [newest] = ledger.payments.listOffersOf({ accountId, network, asset, amount })
       if (newest) assertFree(newest)
@@ -151,9 +154,8 @@ export async function admit(
     const sealed = sealPayment(parsed, meant)
     const forged = faults.find((fault) => fault === 'signature_invalid')
     const reason = forged ?? offerFault(sealed, meant, moment)
-    // Written down, though not sent by us now, so that no other payment is asked for while it may
-    // land. If its payer has submitted it, it may be mined until the chain says that its time is
-    // over.
+    // Stored although it is not sent now, so that no other payment is requested while it may land.
+    // If its payer has submitted it, it may be mined until the chain shows that its time is over.
     const isUntimely = isEnded || reason !== undefined
     const isOurs = reason !== 'signature_invalid' && reason !== 'recipient_mismatch'
     let mayLand = false
@@ -169,12 +171,12 @@ export async function admit(
     return { signed: sealed, offer: meant }
   }
 
-  /** No other payment is asked for or taken while one may land, and none after it. */
+  /** Refuses to request or admit another payment while one may land, or after one has. */
   function assertFree({ id }: Offer): void {
     if (ledger.payments.isOfferTaken(id)) throw usedOfferError()
   }
 
-  /** Throws `billing_unavailable` without an answer. */
+  /** Looks at the chain; throws `billing_unavailable` without an answer. */
   async function lookFrom(from: Offer): Promise<ChainVerdict> {
     const { fromBlock } = from
     const verdict = await view.look(sealPayment(parsed, from), { fromBlock })
@@ -182,7 +184,7 @@ export async function admit(
     return verdict
   }
 
-  /** The offer that payer and amount name, ended or not, if it is one of the account's own. */
+  /** The offer identified by payer and amount, ended or not, if it belongs to the account. */
   function findOffer(): Offer | undefined {
     const at = { accountId, nowMs: clock(), aheadMs: clockAheadMs(moment) }
     const found = ledger.payments.findOfferFor(parsed.signed, at)
@@ -190,7 +192,7 @@ export async function admit(
   }
 }
 
-/** What the offer and the time say against it; its amount and asset are those of the offer. */
+/** The objection of the offer and the time; amount and asset are already known to match. */
 export function offerFault(signed: SignedPayment, offer: Offer, moment: Moment) {
   if (signed.payTo !== offer.requirements.payTo.toLowerCase()) return 'recipient_mismatch'
   return isFresh(signed, moment) ? clockFault(signed, moment) : 'expires_too_soon'

@@ -1,4 +1,4 @@
-/** What can be paid with now, and what keeps the rest from being paid with. */
+/** The payment methods that are available now, and the faults of the others. */
 import type { PaymentChain, PaymentToken } from '#src/domain/selling/payment-chain.ts'
 
 import type { BillingOptions, ChainStatus, SalesFault, SalesState, SoldChain } from './billing.ts'
@@ -12,10 +12,10 @@ export const toChainStatus = (
   tokens: chain.tokens.map((token) => ({ token, reason: findReason(token) })),
 })
 
-/** Why a token cannot be paid with before its chain was first looked at. */
+/** The reason why a token is unavailable before the first check of its chain. */
 export const UNCHECKED = 'It is being checked.'
 
-/** Nothing is sold by configuration. */
+/** The state of sales if nothing is sold by configuration. */
 export const closedSales = (chains: readonly ChainStatus[], reason: string): SalesState => ({
   state: 'closed',
   sinceMs: undefined,
@@ -34,14 +34,14 @@ export const closedSales = (chains: readonly ChainStatus[], reason: string): Sal
 const nameToken = (chain: PaymentChain, token: PaymentToken): string =>
   `${token.symbol} on ${chain.name}`
 
-/** What a check found about one chain. */
+/** The result of a check of one chain. */
 type Checked = {
-  /** Why a token cannot be paid with, for buyers. */
+  /** Why a token is unavailable, in words for buyers; undefined if it is available. */
   reasonOf: (token: PaymentToken) => string | undefined
   faults: readonly SalesFault[]
 }
 
-/** Everything counts as unavailable until it was checked. */
+/** Creates the checks. Everything is unavailable until it was checked. */
 export function createAvailability({
   chains,
   payTo,
@@ -144,7 +144,7 @@ export function createAvailability({
   }
 }
 
-/** The same fault of several chains or tokens is one, since the first of them. */
+/** Joins equal faults of several chains or tokens, dated by the first. */
 function joinFaults(faults: readonly SalesFault[]): SalesFault[] {
   const joined = new Map<string, SalesFault>()
   for (const fault of faults) {
@@ -172,7 +172,10 @@ export function missingPart(
   return undefined
 }
 
-/** Why the facilitator cannot be used: `text` for the operator, `reason` for buyers, without its address. */
+/**
+ * Explains why the facilitator is unusable: `text` for the operator, `reason` for buyers, without
+ * its address.
+ */
 async function checkFacilitator({
   facilitator,
   chain,
@@ -208,7 +211,7 @@ function describeFailure(code = ''): string | undefined {
   return status === undefined ? failures[code] : `answers with HTTP status ${status}`
 }
 
-/** By the codes of `src/facilitator`. */
+/** Texts of failures, by the codes of `src/facilitator`. */
 const failures: Readonly<Record<string, string>> = {
   facilitator_unreachable: 'cannot be reached',
   facilitator_timeout: 'gave no answer in 10 seconds',

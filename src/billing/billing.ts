@@ -1,4 +1,4 @@
-/** Selling tiers: what the routes of billing and the command line may ask for. */
+/** The contract of selling tiers, for the billing routes and the command line. */
 
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { ChainView } from '#src/domain/selling/chain-view.ts'
@@ -23,33 +23,33 @@ export type BillingOptions = {
   ledger: Ledger
   listTiers: () => readonly Tier[]
   chains: readonly SoldChain[]
-  /** The address that is paid to; empty where none is configured. */
+  /** The recipient of payments; empty if none is configured. */
   payTo: string
   screen: Screen
   clock: Clock
   createId: () => string
-  /** Waits. Injected, so that tests need not. */
+  /** Waits; tests inject a function that does not. */
   sleep: (ms: number) => Promise<void>
   origin: () => string
   log: Log
-  /** How long a lease lasts, and how often it is renewed; tests pass their own. */
+  /** The duration of a lease and the interval of its renewal; tests pass their own. */
   lease?: { ms: number; renewMs: number } | undefined
 }
 
-/** A chain that is sold on: with a node and a relay of payments, where these are configured. */
+/** A chain that is sold on, with a node and a facilitator if they are configured. */
 export type SoldChain = {
   chain: PaymentChain
   view: ChainView | undefined
   facilitator: Facilitator | undefined
 }
 
-/** `reason`: why the token cannot be paid with just now; undefined if it can. */
+/** `reason` explains why the token is currently unavailable; undefined if it is available. */
 export type ChainStatus = {
   chain: PaymentChain
   tokens: readonly { token: PaymentToken; reason: string | undefined }[]
 }
 
-/** The x402 v2 challenge: what a 402 carries, and stock clients sign. */
+/** The x402 v2 challenge: the body of a 402, which stock clients sign. */
 export type PaymentRequired = {
   x402Version: 2
   error?: string
@@ -59,42 +59,43 @@ export type PaymentRequired = {
 }
 
 /**
- * Whether anything can be bought: what `/readyz`, `bookfeed doctor`, the operator's page and the list
- * of tiers say of it.
+ * The availability of purchases, as reported by `/readyz`, `bookfeed doctor`, the operator's page
+ * and the list of tiers.
  */
 export type SalesState = {
   /**
-   * `failing`: nothing can be paid with since the last check, which may have failed by chance.
-   * `paused`: the check after it failed too. `closed`: nothing to sell with is configured.
+   * `failing`: no payment method passed the last check, which may be a coincidence. `paused`: the
+   * check after it failed too. `closed`: nothing to sell with is configured.
    */
   state: 'open' | 'failing' | 'paused' | 'closed'
-  /** When the check was that failed first; undefined while `open` or `closed`. */
+  /** The time of the first failed check; undefined while `open` or `closed`. */
   sinceMs: number | undefined
-  /** Also where other tokens can be paid with. */
+  /** All faults, including those that leave other tokens available. */
   faults: readonly SalesFault[]
 }
 
-/** Something that payments need and that does not work, for the operator. */
+/** A broken dependency of payments, for the operator. */
 export type SalesFault = {
   part: 'node' | 'token' | 'facilitator' | 'configuration'
-  /** One sentence, with the address of a node or facilitator, without credentials. */
+  /** One sentence, including the address of a node or facilitator, without credentials. */
   text: string
-  /** When the check was that failed first; undefined for the configuration. */
+  /** The time of the first failed check; undefined for a fault of the configuration. */
   sinceMs: number | undefined
-  /** What cannot be paid with, such as `USDC on Polygon`. */
+  /** The affected payment methods, such as `USDC on Polygon`. */
   tokens: readonly string[]
-  /** What the operator has to do, where more is known than what to check. */
+  /** The action to take, if it is more specific than what to check. */
   todo?: string | undefined
 }
 
 export type Quote = {
   offer: Offer
   paymentRequired: PaymentRequired
-  /** When the period would begin if it were paid now. */
+  /** The start of the period if it were paid now. */
   startMs: number
   /**
-   * A payment of the account that may still be made, or that was just made for the same tier and
-   * token. For the same tier and token, `offer` is the offer of that payment, and no other is made.
+   * A payment of the account that may still complete, or that has just completed for the same tier
+   * and token. In that case `offer` is the offer of that payment, and no other is created for the
+   * tier and token.
    */
   inFlight?: Payment | undefined
 }
@@ -102,25 +103,26 @@ export type Quote = {
 export type Settlement = {
   payment: Payment
   offer: Offer
-  /** What it bought, once it is provisioned: a period, or requests. */
+  /** The purchase after `provisioned`: a period, or requests. */
   subscription: Subscription | undefined
   credit?: Credit | undefined
 }
 
 export type Billing = {
-  /** False where nothing can be sold, nor asked about. */
+  /** False if nothing can be sold, nor payments be looked up. */
   isOpen: boolean
   chains(): readonly ChainStatus[]
-  /** Whether anything can be bought, as of the last `refresh`. */
+  /** The availability of purchases as of the last `refresh`. */
   sales(): SalesState
-  /** What is wrong although payments are taken, as of the last `refresh`, for the operator. */
+  /** Problems that do not prevent payments, as of the last `refresh`, for the operator. */
   warnings(): readonly string[]
 
   /**
-   * Makes an offer, or shows again the open one of the same. `payer` is the address that will sign,
-   * 0x and 40 hex digits; by default the account's wallet. `anotherPeriod`: also beside a payment of
-   * the same tier and token (see `inFlight`). Throws `unknown_tier`, `tier_not_for_sale`,
-   * `unknown_network`, `unknown_token`, `billing_unavailable`, `offer_limit`.
+   * Creates an offer, or returns the open one with the same terms. `payer` is the address that will
+   * sign, 0x and 40 hex digits; by default the wallet of the account. `anotherPeriod` allows a
+   * second period beside a payment of the same tier and token (see `inFlight`). Throws
+   * `unknown_tier`, `tier_not_for_sale`, `unknown_network`, `unknown_token`, `billing_unavailable`,
+   * `offer_limit`.
    */
   quote(
     caller: Caller,
@@ -134,8 +136,8 @@ export type Billing = {
   ): Promise<Quote>
 
   /**
-   * What an unpaid offer asks to be signed. Where a payment of the account for the same tier and
-   * token is in flight, or was just made, that payment instead, taken as far as it goes now, as if
+   * The challenge of an unpaid offer. If a payment of the account for the same tier and token is in
+   * flight or has just completed, returns that payment instead, advanced as far as possible, as if
    * it were submitted again. Throws `unknown_offer`, `offer_expired`, `offer_used`,
    * `payment_in_review`, `sanctioned`.
    */
@@ -146,8 +148,8 @@ export type Billing = {
   ): Promise<{ kind: 'unpaid'; quote: Quote } | { kind: 'same'; settlement: Settlement }>
 
   /**
-   * Takes a signed payment through all its states as far as they go now: `provisioned`, or one in
-   * flight. The same payment again finds the same payment; `origin` says what it is of. Throws
+   * Advances a signed payment as far as possible: to `provisioned`, or in flight. Submitting the
+   * same payment again returns the same payment; `origin` describes the request. Throws
    * `payment_invalid`, `payment_rejected`, `unknown_offer`, `offer_expired`, `offer_used`,
    * `payment_conflict`, `payment_in_review`, `payment_limit`, `allowance_required`, `sanctioned`,
    * `screening_unavailable`, `billing_unavailable`.
@@ -155,16 +157,16 @@ export type Billing = {
   settle(caller: Caller, payload: unknown, origin?: Origin): Promise<Settlement>
 
   /**
-   * What to sign for a tier or a pack without a key, in every token that can be paid with now.
-   * Nothing is written down. Throws `billing_unavailable`.
+   * The challenge for a tier or a pack without a key, in every available token. Nothing is stored.
+   * Throws `billing_unavailable`.
    */
   demand(product: Tier): Promise<PaymentRequired>
   /**
-   * As `settle`, of a payment of `demand`: what it buys is the payer's, whose account is made where
-   * there is none. A payment that cannot be made is not written down. Throws what `settle` throws.
-   * `origin.onAdmitted` is awaited with what was signed, once the payment is known to be the payer's
-   * and before it is taken: what that throws is thrown, and nothing is settled. `isKnown` is true of
-   * a payment that was taken before.
+   * Settles a payment of `demand`: the purchase belongs to the payer, whose account is created if
+   * there is none. A payment that cannot succeed is not stored. Throws the errors of `settle`.
+   * `origin.onAdmitted` is awaited with the signed payment, after it is known to be the payer's and
+   * before it is stored; if it throws, nothing is settled. `isKnown` is true if the payment was
+   * admitted before.
    */
   settleUnquoted(
     product: Tier,
@@ -173,50 +175,56 @@ export type Billing = {
   ): Promise<UnquotedSettlement>
 
   /**
-   * Takes a payment as far as it goes now, as if it were submitted again; undefined once it is
-   * proved that it was not made. Throws `payment_in_review`, `allowance_required`.
+   * Advances a payment as far as possible, as if it were submitted again; undefined once it is
+   * proved void. Throws `payment_in_review`, `allowance_required`.
    */
   resume(payment: Payment, origin?: Origin): Promise<Settlement | undefined>
 
-  /** From the chain alone, once in 3 s at most, for 2 s at most. Throws `unknown_payment`. */
+  /**
+   * A payment, updated from the chain alone, at most once in 3 s and for at most 2 s. Throws
+   * `unknown_payment`.
+   */
   payment(caller: Caller, id: string): Promise<Settlement>
-  /** Newest first. */
+  /** Payments of the account, newest first. */
   payments(caller: Caller, page: PaymentPage): Settlement[]
   /** Paid and granted periods by start. */
   subscriptions(caller: Caller): readonly Subscription[]
 
-  /** Calls a listener whenever a payment was submitted that may still be open. */
+  /** Calls a listener whenever a submitted payment may still be open. */
   onSubmitted(listener: () => void): void
-  /** Looks at all open ones, once a minute at some rejected; how many are open. Never rejects. */
+  /**
+   * Checks all open payments, and once a minute some rejected ones; returns the number of open
+   * ones. Never rejects.
+   */
   reconcile(): Promise<number>
-  /** Looks for money that no payment explains. Never rejects. */
+  /** Searches for money that no payment explains. Never rejects. */
   watch(): Promise<void>
-  /** Checks chain, tokens and facilitator: what fails is unavailable. Never rejects. */
+  /** Checks chains, tokens and facilitator, and marks failing ones unavailable. Never rejects. */
   refresh(): Promise<void>
 }
 
-/** The request that a payment came with. */
+/** The request that submitted a payment. */
 export type Origin = {
-  /** The W3C `traceparent` that is sent to the facilitator. */
+  /** The W3C `traceparent` for the facilitator. */
   trace?: string | undefined
-  /** Names it in lines of the log. */
+  /** The request id in lines of the log. */
   requestId?: string | undefined
 }
 
 /**
- * `isProved`: true if its payer sent it, as far as a payment can prove that: it came for the first
- * time, or again with the identifier of the first time, or the answer is an earlier payment and this
- * one was signed after that. An older signature may be public although it is unspent: a transaction
- * that was reverted shows it to everyone.
+ * `isProved` is true if the payer is proved to have sent the payment: it arrived for the first
+ * time, or again with its first identifier, or the answer is an earlier payment and this one was
+ * signed after it. An older signature may be public although it is unspent: a reverted transaction
+ * reveals it.
  */
 export type UnquotedSettlement = Settlement & { isProved: boolean }
 
 export type UnquotedOrigin = Origin & {
-  /** The account of the key that came with the payment, if one did. */
+  /** The account of the key that was sent with the payment, if any. */
   accountId?: string | undefined
   /**
-   * From when on another payment of the account for the same product takes the place of this one;
-   * where it is not given, none does.
+   * The time since which another payment of the account for the same product replaces this one; if
+   * absent, none does.
    */
   repeatsSinceMs?: number | undefined
   onAdmitted?:

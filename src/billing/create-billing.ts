@@ -1,4 +1,7 @@
-/** Selling tiers by the ledger, the nodes of chains and a facilitator; or selling nothing. */
+/**
+ * Creates the billing from the ledger, the nodes of chains and a facilitator, or one that sells
+ * nothing.
+ */
 
 import { AppError } from '#src/domain/errors.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
@@ -19,15 +22,15 @@ import {
 } from './payment-errors.ts'
 import {
   advance,
+  askPayment,
   findContext,
   findOfferOf,
   type PaymentWithOffer,
-  reread,
   waitForFinality,
 } from './payment-machine.ts'
 import { createReconciler } from './reconciler.ts'
 
-/** It does nothing by itself: `refresh`, `reconcile` and `watch` want a timer. */
+/** Creates a billing without timers: the caller runs `refresh`, `reconcile` and `watch`. */
 export function createBilling(options: BillingOptions): Billing {
   const { ledger } = options
   const availability = createAvailability(options)
@@ -35,7 +38,7 @@ export function createBilling(options: BillingOptions): Billing {
   const listeners: (() => void)[] = []
   const describe = (payment: Payment) =>
     toSettlement(options, payment, findOfferOf(options, payment))
-  /** Takes a payment as far as it goes now. Throws why it is neither made nor in flight. */
+  /** Advances a payment as far as possible. Throws if it neither succeeded nor is in flight. */
   async function settle({ payment, offer }: PaymentWithOffer, origin?: Origin) {
     if (payment.state === 'provisioned') return toSettlement(options, payment, offer)
     const { id, accountId, signed } = payment
@@ -43,17 +46,20 @@ export function createBilling(options: BillingOptions): Billing {
     if (!context) throw unavailableError('No node of the chain is configured any more.')
     const traced = { ...context, ...origin }
     const settled = await work(id, async () => {
-      const advanced = await advance(traced, reread(context, id), offer)
+      const advanced = await advance(traced, await askPayment(context, id), offer)
       return waitForFinality(traced, advanced, offer)
     })
-    assertAlive(options, settled, offer)
+    await assertAlive(options, settled, offer)
     return toSettlement(options, settled, offer)
   }
   const notify = (): void => {
     for (const listener of listeners) listener()
   }
-  const findOwn = ({ accountId }: Pick<Caller, 'accountId'>, id: string): Payment => {
-    const payment = ledger.payments.findPayment(id)
+  async function findOwn({ accountId }: Pick<Caller, 'accountId'>, id: string): Promise<Payment> {
+    const payment =
+      ledger.payments.findPayment(id) ??
+      // Another server may have stored it a moment ago.
+      (await ledger.atomically(({ payments }) => payments.findPayment(id)))
     if (payment?.accountId === accountId) return payment
     throw new AppError(
       'unknown_payment',
@@ -61,16 +67,16 @@ export function createBilling(options: BillingOptions): Billing {
       { param: 'id' },
     )
   }
-  /** The payment as it is then; undefined once it is proved that it was not made. */
+  /** Returns the updated payment; undefined once it is proved void. */
   async function followSame({ id, accountId }: Payment, origin?: Origin) {
     try {
-      const payment = findOwn({ accountId }, id)
+      const payment = await findOwn({ accountId }, id)
       await settle({ payment, offer: findOfferOf(options, payment) }, origin)
     } catch (error) {
-      // The state says why it is not further; only an approval has a call to make in its words.
+      // The state already explains the refusal; only an approval needs the error, to name the call.
       if (!(error instanceof AppError) || error.code === 'allowance_required') throw error
     }
-    const settlement = describe(findOwn({ accountId }, id))
+    const settlement = describe(await findOwn({ accountId }, id))
     const { state, reason } = settlement.payment
     if (state === 'review') throw reviewError(reason)
     return state === 'void' ? undefined : settlement
@@ -83,15 +89,15 @@ export function createBilling(options: BillingOptions): Billing {
     refresh: availability.refresh,
     quote: createQuotes(options, availability, poll),
     async challenge(caller, offerId, origin) {
-      const offer = findOwnOffer(options, caller, offerId)
+      const offer = await findOwnOffer(options, caller, offerId)
       const same = findSame(options, offer)
       const settlement = same && (await followSame(same, origin))
       if (settlement) return { kind: 'same', settlement }
       return { kind: 'unpaid', quote: toUnpaidQuote(options, offer) }
     },
     async payment(caller, id) {
-      await poll(findOwn(caller, id))
-      return describe(findOwn(caller, id))
+      await poll(await findOwn(caller, id))
+      return describe(await findOwn(caller, id))
     },
     payments: ({ accountId }, page) =>
       ledger.payments.listPayments({ accountId, ...page }).map(describe),
@@ -112,8 +118,8 @@ export function createBilling(options: BillingOptions): Billing {
   }
 }
 
-/** Throws why a payment is neither made nor in flight, and what the payer should do next. */
-function assertAlive(options: BillingOptions, payment: Payment, offer: Offer): void {
+/** Throws if a payment neither succeeded nor is in flight, with what the payer should do next. */
+async function assertAlive(options: BillingOptions, payment: Payment, offer: Offer): Promise<void> {
   const { state, signed, reason } = payment
   if (state === 'received' || state === 'screened') {
     throw unavailableError(
@@ -122,8 +128,8 @@ function assertAlive(options: BillingOptions, payment: Payment, offer: Offer): v
   }
   if (state === 'review') throw reviewError(reason)
   if (state !== 'rejected' && state !== 'void') return
-  // No second payment is asked for what another one is paying.
-  const isTaken = options.ledger.payments.isOfferTaken(offer.id)
+  // No second payment is requested while another one may pay the offer.
+  const isTaken = await options.ledger.atomically(({ payments }) => payments.isOfferTaken(offer.id))
   if (reason === 'offer_used' || isTaken) throw usedOfferError()
   if (reason === 'allowance_required' && state === 'rejected') throw allowanceError(payment, offer)
   throw rejectedError(options, { reason: reason ?? 'rejected', signed, offer })
@@ -131,7 +137,7 @@ function assertAlive(options: BillingOptions, payment: Payment, offer: Offer): v
 
 function toSettlement({ ledger }: BillingOptions, payment: Payment, offer: Offer): Settlement {
   const subscription = ledger.payments.findSubscriptionOf(payment.id)
-  // It has bought one or the other.
+  // A payment bought either a period or requests.
   const credit = subscription ? undefined : ledger.payments.findCredit(payment.id)
   return { payment, offer, subscription, credit }
 }
@@ -156,7 +162,7 @@ export function closedBilling(
     settleUnquoted: async () => refuse(),
     resume: async () => refuse(),
     payment: async () => refuse(),
-    // Not an empty list: there may be payments from before.
+    // Refused instead of an empty list, because earlier payments may exist.
     payments: refuse,
     subscriptions: () => [],
     onSubmitted: () => undefined,

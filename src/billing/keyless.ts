@@ -1,6 +1,6 @@
 /**
- * Selling without a key. The offer is in the x402 challenge itself (`sealed-offer.ts`), is at the
- * plain price, and is written down with its payment: the payer's account has what it buys.
+ * Sells without a key. The offer is in the x402 challenge itself (`sealed-offer.ts`), at the plain
+ * price, and is stored with its payment: the purchase belongs to the account of the payer.
  */
 
 import { createHash } from 'node:crypto'
@@ -43,7 +43,7 @@ import {
   toExtensions,
 } from './sealed-offer.ts'
 
-/** A challenge may name a block so old: a payment is in a later one all the same. */
+/** The maximum age of the block named in a challenge: its payment is in a later block anyway. */
 const HEAD_AGE_MS_MAX = 10_000
 
 const toBought = (product: Tier) => ({
@@ -54,7 +54,7 @@ const toBought = (product: Tier) => ({
 
 const SECRET_LENGTH = 16
 
-/** 96 bits of an id: an offer is in a header. */
+/** Shortens an id to 96 bits, because the offer is sent in a header. */
 const shortOf = (id: string): string =>
   createHash('sha256').update(id).digest('base64url').slice(0, SECRET_LENGTH)
 
@@ -92,7 +92,7 @@ export function createDemand(
         }),
       }))
     })
-    // Clients take the first that they can sign, and many sign for USDC alone.
+    // USDC comes first: clients take the first entry that they can sign, and many sign only USDC.
     const all = (await Promise.all(perChain)).flat()
     const isUsdc = ({ symbol }: (typeof all)[number]) => symbol === 'USDC'
     const accepts = [...all.filter(isUsdc), ...all.filter((offer) => !isUsdc(offer))].map(
@@ -121,7 +121,7 @@ export function createDemand(
 /** `isProved`: see `UnquotedSettlement`. */
 type Admitted = PaymentWithOffer & { isProved: boolean }
 
-/** Throws what `Billing.settleUnquoted` throws before anything is sent. */
+/** Admits a payload; throws the errors of `Billing.settleUnquoted` that precede any submission. */
 export async function admitUnquoted(
   options: BillingOptions,
   product: Tier,
@@ -143,40 +143,48 @@ export async function admitUnquoted(
   const faults = await askFaults(view, signed, parsed.body.signature)
   const moment = await readMoment(clock, view)
   const fault = faults[0] ?? offerFault(signed, offer, moment)
-  // What is said against it may be itself: another call, or another server, has taken it since.
-  const taken = payments.findPaymentByNonce(signed)
+  // The objection may be the payment itself, stored by another call or server meanwhile.
+  const taken = await findTaken()
   if (taken) return again(taken)
   const isUnseen = !faults.includes('nonce_used')
   assertUnquoted(clockAheadMs(moment), isUnseen)
   if (!isUnseen) {
     await assertPaidSince(sealed.fromBlock)
-    // The money has moved, so no earlier purchase replaces this payment.
+    // The money has moved, so no earlier purchase can replace this payment.
     await onAdmitted?.(parsed.signed, true)
     return claim({ isUnseen })
   }
-  // A wallet that has paid already may have nothing left to pay with.
+  // A wallet that has already paid may have too little left to pay again.
   if (fault === 'allowance_required' || fault === 'insufficient_balance') {
     const isForged = faults.includes('signature_invalid')
     if (!isForged && offerFault(signed, offer, moment) === undefined)
       await onAdmitted?.(parsed.signed, false)
   }
-  // Written down only if it can be made: signing what cannot be costs a caller nothing.
+  // Only payments that can succeed are stored: signing others costs a caller nothing.
   if (fault === 'allowance_required') throw allowanceError({ signed }, offer)
   if (fault !== undefined) throw rejectedError(options, { reason: fault, signed, offer })
   assertFewFailed(options, offer)
   try {
     await onAdmitted?.(parsed.signed, false)
   } catch (error) {
-    // What the wallet has paid before may be this payment, which another server took meanwhile.
-    const same = isFault(error, 'paid_before') && payments.findPaymentByNonce(signed)
+    // The earlier purchase of the wallet may be this payment, stored by another server meanwhile.
+    const same = isFault(error, 'paid_before') && (await findTaken())
     if (same) return assertSame(same)
     throw error
   }
   return claim({ isUnseen, repeatsSinceMs })
 
-  function claim(rules: { isUnseen: boolean; repeatsSinceMs?: number | undefined }): Admitted {
+  /** Asks the ledger itself, which other servers change. */
+  function findTaken(): Promise<Payment | undefined> {
+    return ledger.atomically((transaction) => transaction.payments.findPaymentByNonce(signed))
+  }
+
+  async function claim(rules: {
+    isUnseen: boolean
+    repeatsSinceMs?: number | undefined
+  }): Promise<Admitted> {
     const ids = { id: `pay_${createId()}`, keyId: `key_${createId()}` }
-    const { kind, payment } = payments.claimUnquoted(
+    const { kind, payment } = await payments.claimUnquoted(
       { ...ids, ...rules, identifier, offer, signed },
       { nowMs: clock() },
     )
@@ -203,9 +211,9 @@ export async function admitUnquoted(
   }
 
   /**
-   * The payment that was taken before. Everything signed is public on the chain, so it proves the
-   * payment and not its sender. To read the answer of a single request again, the caller must also
-   * send the sealed offer.
+   * Finds the payment that was admitted before. All signed data is public on the chain, so it
+   * proves the payment but not its sender. To read the response of a single request again, the
+   * caller must also send the sealed offer.
    */
   function assertSame(payment: Payment): Admitted {
     const offered = findOfferOf(options, payment)
@@ -219,21 +227,21 @@ export async function admitUnquoted(
     if (!isSame) {
       throw conflictError('This payment is for another product. Sign a new one for this product.')
     }
-    // Unlike what is signed, the identifier is never on a chain.
+    // Unlike the signed data, the identifier is never on a chain.
     const isProved = identifier !== undefined && identifier === payment.identifier
     return { payment, offer: offered, isProved }
   }
 
   /**
-   * A payment may be for a quote of its wallet, which buys for the account that requested it.
-   * Throws `payment_conflict`.
+   * Refuses a payment for a quote of its wallet, whose purchase belongs to the account that
+   * requested it. Throws `payment_conflict`.
    */
   function assertUnquoted(aheadMs: number, isUnsent: boolean): void {
     const at = { accountId: '', nowMs: clock(), aheadMs }
     const quoted = payments.findOfferFor(parsed.signed, at)
     if (quoted === undefined || quoted.accountId === accountId) return
     const endMs = Number(parsed.signed.validBefore) * 1000 + aheadMs
-    // Money that has moved also pays a quote that has expired.
+    // Money that has moved also pays an expired quote.
     const lastMs = isUnsent ? clock() : endMs - VALID_BEFORE_MS_MAX
     if (quoted.expiresMs <= lastMs || quoted.createdMs > endMs) return
     if (payments.isOfferTaken(quoted.id)) return
@@ -245,8 +253,8 @@ export async function admitUnquoted(
   }
 
   /**
-   * Money that moved before it was sent here is its payer's if it is newer than the offer. Throws
-   * `payment_conflict`, `payment_rejected` and `billing_unavailable`.
+   * Accepts money that moved before the payload arrived here, if it moved after the offer was made.
+   * Throws `payment_conflict`, `payment_rejected` and `billing_unavailable`.
    */
   async function assertPaidSince(fromBlock: number): Promise<void> {
     const isForged = faults.includes('signature_invalid')
@@ -261,7 +269,7 @@ export async function admitUnquoted(
     )
   }
 
-  /** What the challenge said, at a price that still holds. Throws `payment_invalid`. */
+  /** Opens the sealed offer, if its price still applies. Throws `payment_invalid`. */
   function openSeal(): SealedOffer {
     const found = openOffer(ledger.challengeKey, seal, {
       productId: product.tierId,

@@ -1,4 +1,4 @@
-/** Offers, shown again until they are paid. */
+/** Offers, which are reused until they are paid. */
 import { AppError } from '#src/domain/errors.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { ChainView } from '#src/domain/selling/chain-view.ts'
@@ -27,7 +27,7 @@ import {
   usedOfferError,
 } from './payment-errors.ts'
 
-/** The chain that a payment is on. Throws `payment_invalid`, `billing_unavailable`. */
+/** The chain of a payment. Throws `payment_invalid`, `billing_unavailable`. */
 export function requireView(options: BillingOptions, network: string): ChainView {
   const sold = options.chains.find(({ chain }) => chain.network === network)
   if (!sold) throw networkError()
@@ -38,56 +38,62 @@ export function requireView(options: BillingOptions, network: string): ChainView
   return sold.view
 }
 
-/** What a wallet is asked for: seconds from signing for which the payment stays valid. */
+/** Seconds from signing for which wallets are asked to make the payment valid. */
 const PAYMENT_TIMEOUT_SECONDS = 600
-/** For so long an offer keeps its amount: it may be signed, then paid, and ten minutes more. */
+/** The reservation of an offer's amount: until it is signed, then paid, and ten minutes more. */
 const RESERVED_MS = OFFER_LIFE_MS + PAYMENT_TIMEOUT_SECONDS * 1000 + 10 * 60_000
-/** An open offer is shown again as long as this much time is left to sign it. */
+/** The remaining time to sign that lets an open offer be reused. */
 const OFFER_LEFT_MS_MIN = 3 * 60_000
-/** Offers that an account may have reserved and not paid, and those of them of unique amounts. */
+/** The maximum number of reserved unpaid offers of an account, and of those with unique amounts. */
 const OFFERS_MAX = 20
 const UNIQUE_OFFERS_MAX = 5
-/** Failed payments of an offer, and of an account in an hour, after which no other is taken. */
+/**
+ * Failed payments of an offer, and of an account within an hour, after which no other is accepted.
+ */
 const FAILED_OF_OFFER_MAX = 5
 const FAILED_OF_ACCOUNT_MAX = 20
 const FAILED_WITHIN_MS = 3_600_000
 /** Amounts in the catalogue are millionths. */
 const CATALOGUE_DECIMALS = 6
 
-/** For so long an order for a tier and token that was just paid for is taken for the same order. */
+/**
+ * The period after a payment in which an order for the same tier and token counts as the same
+ * order.
+ */
 const SAME_PURCHASE_MS = 3_600_000
 
 type Order = { accountId: string; tierId: string; network: Network; asset: string }
 
-/** The payment that this order would repeat; of several, one in flight. */
-const findSamePurchase = ({ ledger, clock }: BillingOptions, order: Order): Payment | undefined =>
-  ledger.payments.findSamePurchase(order, clock() - SAME_PURCHASE_MS)
-
-/** The payment that paying an offer would repeat. */
+/** The payment that paying the offer would repeat. */
 export function findSame(options: BillingOptions, offer: Offer): Payment | undefined {
   const { accountId, terms, requirements } = offer
-  // A deliberate second period waits for no payment but its own.
+  // A deliberate second period waits only for its own payment.
   if (isForAnotherPeriod(offer)) {
     return options.ledger.payments.findUndecidedPayment({ accountId, offerId: offer.id })
   }
   const { network, asset } = requirements
-  return findSamePurchase(options, { accountId, tierId: terms.tierId, network, asset })
+  const order = { accountId, tierId: terms.tierId, network, asset }
+  return options.ledger.payments.findSamePurchase(order, options.clock() - SAME_PURCHASE_MS)
 }
 
 export function createQuotes(
   options: BillingOptions,
   { findReason }: ReturnType<typeof createAvailability>,
-  /** Looks at a payment on its chain, at most every few seconds. */
+  /** Updates a payment from its chain, at most every few seconds. */
   poll: (payment: Payment) => Promise<void>,
 ): Billing['quote'] {
   const { ledger, clock, createId } = options
   const { payments } = ledger
-  /** The payment that the order would repeat, as its chain has it now. */
+  /** The payment that the order would repeat, updated from its chain. */
   async function findCurrent(order: Order): Promise<Payment | undefined> {
-    const found = findSamePurchase(options, order)
+    const find = () =>
+      ledger.atomically((transaction) =>
+        transaction.payments.findSamePurchase(order, clock() - SAME_PURCHASE_MS),
+      )
+    const found = await find()
     if (found === undefined || !isUndecided(found)) return found
     await poll(found)
-    return findSamePurchase(options, order)
+    return find()
   }
 
   return async ({ accountId }, { anotherPeriod = false, ...ask }) => {
@@ -100,7 +106,8 @@ export function createQuotes(
       asset: token.address,
     }
     const same = anotherPeriod ? undefined : await findCurrent(order)
-    // Signed again, the offer of that payment is refused: nothing else is there to be paid.
+    // The offer of that payment would be refused if it were signed again, so nothing else is there
+    // to pay.
     const paying = same && payments.findOffer(same.offerId)
     if (paying) return toQuote(options, paying, same)
     const reason = findReason(sold, token)
@@ -114,14 +121,14 @@ export function createQuotes(
     if (!head) {
       throw unavailableError('The chain does not answer just now. Try again.', 'wait_and_retry')
     }
-    // The account's wallet if that will pay: its address then names the offer.
+    // The wallet of the account, if it will pay: its address identifies the offer.
     const address = ledger.findAccount(accountId)?.address
     const isOwn = ask.payer === undefined || ask.payer.toLowerCase() === address
     const nowMs = clock()
     const id = `quote_${createId()}`
     const extra: Record<string, string> = { quoteId: id }
     if (anotherPeriod) extra[ANOTHER_PERIOD] = 'true'
-    const opened = payments.openOffer(
+    const opened = await payments.openOffer(
       {
         id,
         accountId,
@@ -131,7 +138,7 @@ export function createQuotes(
         symbol: token.symbol,
         method: token.method,
         requirements: toRequirements(options, sold.chain.network, token, extra),
-        // The newest block: what is in it or before it was not paid for this offer.
+        // The newest block: transfers in it or before it did not pay this offer.
         fromBlock: head.latestNumber,
         expiresMs: nowMs + OFFER_LIFE_MS,
       },
@@ -173,18 +180,18 @@ function toQuote(options: BillingOptions, offer: Offer, inFlight?: Payment): Quo
   }
 }
 
-/** Throws `unknown_offer`. */
-export function findOwnOffer(
+/** An offer of the account, whichever server has made it; throws `unknown_offer`. */
+export async function findOwnOffer(
   { ledger }: BillingOptions,
   { accountId }: Pick<Caller, 'accountId'>,
   id: string,
-): Offer {
-  const offer = ledger.payments.findOffer(id)
+): Promise<Offer> {
+  const offer = await ledger.atomically(({ payments }) => payments.findOffer(id))
   if (offer?.accountId === accountId) return offer
   throw unknownOfferError('You have no such offer. Request one with POST /v1/billing/x402/quote.')
 }
 
-/** What is to be signed for an offer. Throws `offer_used`, `offer_expired`. */
+/** The quote of an unpaid offer. Throws `offer_used`, `offer_expired`. */
 export function toUnpaidQuote(options: BillingOptions, offer: Offer): Quote {
   const { payments } = options.ledger
   const { id: offerId, accountId } = offer
@@ -194,7 +201,10 @@ export function toUnpaidQuote(options: BillingOptions, offer: Offer): Quote {
   return toQuote(options, offer)
 }
 
-/** Throws `payment_limit`. Not for one that the chain has taken: that is to be honoured. */
+/**
+ * Throws `payment_limit`. Not called for a payment that the chain has accepted, which must be
+ * honoured.
+ */
 export function assertFewFailed({ ledger, clock }: BillingOptions, offer: Offer): void {
   const failed = ledger.payments.countFailedPayments(offer, clock() - FAILED_WITHIN_MS)
   if (failed.ofOffer >= FAILED_OF_OFFER_MAX) {
@@ -250,7 +260,9 @@ function findToken(
   )
 }
 
-/** What a wallet signs, but for the amount; `extra` comes back with the payment. */
+/**
+ * The requirements that a wallet signs, without the amount; `extra` is returned with the payment.
+ */
 export const toRequirements = (
   { payTo }: Pick<BillingOptions, 'payTo'>,
   network: Network,
@@ -262,9 +274,8 @@ export const toRequirements = (
   asset: token.address,
   payTo,
   maxTimeoutSeconds: PAYMENT_TIMEOUT_SECONDS,
-  // Without a domain none is named: clients that see one would sign a permit in a form that the
-  // token does not understand.
-  // The payment is settled before the answer is made.
+  // Without a domain none is named: a client that sees one would sign a permit in a form that the
+  // token does not support. The payment is settled before the response is sent.
   extra: {
     ...(token.domain ?? { assetTransferMethod: 'permit2' }),
     paymentFlow: 'upfront',
@@ -272,6 +283,6 @@ export const toRequirements = (
   },
 })
 
-/** A price of the catalogue in atomic units of a token. */
+/** Converts a price of the catalogue to atomic units of a token. */
 export const toAtomic = (millionths: number, { decimals }: PaymentToken): bigint =>
   BigInt(millionths) * 10n ** BigInt(decimals - CATALOGUE_DECIMALS)

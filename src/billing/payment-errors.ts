@@ -1,4 +1,4 @@
-/** The errors of payments that are not taken: why, and what the payer should do next. */
+/** The errors of refused payments, with the reason and what the payer should do next. */
 import { AppError, type RetryAction } from '#src/domain/errors.ts'
 import { findPaidChain } from '#src/domain/selling/payment-chain.ts'
 import {
@@ -25,15 +25,15 @@ export function unavailableError(message: string, action?: RetryAction): AppErro
   return new AppError('billing_unavailable', message, extras)
 }
 
-/** Before the chain was asked it is not known whether the payment was made. */
+/** The error before the chain was asked, while it is unknown if the payment succeeded. */
 export const unaskedError = (): AppError =>
   unavailableError(
     'The chain does not answer just now. Submit the same payment again, and sign no other.',
   )
 
 /**
- * We no longer send it; if the payer has submitted it, it may be mined until its time is over.
- * `drift` says that the clocks of server and chain differ.
+ * The error of a payment that is no longer sent; if the payer has submitted it, it may be mined
+ * until its time is over. `drift` describes a difference between the clocks of server and chain.
  */
 export function tooLateError(
   { validBefore }: Pick<SignedPayment, 'validBefore'>,
@@ -79,7 +79,7 @@ export const usedOfferError = (): AppError =>
     { reason: 'offer_used', retryAction: 'abandon' },
   )
 
-/** The offer has a payment that was not sent, and that its payer may still submit to the chain. */
+/** The error of an offer with a payment that was not sent, and that its payer may still submit. */
 export const heldOfferError = (): AppError =>
   new AppError(
     'offer_used',
@@ -90,7 +90,7 @@ export const heldOfferError = (): AppError =>
 export const unknownOfferError = (message: string, retryAction: RetryAction = 'sign_anew') =>
   new AppError('unknown_offer', message, { reason: 'unknown_offer', retryAction })
 
-/** `x402`: the reason as x402 v2 names it. Without an action, signing another payment helps. */
+/** `x402` is the reason in x402 v2. Without an action, the payer should sign another payment. */
 type Refusal = { message: string; retryAction?: RetryAction; x402: string }
 
 const VALID_BEFORE = 'invalid_exact_evm_payload_authorization_valid_before'
@@ -147,14 +147,16 @@ const unknownRefusal: Refusal = {
   x402: 'unexpected_settle_error',
 }
 
-/** A payment does not arrive. There is something to sign only where signing another one helps. */
+/**
+ * The error of a payment that will not arrive. It includes a challenge only if signing again helps.
+ */
 export function rejectedError(
   deps: Pick<BillingOptions, 'origin' | 'clock' | 'ledger'>,
   { reason, signed, offer }: { reason: string; signed: SignedPayment; offer: Offer },
 ): AppError {
   const { message, x402: errorReason, ...refusal } = refusals[reason] ?? unknownRefusal
   const { id: offerId, accountId } = offer
-  // While a payment for the offer may still be made, no other is asked for.
+  // No other payment is requested while one for the offer may still succeed.
   const held = deps.ledger.payments.findUndecidedPayment({ accountId, offerId })
   const retryAction = refusal.retryAction ?? (held ? 'wait_and_retry' : 'sign_anew')
   const maySign = retryAction === 'sign_anew' && deps.clock() < offer.expiresMs
@@ -188,7 +190,7 @@ export function reviewError(reason = 'review'): AppError {
   return new AppError('payment_in_review', message, extras)
 }
 
-/** The challenge of an offer; `error` says why what was sent is no payment of it. */
+/** The challenge of an offer; `error` explains why the submitted payment does not pay it. */
 export const toPaymentRequired = (
   { origin }: Pick<BillingOptions, 'origin'>,
   offer: Offer,
@@ -207,7 +209,7 @@ export const toPaymentRequired = (
 
 export const SERVICE_NAME = 'Bookfeed'
 
-/** What is bought, for people. */
+/** The purchase, in words for people. */
 export const describe = ({
   terms,
   periodDays,
@@ -217,7 +219,7 @@ export const describe = ({
   return requests === 1 ? terms.name : count(requests, 'request')
 }
 
-/** Where an offer is paid. */
+/** The path at which an offer is paid. */
 function toPath({ requirements, requests, terms: { tierId } }: Offer): string {
   if (!Object.hasOwn(requirements.extra, SEAL)) return '/v1/billing/x402/settle'
   if (requests === 1) return '/v1/btc/markets'

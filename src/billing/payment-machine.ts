@@ -1,8 +1,8 @@
 /**
- * Moves a payment through its states (`domain/selling/payment.ts`), as far as it goes now and from
- * whatever state it is in: a first call, a repeated one and a recovery after a crash are the same
- * walk. The facilitator is called only after `settling` was committed; only the chain makes a
- * payment `settled` or `void`, and only it may call one unpaid.
+ * Moves a payment through its states (`domain/selling/payment.ts`) from any state as far as
+ * possible: a first call, a repeated call and a recovery after a crash take the same path. The
+ * facilitator is called only after `settling` was committed; only the chain makes a payment
+ * `settled` or `void`, and only the chain proves it unpaid.
  */
 
 import type { ChainVerdict, ChainView, PaymentFault } from '#src/domain/selling/chain-view.ts'
@@ -33,17 +33,17 @@ import {
 } from './payment-errors.ts'
 import { isUnquoted, toExtensions } from './sealed-offer.ts'
 
-/** What works on payments of one network. */
+/** The context of payments on one network. */
 export type SettlementContext = Omit<BillingOptions, 'chains' | 'payTo' | 'listTiers'> & {
   chain: PaymentChain
   view: ChainView
-  /** Undefined where none is configured any more: payments are then only looked for. */
+  /** Undefined if none is configured any more: payments are then only looked up. */
   facilitator: Facilitator | undefined
   /** The account that submits a payment, or `system` for the reconciler. */
   actor: Actor
 } & Origin
 
-/** Undefined where no node of the network is configured any more. */
+/** Undefined if no node of the network is configured any more. */
 export function findContext(
   { chains, ...options }: BillingOptions,
   network: string,
@@ -56,22 +56,27 @@ export function findContext(
 
 export type PaymentWithOffer = { payment: Payment; offer: Offer }
 
-/** The first steps of a payment need this long; the token is strict to the second. */
+/**
+ * The minimum remaining validity: the first steps take this long, and the token is strict to the
+ * second.
+ */
 export const FRESH_MS_MIN = 30_000
 /**
- * A lease ends soon after the process that holds it, which renews it while it waits for the
- * facilitator: so a payment is taken up again within this time after a kill.
+ * The duration of a lease, which its process renews while it waits for the facilitator. After a
+ * kill another process takes over the payment within this time.
  */
 const LEASE_MS = 15_000
 const RENEW_LEASE_MS = 5000
-/** How often a payment that may have been sent is sent again at most. */
+/** The maximum number of times that a payment is sent. */
 export const ATTEMPTS_MAX = 3
-/** So long a payment of unknown fate is given to appear, and one that was seen on its way. */
+/** How long to wait for a payment to appear on the chain before sending it again. */
 export const RESEND_UNKNOWN_MS = 15_000
 const RESEND_PENDING_MS = 60_000
-/** Eight seconds in all: a few blocks of Polygon and its finality. */
+/** Eight seconds in total: a few blocks of Polygon and its finality. */
 const PENDING_STEPS_MS = [50, 100, 200, 400, 750, 1500, 2500, 2500]
-/** A payment that was not seen on its way is less likely to arrive. */
+/**
+ * The number of steps for a payment that was not seen on its way, which is less likely to arrive.
+ */
 const UNKNOWN_STEPS = 4
 
 const steps: Record<
@@ -90,7 +95,7 @@ const steps: Record<
   review: (_, payment) => payment,
 }
 
-/** Takes a payment as far as it goes now. Throws only where nothing was ever sent. */
+/** Advances a payment as far as possible. Throws only if nothing was ever sent. */
 export const advance = async (
   context: SettlementContext,
   payment: Payment,
@@ -98,8 +103,8 @@ export const advance = async (
 ): Promise<Payment> => steps[payment.state](context, payment, offer)
 
 /**
- * Looks again and again while a payment is in flight, so that most callers get its end; also while
- * another server is sending it, so that the callers of both get the same.
+ * Polls while a payment is in flight, including one sent by another server, so that most callers
+ * receive the final state.
  */
 export async function waitForFinality(
   context: SettlementContext,
@@ -110,7 +115,7 @@ export async function waitForFinality(
   for (const [step, ms] of PENDING_STEPS_MS.entries()) {
     if (!isInFlight(payment, step)) break
     await context.sleep(ms)
-    payment = reread(context, payment.id)
+    payment = readPayment(context, payment.id)
     if (isInFlight(payment, step)) payment = await observe(context, payment, offer)
   }
   return payment
@@ -120,21 +125,25 @@ const isInFlight = ({ state }: Payment, step: number): boolean =>
   ['settling', 'pending', 'settled'].includes(state) ||
   (state === 'unknown' && step < UNKNOWN_STEPS)
 
-/** Nothing was sent by us yet; the payer may have, so the nonce is checked before the clock. */
+/**
+ * Begins a payment that we have not sent. The payer may have, so the nonce is checked before the
+ * clock.
+ */
 async function begin(context: SettlementContext, payment: Payment, offer: Offer): Promise<Payment> {
   const screened = await screenPayer(context, payment)
   if (screened.state !== 'screened') return screened
   const fault = await findFault(context, screened)
-  // What came when its offer had ended is not sent at terms that may have changed.
+  // A payment that arrives after its offer expired is not submitted: the terms may have changed.
   const moment = await readMoment(context.clock, context.view)
   const isLate = !isFresh(payment.signed, moment) || payment.createdMs >= offer.expiresMs
   if (fault === 'nonce_used' || isLate) {
-    // Paid before by another party who saw the signature, or canceled: the chain knows.
+    // Another party who saw the signature may have submitted it, or it was canceled: the chain
+    // knows.
     const seen = await observe(context, screened, offer)
     if (seen.state !== screened.state) return seen
     if (fault === 'nonce_used') return move(context, seen, { to: 'unknown', reason: fault })
     // Another server may have found it in time, and be sending it.
-    const current = reread(context, payment.id)
+    const current = await askPayment(context, payment.id)
     if (current.state !== screened.state) return current
     // Only the payer can still submit it, until it is proved void.
     const drift = describeDrift(moment, context.chain)
@@ -146,16 +155,22 @@ async function begin(context: SettlementContext, payment: Payment, offer: Offer)
     : move(context, screened, { to: 'rejected', reason })
 }
 
-/** Why the time is against sending a payment that has not ended; its payer may have it made. */
+/**
+ * The reason why a payment that has not ended is not sent at this time; its payer may still submit
+ * it.
+ */
 export function clockFault({ validAfter, validBefore }: SignedPayment, moment: Moment) {
-  // The later of the two: what is not over by one of them is judged by the chain in the end.
+  // The later of the two: a payment that is over by only one clock is finally judged by the chain.
   const nowMs = Math.max(moment.chainMs, moment.serverMs)
-  // As numbers these may be inexact, but then they are far beyond every limit.
+  // These numbers may be inexact, but only far beyond every limit.
   if (Number(validBefore) * 1000 > nowMs + VALID_BEFORE_MS_MAX) return 'expires_too_late'
   return Number(validAfter) * 1000 > nowMs ? 'not_yet_valid' : undefined
 }
 
-/** It may have been sent. What fails here changes nothing: the first call may be what counts. */
+/**
+ * Follows a payment that may have been sent. A failure here changes nothing: the first call may
+ * still succeed.
+ */
 async function follow(context: SettlementContext, last: Payment, offer: Offer): Promise<Payment> {
   const payment = await observe(context, last, offer)
   if (!mayResend(context, payment)) return payment
@@ -167,7 +182,7 @@ async function follow(context: SettlementContext, last: Payment, offer: Offer): 
   } catch (error) {
     const line = `billing: ${payment.id} is not sent again: ${String(error)}`
     context.log(line, 'warn', context.requestId)
-    return reread(context, payment.id)
+    return readPayment(context, payment.id)
   }
 }
 
@@ -187,7 +202,10 @@ const mendable: readonly (string | undefined)[] = [
   'not_yet_valid',
 ]
 
-/** What was missing may be there now. All else stays rejected, unless the payer submitted it. */
+/**
+ * Retries a rejected payment whose missing condition may now hold. All others stay rejected, unless
+ * the payer submitted them.
+ */
 async function reconsider(
   context: SettlementContext,
   payment: Payment,
@@ -201,34 +219,40 @@ async function reconsider(
   const isMended = fault === undefined && mendable.includes(seen.reason) && isTimely
   const mayBegin = isMended && context.clock() < offer.expiresMs
   if (fault !== 'nonce_used' && !mayBegin) return seen
-  const reopened = unlessRefused(
+  const reopened = await unlessRefused(
     () => move(context, seen, { to: 'screened' }),
     // Another payment has taken the offer meanwhile.
-    () => ({ ...seen, reason: 'offer_used' }),
+    async () => ({ ...seen, reason: 'offer_used' }),
   )
   return reopened.state === 'screened' ? begin(context, reopened, offer) : reopened
 }
 
-/** A hit ends in `review`, whatever was sent before. Throws `screening_unavailable`. */
+/**
+ * Screens the payer. A hit moves the payment to `review`, even if it was sent before. Throws
+ * `screening_unavailable`.
+ */
 async function screenPayer(context: SettlementContext, payment: Payment): Promise<Payment> {
   const { screen, ledger, clock } = context
   const { verdict } = await screen(payment.signed.payer)
   if (verdict === 'unknown') throw unscreenedError()
   if (verdict === 'hit') {
     const account = ledger.findAccountByAddress(payment.signed.payer)
-    if (account) ledger.setBlocked(account.id, true, { actor: 'system', nowMs: clock() })
+    if (account) await ledger.setBlocked(account.id, true, { actor: 'system', nowMs: clock() })
     return move(context, payment, { to: 'review', reason: 'sanctioned' })
   }
   return payment.state === 'received' ? move(context, payment, { to: 'screened' }) : payment
 }
 
-/** Why the chain would not take the payment now, if it would not. Throws `billing_unavailable`. */
+/**
+ * Why the chain would currently refuse the payment; undefined if it would not. Throws
+ * `billing_unavailable`.
+ */
 const findFault = async (
   { view }: SettlementContext,
   { signed }: Payment,
 ): Promise<PaymentFault | undefined> => (await askFaults(view, signed, signatureOf(signed)))[0]
 
-/** All that the chain has against a payment now. Throws `billing_unavailable` without an answer. */
+/** All objections of the chain to a payment. Throws `billing_unavailable` without an answer. */
 export async function askFaults(view: ChainView, signed: SignedPayment, signature: string) {
   const preflight = await view.preflight(signed, signature)
   if (preflight.kind === 'unavailable') throw unaskedError()
@@ -236,8 +260,8 @@ export async function askFaults(view: ChainView, signed: SignedPayment, signatur
 }
 
 /**
- * Sends a payment that is ready, or once more one whose fate is unknown: the same bytes, under a
- * lease that is committed first. If another process holds the lease, its outcome counts. Throws
+ * Sends a payment, or sends the same bytes again if its fate is unknown, under a lease that is
+ * committed first. If another process holds the lease, its outcome counts. Throws
  * `billing_unavailable` if nothing was ever sent.
  */
 async function relay(context: SettlementContext, payment: Payment, offer: Offer): Promise<Payment> {
@@ -248,9 +272,9 @@ async function relay(context: SettlementContext, payment: Payment, offer: Offer)
     )
   }
   const leaseMs = context.lease?.ms ?? LEASE_MS
-  const leased = ledger.payments.lease(payment.id, clock() + leaseMs, auditContext(context))
-  if (!leased) return reread(context, payment.id)
-  // Another process may have sent it between our reading and the lease.
+  const leased = await ledger.payments.lease(payment.id, clock() + leaseMs, auditContext(context))
+  if (!leased) return readPayment(context, payment.id)
+  // Another process may have sent it between the read and the lease.
   const wasSent = payment.state !== 'screened' || leased.attempts !== payment.attempts + 1
   const payload = withResource(context, leased.signed.payload, offer)
   const result = await whileLeased(context, leased, () =>
@@ -260,10 +284,10 @@ async function relay(context: SettlementContext, payment: Payment, offer: Offer)
   const hint = { fromBlock: offer.fromBlock, txHash: word.txHash ?? leased.txHash }
   const seen = afterLook(await view.look(leased.signed, hint))
   if (seen === undefined && result.kind === 'refused' && !wasSent) {
-    const current = move(context, leased, { to: 'screened', reason: result.reason })
+    const current = await move(context, leased, { to: 'screened', reason: result.reason })
     // Another server has seen it on the chain since.
     if (current.state !== 'screened') return current
-    // It says that it took nothing, and the chain shows nothing; neither proves it.
+    // The facilitator reports that it sent nothing, and the chain shows nothing; neither is proof.
     throw unavailableError(
       'The facilitator did not accept the payment, and the chain does not show it yet. Submit the same payment again, and sign no other.',
     )
@@ -274,8 +298,8 @@ async function relay(context: SettlementContext, payment: Payment, offer: Offer)
 }
 
 /**
- * Why a payment that a facilitator could not settle is not made, if the chain says so, such as a
- * balance that another payment of the wallet has taken; else the facilitator's own word.
+ * Explains why a payment could not be settled: by the chain if it objects, for example to a balance
+ * spent by another payment of the wallet, otherwise by the facilitator's own reason.
  */
 async function explain(
   { view }: SettlementContext,
@@ -285,27 +309,27 @@ async function explain(
 ): Promise<PaymentChange> {
   if (result.kind !== 'failed') return word
   const preflight = await view.preflight(signed, signatureOf(signed))
-  // A nonce that is used may be this payment, which the next look finds.
+  // A used nonce may be this payment, which the next look finds.
   if (preflight.kind !== 'fault' || preflight.faults.includes('nonce_used')) return word
   return { ...word, reason: preflight.faults[0] }
 }
 
-/** Holds a lease for as long as the work takes. */
+/** Holds a lease while the work runs. */
 async function whileLeased<T>(
   { ledger, clock, log, lease }: SettlementContext,
   { id, attempts }: Payment,
   work: () => Promise<T>,
 ): Promise<T> {
   const { ms, renewMs } = lease ?? { ms: LEASE_MS, renewMs: RENEW_LEASE_MS }
-  const renew = () => {
+  const renew = async (): Promise<void> => {
     try {
-      ledger.payments.renewLease(id, { attempts, untilMs: clock() + ms })
+      await ledger.payments.renewLease(id, { attempts, untilMs: clock() + ms })
     } catch (error) {
-      // Without it another process may send the same bytes, which moves no more money.
+      // Without the lease another process may send the same bytes, which moves no more money.
       log(`billing: the lease of ${id} is not renewed: ${String(error)}`, 'warn')
     }
   }
-  const timer = setInterval(renew, renewMs)
+  const timer = setInterval(() => void renew(), renewMs)
   timer.unref()
   try {
     return await work()
@@ -314,7 +338,7 @@ async function whileLeased<T>(
   }
 }
 
-/** Facilitators list what is bought without a key by what comes with the payment. */
+/** Adds the resource: facilitators list keyless products by the resource sent with the payment. */
 function withResource(context: SettlementContext, payload: string, offer: Offer): string {
   if (!isUnquoted(offer)) return payload
   const { resource } = toPaymentRequired(context, offer)
@@ -322,7 +346,7 @@ function withResource(context: SettlementContext, payload: string, offer: Offer)
   return JSON.stringify({ ...(JSON.parse(payload) as object), resource, extensions })
 }
 
-/** Moves a payment as far as the chain proves; unchanged where it proves nothing. */
+/** Moves a payment as far as the chain proves; unchanged if it proves nothing. */
 export async function observe(
   context: SettlementContext,
   payment: Payment,
@@ -339,9 +363,9 @@ export async function observe(
 }
 
 /**
- * Notes of a purchase without a key whether another transaction than ours moved its money: then
- * what was signed may have been public before it was submitted here. `sent`: hashes that the
- * facilitator has named.
+ * Marks a keyless purchase whose money was moved by a transaction other than ours: the signed data
+ * may have been public before it was submitted here. `sent` are the hashes named by the
+ * facilitator.
  */
 async function withSubmitter(
   { view, facilitator }: SettlementContext,
@@ -358,9 +382,9 @@ async function withSubmitter(
 }
 
 /**
- * Why money that moved before we sent anything does not count by itself. A payload copied from the
- * chain can be presented by anyone, so the payer must be the account's own wallet, and the transfer
- * newer than the offer.
+ * The reason why money that moved before we sent anything does not count by itself. A payload
+ * copied from the chain can be presented by anyone, so the payer must be the account's own wallet,
+ * and the transfer newer than the offer.
  */
 function findDoubt(
   { ledger }: SettlementContext,
@@ -374,7 +398,7 @@ function findDoubt(
   return blockNumber <= offer.fromBlock ? 'paid_before_offer' : undefined
 }
 
-/** Takes what was learned; money that is final gives its period at once. */
+/** Applies new facts; final money grants its period at once. */
 async function take(
   context: SettlementContext,
   payment: Payment,
@@ -382,19 +406,19 @@ async function take(
 ): Promise<Payment> {
   const isMoney = next.to === 'settled' || next.to === 'pending'
   if (isMoney && payment.state === 'received') {
-    // Sent by the payer before we knew who that is.
+    // The payer submitted it before we knew who the payer is.
     const screened = await screenPayer(context, payment)
     return screened.state === 'screened' ? await take(context, screened, next) : screened
   }
-  const moved = unlessRefused(
+  const moved = await unlessRefused(
     () => move(context, payment, next),
-    // Two payments of one offer, or one transfer for two: the operator has to see it.
-    () => isMoney && toReview(context, payment, { ...next, reason: 'paid_twice' }),
+    // Two payments of one offer, or one transfer for two payments: the operator must decide.
+    async () => isMoney && toReview(context, payment, { ...next, reason: 'paid_twice' }),
   )
   return moved.state === 'settled' ? provision(context, moved.id) : moved
 }
 
-/** Leaves money to the operator; where it is, unless that transfer is another payment's. */
+/** Leaves money to the operator, with its transfer unless that belongs to another payment. */
 const toReview = (
   context: SettlementContext,
   payment: Payment,
@@ -414,46 +438,54 @@ function afterLook(verdict: ChainVerdict): PaymentChange | undefined {
       : { to: 'pending', txHash, reason: 'not_final' }
   }
   if (verdict.kind !== 'void') return undefined
-  // The nonce went to something else that the payer signed: perhaps money, for the operator.
+  // The nonce was used for something else that the payer signed, possibly money, so the operator
+  // decides.
   const to = verdict.reason === 'used_elsewhere' ? 'review' : 'void'
   return { to, reason: verdict.reason }
 }
 
-/** Where the chain has not decided: whatever the facilitator says, money may land. */
+/** The change when the chain has not decided: whatever the facilitator reports, money may land. */
 function byWordAlone(result: SettleResult): PaymentChange {
   const txHash = 'txHash' in result ? result.txHash : undefined
   const isSent = result.kind === 'success' || result.kind === 'pending'
   return isSent ? { to: 'pending', txHash } : { to: 'unknown', reason: result.reason, txHash }
 }
 
-/** Moves a payment on; if another process was faster, the state that it left counts. */
-export function move(context: SettlementContext, payment: Payment, next: PaymentChange): Payment {
+/** Moves a payment on; if another process was faster, its state counts. */
+export async function move(
+  context: SettlementContext,
+  payment: Payment,
+  next: PaymentChange,
+): Promise<Payment> {
   const { id, state, txHash } = payment
   if (state === next.to && (next.txHash ?? txHash) === txHash) return payment
   const change = { ...next, from: [state] }
-  const moved = context.ledger.payments.move(id, change, auditContext(context))
-  if (!moved) return reread(context, id)
+  const moved = await context.ledger.payments.move(id, change, auditContext(context))
+  if (!moved) return readPayment(context, id)
   const reason = next.reason === undefined ? '' : ` (${next.reason})`
   context.log(`billing: ${id} ${state} -> ${next.to}${reason}`, 'info', context.requestId)
   return moved
 }
 
-/** The outcome of `change`, or of `instead` where a rule of the ledger refuses it. */
-function unlessRefused(change: () => Payment, instead: () => Payment | false): Payment {
+/** The outcome of `change`, or of `instead` if a rule of the ledger refuses it. */
+async function unlessRefused(
+  change: () => Promise<Payment>,
+  instead: () => Promise<Payment | false>,
+): Promise<Payment> {
   try {
-    return change()
+    return await change()
   } catch (error) {
-    const other = isFault(error, 'ledger_rule') && instead()
+    const other = isFault(error, 'ledger_rule') && (await instead())
     if (other === false) throw error
     return other
   }
 }
 
-function provision(context: SettlementContext, id: string): Payment {
+async function provision(context: SettlementContext, id: string): Promise<Payment> {
   const { ledger, createId } = context
   const ids = { subscriptionId: `sub_${createId()}`, restId: `sub_${createId()}` }
-  ledger.payments.provision(id, ids, auditContext(context))
-  return reread(context, id)
+  await ledger.payments.provision(id, ids, auditContext(context))
+  return readPayment(context, id)
 }
 
 export function findOfferOf({ ledger }: Pick<BillingOptions, 'ledger'>, payment: Payment): Offer {
@@ -462,8 +494,15 @@ export function findOfferOf({ ledger }: Pick<BillingOptions, 'ledger'>, payment:
   return offer
 }
 
-export function reread({ ledger }: SettlementContext, id: string): Payment {
-  const payment = ledger.payments.findPayment(id)
+/** A payment, with everything that this server has written or read by a verb. */
+const readPayment = ({ ledger }: SettlementContext, id: string): Payment =>
+  assertThere(ledger.payments.findPayment(id))
+
+/** A payment, with what any server has written before the call. */
+export const askPayment = ({ ledger }: SettlementContext, id: string): Promise<Payment> =>
+  ledger.atomically(({ payments }) => assertThere(payments.findPayment(id)))
+
+function assertThere(payment: Payment | undefined): Payment {
   assert(payment !== undefined, 'Payments are never deleted.')
   return payment
 }

@@ -1,4 +1,4 @@
-/** What is done without payers: brings payments to their end, finds money that has none. */
+/** Completes payments without their payers, and finds money without a payment. */
 import { AppError } from '#src/domain/errors.ts'
 import type { ChainView, FoundTransfer } from '#src/domain/selling/chain-view.ts'
 import { isUndecided, type Offer, openStates, type Payment } from '#src/domain/selling/payment.ts'
@@ -6,59 +6,62 @@ import { isUndecided, type Offer, openStates, type Payment } from '#src/domain/s
 import type { BillingOptions } from './billing.ts'
 import {
   advance,
+  askPayment,
   ATTEMPTS_MAX,
   findContext,
   findOfferOf,
   move,
   observe,
-  reread,
   RESEND_UNKNOWN_MS,
   type SettlementContext,
 } from './payment-machine.ts'
 
-/** Payments that are looked at side by side: a look is two to five questions to the node. */
+/** Concurrent checks of payments; each sends two to five requests to the node. */
 const LOOKS_AT_ONCE = 8
-/** Only their payers can make rejected ones, so few of them are looked at, and seldom. */
+/**
+ * Rejected payments per check: only their payers can make them succeed, so few are checked, and
+ * rarely.
+ */
 const REJECTED_LOOKS = 20
 const REJECTED_EVERY_MS = 60_000
-/** How often at most a payer's question leads to a look, and how long the answer waits for it. */
+/** The shortest interval of checks caused by a payer's requests, and the longest wait for one. */
 const POLL_EVERY_MS = 3000
 const POLL_WAIT_MS = 2000
 const HEAD_AGE_MS_MAX = 10_000
-/** Public nodes answer no larger ranges. */
+/** The largest range of blocks that public nodes answer. */
 const BLOCKS_PER_CALL = 1000
-/** Ranges that one call reads; the next call resumes there. */
+/** The maximum number of ranges read by a call; the next call resumes there. */
 const CALLS_MAX = 20
 
-/** What callers do with a payment and what is done without them never happens at a time. */
+/** Creates the reconciler, which never runs concurrently with a caller on the same payment. */
 export function createReconciler(options: BillingOptions) {
   const { ledger, clock, log, chains, payTo } = options
   const { payments } = ledger
-  /** What callers do with payments, and looks without them, by payment. */
+  /** Running work, by payment: of callers, and checks without them. */
   const flights = createSingleFlight()
   const looks = createSingleFlight()
   const polled = new Map<string, number>()
   let rejectedAtMs = Number.NEGATIVE_INFINITY
   let lastRejected: Payment | undefined
-  /** Payments that were reported to be missing from their chain. */
+  /** Payments that were reported missing from their chain. */
   const warned = new Set<string>()
 
   async function run(payment: Payment, work: typeof observe): Promise<void> {
     const context = findContext(options, payment.signed.network, 'system')
     if (!context || flights.has(payment.id)) return
     try {
-      await looks.run(payment.id, () => {
-        const current = reread(context, payment.id)
+      await looks.run(payment.id, async () => {
+        const current = await askPayment(context, payment.id)
         return work(context, current, findOfferOf(options, current))
       })
     } catch (error) {
-      // A refusal is for callers; it comes again at every look.
+      // A refusal is for callers; it recurs at every check.
       if (error instanceof AppError) return
       log(`billing: ${payment.id} stays ${payment.state}: ${String(error)}`, 'warn')
     }
   }
 
-  /** Looks at some payments now. Never rejects. */
+  /** Checks some payments now. Never rejects. */
   async function attend(some: readonly Payment[]): Promise<void> {
     const rest = some.values()
     const worker = async () => {
@@ -67,7 +70,7 @@ export function createReconciler(options: BillingOptions) {
     await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, worker))
   }
 
-  /** The next ones in their order, and the first again after the last. */
+  /** The next rejected payments in order; wraps around after the last. */
   function nextRejected(): Payment[] {
     const nowMs = clock()
     if (nowMs < rejectedAtMs + REJECTED_EVERY_MS) return []
@@ -82,23 +85,26 @@ export function createReconciler(options: BillingOptions) {
     const head = await view.head(HEAD_AGE_MS_MAX)
     if (!head) return
     const scanned = payments.scannedBlock(network)
-    // What was there before this server sold anything is not its concern.
+    // Transfers from before this server sold anything are ignored.
     if (scanned === undefined) return payments.setScannedBlock(network, head.finalNumber)
     let from = scanned + 1
     for (let call = 0; call < CALLS_MAX && from <= head.finalNumber; call++) {
       const to = Math.min(from + BLOCKS_PER_CALL - 1, head.finalNumber)
       const doneTo = await scan(network, view, from, to)
-      if (doneTo >= from) payments.setScannedBlock(network, doneTo)
+      if (doneTo >= from) await payments.setScannedBlock(network, doneTo)
       if (doneTo < to) return
       from = to + 1
     }
   }
 
-  /** Up to which block all is decided: undecided payments that a transfer fits come first. */
+  /**
+   * Processes the transfers of a range and returns the last decided block; undecided payments that
+   * fit a transfer come first.
+   */
   async function scan(network: string, view: ChainView, from: number, to: number) {
     const transfers = await view.transfersTo(payTo, { from, to })
     if (transfers.length === 0) return to
-    /** Undecided payments that the transfer fits; none if it has paid one already. */
+    /** Undecided payments that fit the transfer; none if it has already paid one. */
     const findCandidates = (transfer: FoundTransfer): Payment[] => {
       const { txHash, logIndex } = transfer
       const alike = payments.listPaymentsLike({ network, ...transfer })
@@ -114,8 +120,8 @@ export function createReconciler(options: BillingOptions) {
     for (const transfer of transfers) {
       if (transfer.blockNumber > doneTo) continue
       const id = `transfer_${transfer.txHash.slice(2)}_${transfer.logIndex}`
-      // The ledger takes none that is the proof of a payment.
-      const isNew = payments.addUnmatchedTransfer(
+      // The ledger refuses a transfer that is the proof of a payment.
+      const isNew = await payments.addUnmatchedTransfer(
         { ...transfer, id, network, foundMs: nowMs },
         { actor: 'system', nowMs },
       )
@@ -125,8 +131,8 @@ export function createReconciler(options: BillingOptions) {
   }
 
   /**
-   * Looks again, once it is final, at what was provisioned after a few confirmations: a
-   * reorganisation may have taken it back. The operator decides what becomes of the tier.
+   * Checks payments provisioned after a few confirmations again once they are final: a
+   * reorganisation may have removed them. The operator decides about the tier.
    */
   async function recheckChain(
     network: string,
@@ -136,7 +142,7 @@ export function createReconciler(options: BillingOptions) {
     if (final === undefined) return
     // Below this block every provisioned payment was seen at finality.
     const key = `confirmed ${network}`
-    // What was final before anything was rechecked is not gone over again.
+    // Payments that were final before the first recheck are not checked again.
     const doneTo = payments.scannedBlock(key) ?? final
     let confirmed = final
     for (const payment of payments.listPaidIn(network, { from: doneTo + 1, to: final })) {
@@ -144,10 +150,11 @@ export function createReconciler(options: BillingOptions) {
       const verdict = await finality.look(payment.signed, { fromBlock })
       if (verdict.kind === 'paid' && verdict.isFinal) continue
       if (verdict.kind === 'void') {
-        reportUndone(payment.id)
+        await reportUndone(payment.id)
         continue
       }
-      // It may be mined again, or the node gives no answer: looked at next time.
+      // The transaction may be mined again, or the node gave no answer, so it is checked again next
+      // time.
       confirmed = Math.min(confirmed, (payment.proof?.blockNumber ?? doneTo + 1) - 1)
       if (verdict.kind !== 'open' || warned.has(payment.id)) continue
       warned.add(payment.id)
@@ -157,13 +164,13 @@ export function createReconciler(options: BillingOptions) {
       )
     }
     if (confirmed > doneTo || payments.scannedBlock(key) === undefined) {
-      payments.setScannedBlock(key, confirmed)
+      await payments.setScannedBlock(key, confirmed)
     }
   }
 
-  function reportUndone(id: string): void {
+  async function reportUndone(id: string): Promise<void> {
     const change = { from: ['provisioned'], to: 'review', reason: 'reorganised' } as const
-    const moved = payments.move(id, change, { actor: 'system', nowMs: clock() })
+    const moved = await payments.move(id, change, { actor: 'system', nowMs: clock() })
     if (moved === undefined) return
     log(
       `billing: ${id} provisioned -> review (reorganised): what it bought was given, and its money is gone`,
@@ -172,7 +179,7 @@ export function createReconciler(options: BillingOptions) {
   }
 
   return {
-    /** What no payment of ours explains is the operator's, and never granted. Never rejects. */
+    /** Transfers without a payment go to the operator and are never granted. Never rejects. */
     async watch(): Promise<void> {
       for (const { chain, view } of chains) {
         if (!view || payTo === '') continue
@@ -192,7 +199,9 @@ export function createReconciler(options: BillingOptions) {
       }
     },
 
-    /** What callers want: a caller meanwhile joins the first, which waits for a look under way. */
+    /**
+     * Runs a caller's work: a concurrent caller joins the first, which waits for a running check.
+     */
     work: (id: string, body: () => Promise<Payment>): Promise<Payment> =>
       flights.run(id, async () => {
         await looks.over(id)
@@ -205,7 +214,7 @@ export function createReconciler(options: BillingOptions) {
       return payments.listPaymentsIn(openStates).length
     },
 
-    /** Looks for one payment, unless a look is under way or has just ended. Never rejects. */
+    /** Checks one payment, unless a check is running or has just ended. Never rejects. */
     async poll(payment: Payment): Promise<void> {
       const nowMs = clock()
       for (const [id, atMs] of polled) {
@@ -222,22 +231,28 @@ export function createReconciler(options: BillingOptions) {
 async function step(context: SettlementContext, payment: Payment, offer: Offer): Promise<Payment> {
   const { state, reason } = payment
   if (!isUndecided(payment)) return payment
-  // We never sent it, but the payer can, until it is void; a forged signature cannot arrive at all.
+  // We never sent it, but the payer can until it is void; a forged signature cannot arrive at all.
   if (state === 'rejected' && reason === 'signature_invalid') {
     return move(context, payment, { to: 'void', reason })
   }
   if (state === 'rejected') return observe(context, payment, offer)
   if (state !== 'received' && state !== 'screened') return advance(context, payment, offer)
-  // The payer may have submitted it while we were away.
+  // The payer may have submitted it while this server was down.
   const seen = await observe(context, payment, offer)
   return seen.state === state && isDue(context, seen) ? advance(context, payment, offer) : seen
 }
 
-/** A facilitator that refuses is asked a few times more; after that the payer has to ask. */
+/**
+ * True if a refused payment should be sent again: a few times by itself, afterwards only by its
+ * payer.
+ */
 const isDue = ({ clock }: SettlementContext, { attempts, updatedMs }: Payment): boolean =>
   attempts < ATTEMPTS_MAX && updatedMs + RESEND_UNKNOWN_MS <= clock()
 
-/** Joins calls for the same payment: the first does the work, the others get its outcome. */
+/**
+ * Joins concurrent calls for the same payment: the first does the work, the others share its
+ * outcome.
+ */
 function createSingleFlight() {
   const flights = new Map<string, Promise<Payment>>()
   return {
@@ -249,7 +264,7 @@ function createSingleFlight() {
       return flight
     },
     has: (id: string): boolean => flights.has(id),
-    /** Resolves once the work is over, also where it rejects. */
+    /** Resolves when the work has ended, even if it rejects. */
     over: async (id: string) => flights.get(id)?.catch(() => undefined),
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What a challenge to a caller without a key carries. The offer is not written down: what it says
- * is in `extra` of the x402 challenge, sealed, and comes back with the payment. Extensions of x402
- * let payers name their payments, and directories list what is sold.
+ * The challenge for a caller without a key. The offer is not stored: its terms are sealed in
+ * `extra` of the x402 challenge and returned with the payment. Extensions of x402 let payers
+ * identify their payments and directories list the products.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
@@ -10,23 +10,23 @@ import { AppError, unsoundPayment } from '#src/domain/errors.ts'
 import type { Offer } from '#src/domain/selling/payment.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-/** The member of `extra` that holds the seal. */
+/** The member of `extra` with the seal. */
 export const SEAL = 'offer'
 
 export type SealedOffer = {
-  /** Id of the tier or pack. */
+  /** The id of the tier or pack. */
   productId: string
   network: string
   symbol: string
-  /** Atomic units, decimal digits. */
+  /** Atomic units in decimal digits. */
   amount: string
-  /** The newest block when it was made. */
+  /** The newest block at the time of the offer. */
   fromBlock: number
-  /** No two offers are the same. */
+  /** Makes every offer unique. */
   secret: string
 }
 
-/** True of an offer that was made without a quote: in the challenge itself. */
+/** True for an offer without a quote, sealed in the challenge itself. */
 export const isUnquoted = ({ requirements }: Pick<Offer, 'requirements'>): boolean =>
   requirements.extra[SEAL] !== undefined
 
@@ -39,13 +39,16 @@ function computeMac(key: Uint8Array, offer: SealedOffer): Uint8Array {
   return createHmac('sha256', key).update('offer').update(json).digest().subarray(0, SEAL_BYTES)
 }
 
-/** What the challenge says beside it is under the seal, too, and not repeated: headers are short. */
+/**
+ * Seals an offer. The rest of the challenge is sealed too but not repeated, because headers are
+ * short.
+ */
 export function sealOffer(key: Uint8Array, offer: SealedOffer): string {
   const mac = Buffer.from(computeMac(key, offer)).toString('base64url')
   return `${offer.fromBlock.toString(36)}.${offer.secret}.${mac}`
 }
 
-/** Undefined for anything that this server has not sealed for these terms. */
+/** Opens a seal; undefined if this server has not sealed it for these terms. */
 export function openOffer(
   key: Uint8Array,
   seal: unknown,
@@ -75,7 +78,7 @@ const paymentIdentifier = {
   },
 }
 
-/** What directories list about a request: none of ours needs a body. */
+/** The description of a request for directories; no request of ours needs a body. */
 function toDiscovery(method: 'GET' | 'POST') {
   const info = { type: 'http', method }
   const body = method === 'GET' ? {} : { bodyType: 'json', body: {} }
@@ -99,7 +102,7 @@ export const toExtensions = (method: 'GET' | 'POST') => ({
   bazaar: toDiscovery(method),
 })
 
-/** The payer's own name for a payment. Throws `payment_invalid`. */
+/** The payer's own identifier of a payment. Throws `payment_invalid`. */
 export function findIdentifier(payload: unknown): string | undefined {
   const extensions = isRecord(payload) ? payload.extensions : undefined
   const extension = isRecord(extensions) ? extensions[PAYMENT_IDENTIFIER] : undefined

@@ -21,12 +21,13 @@ export function createChainView(rpc: Rpc, options: ChainViewOptions): ChainView 
   return {
     async preflight(signed, signature) {
       const token = findToken(rpc, signed)
-      if (!token) return { kind: 'unavailable', reason: 'The token cannot be paid with that way.' }
+      if (!token)
+        return { kind: 'unavailable', reason: 'The token does not support this transfer method.' }
       return orUnavailable(() => preflight(rpc, token, { signed, signature }))
     },
     look: (signed, hint) =>
       orUnavailable(async () => look(rpc, { signed, hint, head: await heads.ask() })),
-    // The RPC logs it by itself.
+    // The RPC logs failures itself.
     senderOf: (txHash) => rpc.getSender(txHash).catch(() => undefined),
     head: heads.recent,
     async transfersTo(to, range) {
@@ -44,7 +45,7 @@ function createFinalityView(rpc: Rpc): ChainView['finality'] {
     final: () =>
       readHead(rpc, 'final').then(
         (head) => head.final.number,
-        // The RPC logs it by itself.
+        // The RPC logs failures itself.
         () => undefined,
       ),
     look: (signed, hint) =>
@@ -59,7 +60,7 @@ const findToken = ({ chain: { network, tokens } }: Rpc, signed: SignedPayment) =
       )
     : undefined
 
-/** A node that gives no answer is reported as that, never as a fault of the payer's. */
+/** Reports a node that does not answer as unavailable, never as a fault of the payer. */
 async function orUnavailable<T>(
   ask: () => Promise<T>,
 ): Promise<T | { kind: 'unavailable'; reason: string }> {
@@ -84,7 +85,7 @@ async function findTransfers(
   return logs.flatMap((log) => {
     const [, from = ''] = log.topics
     const amount = readAmount(log)
-    // Moving nothing costs nothing, and can be done in the name of any address.
+    // A transfer of nothing is free, and can be made in the name of any address.
     if (amount === undefined || amount === 0n) return []
     return [{ ...toProof(log), asset: log.address, from: `0x${from.slice(-40)}`, amount }]
   })
@@ -95,16 +96,16 @@ function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: ChainViewOptio
   let asked: Promise<Head> | undefined
   let count = 0
 
-  /** Throws an `rpc` fault without an answer, and once when the node went back. */
+  /** Throws an `rpc` fault if there is no answer, and once if the node went back. */
   async function ask(): Promise<Head> {
-    // Answers may overtake each other: one is compared with what was known when it was asked for.
+    // Answers may overtake each other: each is compared with the head known when it was requested.
     const before = seen?.head
     const atMs = clock()
     const order = ++count
     const head = await readHead(rpc, confirmations)
     if (seen === undefined || seen.order < order) seen = { head, atMs, order }
     if (before === undefined || !isTakenBack(before.final, head.final)) return head
-    // The next answer is compared with this one: a new node is not refused forever.
+    // The next answer is compared with this one, so that a replaced node is not refused forever.
     const fault = `The RPC went back to block ${head.final.number}, before one that it called final.`
     log(fault, 'warn')
     throw rpcFault(fault)
@@ -117,7 +118,7 @@ function createHeadWatch(rpc: Rpc, { confirmations, clock, log }: ChainViewOptio
       asked ??= ask().finally(() => {
         asked = undefined
       })
-      // The RPC logs it by itself; here it only matters that there is no answer.
+      // The RPC logs failures itself; here it matters only that there is no answer.
       return asked.then(toChainHead, () => undefined)
     },
   }
@@ -129,7 +130,7 @@ async function readHead(rpc: Rpc, confirmations: Confirmations): Promise<Head> {
       rpc.getBlock(rpc.chain.finality),
       rpc.getBlock('latest'),
     ])
-    // Two nodes may share one address, and one may lag.
+    // Two nodes may share one address, and one of them may lag.
     if (final && latest) {
       const newest = latest.number > final.number ? latest : final
       return { final, latestNumber: newest.number, latestTime: newest.time }
@@ -142,7 +143,7 @@ async function readHead(rpc: Rpc, confirmations: Confirmations): Promise<Head> {
       return { final, latestNumber: latest.number, latestTime: latest.time }
     }
   }
-  throw rpcFault(`The RPC at ${rpc.origin} knows no block that is final.`)
+  throw rpcFault(`The RPC at ${rpc.origin} returned no final block.`)
 }
 
 const isTakenBack = (before: Block, after: Block): boolean =>

@@ -1,6 +1,6 @@
-/** An address with the capitals of EIP-55, which show that a character of it was mistyped. */
+/** Prints an address with the capitals of EIP-55, which reveal a mistyped character. */
 export function toChecksum(address: string): string {
-  // Loaded here: a server whose address has no capitals never needs it.
+  // Imported lazily: a server whose addresses have no capitals never needs it.
   const { getAddress } = require('viem') as typeof import('viem')
   return getAddress(address.toLowerCase())
 }

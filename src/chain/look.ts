@@ -1,4 +1,4 @@
-/** What became of a payment: by nonces, logs of transfers, and receipts. */
+/** The fate of a payment, from nonces, transfer logs and receipts. */
 
 import type { Hex } from 'viem'
 
@@ -18,13 +18,13 @@ import {
   toTopic,
 } from './rpc.ts'
 
-/** More than a day of blocks: a payment is valid for no longer than a day. */
+/** More than the blocks of a day: a payment is valid for at most a day. */
 const SEARCH_BLOCKS_MAX = 200_000
-/** A reorganisation may put a payment below the block that it was offered at; none goes deeper. */
+/** A reorganisation may move a payment below the block of its offer, but not deeper than this. */
 const REORG_BLOCKS_MAX = 256
 /** Nodes refuse longer ranges. */
 const RANGE_BLOCKS_MAX = 2000
-/** No range is made shorter than this for a node that says no to it. */
+/** A range is not made shorter than this for a node that refuses it. */
 const RANGE_BLOCKS_MIN = 250
 
 export const topics = {
@@ -38,15 +38,15 @@ export const topics = {
   invalidated: '0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d',
 } as const satisfies Record<string, Hex>
 
-/** How far the chain is: all up to `final` stays. */
+/** The head of the chain: all blocks up to `final` are final. */
 export type Head = { final: Block; latestNumber: number; /** Unix seconds. */ latestTime: bigint }
 
-/** A look for one payment, whose logs can be in the blocks of `range`, both inclusive. */
+/** The search for one payment, whose logs can be in the blocks of `range`, both inclusive. */
 type Search = { rpc: Rpc; signed: SignedPayment; range: { from: number; to: number }; final: Block }
 
 /**
- * Two kinds of evidence count: a transfer that is there, and a state of the chain at its final
- * block. What a node does not show is never taken for proof. Throws an `rpc` fault.
+ * Accepts two kinds of evidence: a transfer that exists, and the state of the chain at its final
+ * block. A missing result from a node is never proof. Throws an `rpc` fault.
  */
 export async function look(
   rpc: Rpc,
@@ -73,7 +73,7 @@ async function findInReceipt(search: Search, receipt: Receipt): Promise<ChainLog
   return transfer && (await findBinding(search, transfer)) === 'own' ? transfer : undefined
 }
 
-/** The verdict for a transfer: final if the block that holds it is the one that is there now. */
+/** The verdict for a transfer: final if its block is the one now on the chain at that height. */
 async function paid({ rpc, final }: Search, transfer: ChainLog): Promise<ChainVerdict> {
   const proof = toProof(transfer)
   if (transfer.blockNumber > final.number) return { kind: 'paid', proof, isFinal: false }
@@ -82,24 +82,24 @@ async function paid({ rpc, final }: Search, transfer: ChainLog): Promise<ChainVe
   throw rpcFault(`The RPC contradicts itself about block ${transfer.blockNumber}.`)
 }
 
-/** The verdict for what makes a payment impossible: none while a reorganisation may undo it. */
+/** The verdict for an event that rules a payment out: none while a reorganisation may undo it. */
 const settled = (
   { final }: Search,
   blockNumber: number,
   reason: Extract<ChainVerdict, { kind: 'void' }>['reason'],
 ): ChainVerdict => (blockNumber <= final.number ? { kind: 'void', reason } : { kind: 'open' })
 
-/** No clock counts but the chain's: a transaction that was sent in time may wait to be mined. */
+/** Only the chain's clock counts: a transaction sent in time may still wait to be mined. */
 async function judgeUnused(search: Search): Promise<ChainVerdict> {
   const { rpc, signed, final } = search
-  // The token wants a time before `validBefore`; Permit2 takes the deadline itself, too.
+  // The token requires a time before `validBefore`; Permit2 also accepts the deadline itself.
   const isOver =
     signed.method === 'eip3009' ? final.time >= signed.validBefore : final.time > signed.validBefore
   const canCome = !isOver || (await isNonceUsed(rpc, signed, final.number))
   return canCome ? { kind: 'open' } : settled(search, final.number, 'expired')
 }
 
-/** A spent nonce proves nothing: it may be canceled, or of another transfer that was signed. */
+/** A spent nonce proves nothing: it may have been canceled, or spent on another signed transfer. */
 async function lookEip3009(search: Search): Promise<ChainVerdict> {
   const { rpc, signed, range } = search
   const logs = streamLogs(rpc, {
@@ -107,7 +107,7 @@ async function lookEip3009(search: Search): Promise<ChainVerdict> {
     topics: [[topics.used, topics.canceled], toTopic(signed.payer), signed.nonce as Hex],
     ...range,
   })
-  // No piece is asked for after that which has it.
+  // The search ends with the first piece that contains the event.
   const event = (await logs.next()).value
   if (event === undefined) {
     if (await wasUsedBefore(search)) return settled(search, range.from - 1, 'used_elsewhere')
@@ -118,7 +118,7 @@ async function lookEip3009(search: Search): Promise<ChainVerdict> {
   return transfer ? paid(search, transfer) : settled(search, event.blockNumber, 'used_elsewhere')
 }
 
-/** The next transfer of its token after the use of its nonce; others are of other payments. */
+/** The first transfer of the token after its nonce was used; later ones are other payments. */
 function findAuthorizedTransfer(signed: SignedPayment, receipt: Receipt): ChainLog | undefined {
   const logs = receipt.isSuccess ? receipt.logs.filter((log) => log.address === signed.asset) : []
   const payer = toTopic(signed.payer)
@@ -130,8 +130,9 @@ function findAuthorizedTransfer(signed: SignedPayment, receipt: Receipt): ChainL
 }
 
 /**
- * Finds what a nonce of Permit2 was spent on. No event names it, so a transfer is bound to it by
- * what the transaction says to the x402 proxy; where a contract called that, by being the only one.
+ * Finds the transfer that a Permit2 nonce was spent on. No event names the nonce, so the transfer
+ * is identified by the transaction's call of the x402 proxy; if a contract made that call, by being
+ * the only candidate.
  */
 async function lookPermit2(search: Search): Promise<ChainVerdict> {
   const { rpc, signed, range, final } = search
@@ -149,7 +150,7 @@ async function lookPermit2(search: Search): Promise<ChainVerdict> {
   return (await isNonceUsed(rpc, signed, final.number)) ? lookAtSpending(search) : { kind: 'open' }
 }
 
-/** Judges by the block in which the nonce was spent. No logs are no proof: to spend takes one. */
+/** Judges by the block in which the nonce was spent. Missing logs prove nothing. */
 async function lookAtSpending(search: Search): Promise<ChainVerdict> {
   const { rpc, signed } = search
   const block = await findSpendingBlock(search)
@@ -161,7 +162,7 @@ async function lookAtSpending(search: Search): Promise<ChainVerdict> {
   return transfer ? paid(search, transfer) : settled(search, block, 'used_elsewhere')
 }
 
-/** Halves the range: before it the nonce was unspent, and at the final block it is spent. */
+/** Binary search: the nonce is unspent before the range, and spent at the final block. */
 async function findSpendingBlock({ rpc, signed, range, final }: Search): Promise<number> {
   let low = range.from
   let high = final.number
@@ -204,7 +205,7 @@ async function findInvalidation({ rpc, signed, range }: Search): Promise<ChainLo
   })
 }
 
-/** Whether a transfer is of this nonce, of another or none, or of one that a contract chose. */
+/** The relation of a transfer to this nonce: its own, another one's, or chosen by a contract. */
 async function findBinding(
   { rpc, signed }: Search,
   log: ChainLog,
@@ -218,7 +219,7 @@ async function findBinding(
     const isOwn = permit?.owner === signed.payer && permit.nonce === BigInt(signed.nonce)
     return isOwn ? 'own' : 'foreign'
   }
-  // Whatever the payer signed, only the proxy can spend, and each time it says so.
+  // Only the proxy can spend what the payer signed, and it emits a log whenever it does.
   return receipt.logs.some(({ address }) => address === proxy) ? 'indirect' : 'foreign'
 }
 
@@ -231,7 +232,7 @@ const proxyFunctions = [
   'function settleWithPermit(Permit2612 permit2612, Permit permit, address owner, Witness witness, bytes signature)',
 ] as const
 
-/** Owner and nonce in a call of the proxy; undefined if it is another call. */
+/** Owner and nonce of a call of the proxy; undefined for any other call. */
 async function readPermit(data: Hex): Promise<{ owner: string; nonce: bigint } | undefined> {
   const { decodeFunctionData, parseAbi } = await import('viem')
   try {
@@ -243,11 +244,11 @@ async function readPermit(data: Hex): Promise<{ owner: string; nonce: bigint } |
   }
 }
 
-/** Permit2 keeps 256 nonces in a word, one bit each. */
+/** Permit2 stores 256 nonces per word, one bit each. */
 const nonceWord = (nonce: string): bigint => BigInt(nonce) >> 8n
 const nonceBit = (nonce: string): bigint => 1n << (BigInt(nonce) & 255n)
 
-/** Whether the nonce of a payment is spent or given up, as of a block. Throws an `rpc` fault. */
+/** True if the nonce of a payment is spent or canceled as of a block. Throws an `rpc` fault. */
 export async function isNonceUsed(
   rpc: Rpc,
   {
@@ -270,7 +271,7 @@ export async function isNonceUsed(
 const wasUsedBefore = async ({ rpc, signed, range }: Search): Promise<boolean> =>
   range.from > 0 && (await isNonceUsed(rpc, signed, range.from - 1))
 
-/** Logs of a range of any length. Throws an `rpc` fault if any piece of it is missing. */
+/** Logs of a range of any length. Throws an `rpc` fault if any piece of it fails. */
 export const findLogs = (rpc: Rpc, question: LogQuestion): Promise<ChainLog[]> =>
   Array.fromAsync(streamLogs(rpc, question))
 
@@ -281,7 +282,7 @@ async function* streamLogs(rpc: Rpc, question: LogQuestion): AsyncGenerator<Chai
   }
 }
 
-/** Halves a range without an answer: more may be in it than fits into one. */
+/** Halves a range that gets no answer: it may contain too many logs for one. */
 async function findInPieces(rpc: Rpc, question: LogQuestion): Promise<ChainLog[]> {
   try {
     return await rpc.getLogs(question)
@@ -294,7 +295,7 @@ async function findInPieces(rpc: Rpc, question: LogQuestion): Promise<ChainLog[]
   }
 }
 
-/** Whether a log is the transfer that was signed; addresses and topics in lower case. */
+/** True if a log is the signed transfer; addresses and topics in lower case. */
 export const isTransfer = (
   signed: Pick<SignedPayment, 'asset' | 'payer' | 'payTo' | 'amount'>,
   log: Pick<ChainLog, 'address' | 'topics' | 'data'>,
@@ -306,7 +307,7 @@ export const isTransfer = (
   log.topics[2] === toTopic(signed.payTo) &&
   readAmount(log) === signed.amount
 
-/** The amount of a transfer; undefined if the log is no transfer of an ERC-20 token. */
+/** The amount of a transfer; undefined if the log is not an ERC-20 transfer. */
 export const readAmount = (log: Pick<ChainLog, 'data'>): bigint | undefined =>
   log.data.length === '0x'.length + 64 ? BigInt(log.data) : undefined
 
@@ -316,7 +317,7 @@ export const toProof = ({ txHash, blockNumber, logIndex }: ChainLog): PaymentPro
   logIndex,
 })
 
-/** The receipt behind a log. A node that contradicts what it just answered cannot be trusted. */
+/** The receipt of a log's transaction. A node that contradicts its own answer cannot be trusted. */
 async function requireReceipt(rpc: Rpc, log: ChainLog): Promise<Receipt> {
   const receipt = await rpc.getReceipt(log.txHash)
   if (receipt?.isSuccess && receipt.blockHash === log.blockHash) return receipt

@@ -1,6 +1,6 @@
 /**
- * The one way to a node of a chain. The URL may hold a key, and is in every message of viem's
- * errors: code that catches one uses `findAnswer` alone.
+ * The only access to a node of a chain. The URL may contain a key, and appears in all error
+ * messages of viem: code that catches an error uses only `findAnswer`.
  */
 import type { HttpRequestError, RpcRequestError } from 'viem'
 
@@ -12,12 +12,12 @@ export type Question = { method: string; params?: unknown }
 export type Node = Awaited<ReturnType<typeof openNode>>
 
 const RETRY_COUNT = 1
-/** The longest code is 24 KiB; a question for too many logs is asked again for fewer. */
+/** The longest contract code is 24 KiB; a request for too many logs is repeated for fewer. */
 const ANSWER_BYTES_MAX = 1024 * 1024
-/** The same on every chain. */
+/** The same address on every chain. */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Loads viem; connects to nothing before it is asked. */
+/** Loads viem; connects with the first request. */
 export async function openNode({
   chain,
   url,
@@ -43,16 +43,16 @@ export async function openNode({
   return {
     viem,
     chain: described,
-    /** Asks, and asks once more where the node did not answer. Rejects with an error of viem's. */
+    /** Sends a request, twice if the node does not answer. Rejects with an error of viem. */
     request(question: Question, signal: AbortSignal): Promise<unknown> {
-      // Sent once: again would be answered by "already known", or an error about the nonce.
+      // Sent once: a repetition is answered by "already known", or by an error about the nonce.
       const retryCount = question.method === 'eth_sendRawTransaction' ? 0 : RETRY_COUNT
       return transport.request(question as never, { retryCount, signal })
     },
   }
 }
 
-/** The error that the node itself answered with, if it did: viem wraps it in errors of its own. */
+/** The node's own error, unwrapped from viem's; undefined if the node did not answer. */
 export const findAnswer = (viem: Viem, error: unknown): RpcRequestError | undefined =>
   find<RpcRequestError>(viem, error, viem.RpcRequestError)
 
@@ -64,7 +64,7 @@ const find = <T>({ BaseError }: Viem, error: unknown, Wanted: new (...args: neve
     ? ((error.walk((inner) => inner instanceof Wanted) as T | null) ?? undefined)
     : undefined
 
-/** The code that nodes agree upon for a revert; some put only words for it under a general code. */
+/** The error code of a revert; some nodes use a general code and describe the revert in words. */
 const REVERT_CODE = 3
 const revertWords = /revert|invalid opcode|out of gas|stack (under|over)flow|invalid jump/i
 

@@ -1,4 +1,4 @@
-/** Pays by x402 for `bookfeed pay`: a server sets amount, payee and time, the registry the rest. */
+/** Pays by x402 for `bookfeed pay`: the server sets amount, payee and time. */
 import type { Hex } from 'viem'
 
 import type { PaymentChain, PaymentToken } from '#src/domain/selling/payment-chain.ts'
@@ -7,18 +7,18 @@ import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
 import { askContract, type Rpc } from './rpc.ts'
 import { hashPayment } from './typed-data.ts'
 
-/** The longest that a payment may stay open, whatever the server asks for. */
+/** The longest validity of a payment, whatever the server requests. */
 const VALID_SECONDS_MAX = 3600
 
 export type Payer = Awaited<ReturnType<typeof createPayer>>
 
-/** The order of secp256k1: a private key is from 1 to below it. */
+/** The order of secp256k1: a private key is at least 1 and below it. */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
 export const isPrivateKey = (text: string): text is Hex =>
   /^0x[0-9a-fA-F]{64}$/.test(text) && BigInt(text) > 0n && BigInt(text) < ORDER
 
-/** Loads viem. `privateKey` is one by `isPrivateKey`. */
+/** Loads viem. `privateKey` must pass `isPrivateKey`. */
 export async function createPayer(privateKey: Hex) {
   const { privateKeyToAccount } = await import('viem/accounts')
   const account = privateKeyToAccount(privateKey)
@@ -44,7 +44,7 @@ export async function createPayer(privateKey: Hex) {
       const validBefore = String(Math.floor(nowMs / 1000) + seconds)
       const isPermit = token.method === 'permit2'
       const hex = `0x${Buffer.from(bytes).toString('hex')}`
-      // Permit2 counts its nonces in decimal.
+      // Permit2 nonces are decimal.
       const nonce = isPermit ? String(BigInt(hex)) : hex
       const from = account.address
       const signed = {
@@ -75,7 +75,7 @@ export async function createPayer(privateKey: Hex) {
   }
 }
 
-/** How much of a token Permit2 may take from an owner. Throws an `rpc` fault. */
+/** The amount of a token that an owner allows Permit2 to take. Throws an `rpc` fault. */
 export async function readPermit2Allowance(
   rpc: Pick<Rpc, 'call'>,
   { chain, token, owner }: { chain: PaymentChain; token: PaymentToken; owner: string },

@@ -1,6 +1,6 @@
 /**
- * Read-only questions to a node. Raw requests instead of viem's actions: `readContract` would fetch
- * a URL of the contract's choice (EIP-3668), and in places reports a dead node as an answer.
+ * Read-only requests to a node. They are raw instead of viem's actions: `readContract` would fetch
+ * a URL that the contract chooses (EIP-3668), and in places reports a dead node as an answer.
  */
 
 import type { Hex } from 'viem'
@@ -32,15 +32,15 @@ export type Receipt = {
   blockNumber: number
   blockHash: string
   txHash: string
-  /** In the order in which they came to be. */
+  /** In the order of emission. */
   logs: readonly ChainLog[]
 }
 
 export type BlockTag = number | 'latest' | PaymentChain['finality']
 
-/** A topic that is null is any, one that is an array is any of these. */
+/** A null topic matches any; an array matches any of its members. */
 export type LogQuestion = {
-  /** Contracts; none for all. */
+  /** Contracts; empty for all. */
   addresses: readonly string[]
   topics: readonly (Hex | readonly Hex[] | null)[]
   /** Blocks, both inclusive. */
@@ -51,61 +51,61 @@ export type LogQuestion = {
 export type RpcOptions = {
   chain: PaymentChain
   url: string
-  /** For a question with its retry. */
+  /** Timeout of a request including its retry. */
   timeoutMs?: number | undefined
-  /** Is called once when the node stops answering as it should, and once when it does again. */
+  /** Called once when the node begins to fail, and once when it recovers. */
   log?: Log | undefined
 }
 
-/** The node gave no answer that can be relied upon. The message is fit for the operator. */
+/** The node gave no reliable answer. The message is meant for the operator. */
 export const rpcFault = (message: string, options: ErrorOptions = {}): Fault =>
   new Fault(message, { kind: 'rpc', ...options })
 
-/** The result where a contract undid an `eth_call`. */
+/** The result of an `eth_call` that the contract reverted. */
 const reverted = Symbol('reverted')
 
-/** Each question throws an `rpc` fault for want of an answer. */
+/** Every request throws an `rpc` fault if there is no answer. */
 export type Rpc = ReturnType<typeof createRpc>
 
-/** Opens nothing: viem is loaded, and the chain checked, when the first question is asked. */
+/** Connects to nothing: the first request loads viem and checks the chain. */
 export function createRpc(options: RpcOptions) {
   const origin = URL.parse(options.url)?.origin ?? 'BOOKFEED_RPC_URL'
   const { ask, findOtherChain } = createGuard(options, origin, createRequest(options))
 
   return {
     chain: options.chain,
-    /** The address of the node, without credentials. */
+    /** The URL of the node, without credentials. */
     origin,
     /**
-     * Asks the node again for its chain. Resolves with both chains if they differ, such as
-     * `is on chain 1, not on 137`, and with undefined if they agree or the node does not answer.
-     * Never rejects.
+     * Asks the node again for its chain. Resolves with a description if it is the wrong one, such
+     * as `is on chain 1, not on 137`; undefined if it is right or the node does not answer. Never
+     * rejects.
      */
     findOtherChain,
     /** Code at an address, `0x` if there is none. */
     getCode: (address: string) =>
       ask({ method: 'eth_getCode', params: [address, 'latest'] }, readHex),
-    /** What a contract answers, by default as of the newest block; undefined if it reverts. */
+    /** The result of a contract call, by default at the newest block; undefined if it reverts. */
     call: (question: { to: string; data: Hex }, block: BlockTag = 'latest') =>
       ask({ method: 'eth_call', params: [question, toTag(block)] }, (result) =>
         result === reverted ? undefined : readHex(result),
       ),
-    /** Undefined where the node has no such block. */
+    /** Undefined if the node has no such block. */
     getBlock: (tag: BlockTag) =>
       ask({ method: 'eth_getBlockByNumber', params: [toTag(tag), false] }, orMissing(readBlock)),
-    /** Logs of blocks that count: of none that was taken back, or is still to come. */
+    /** Logs of canonical blocks; throws if the node returns any other. */
     getLogs({ addresses, topics, from, to }: LogQuestion) {
       const range = { fromBlock: toTag(from), toBlock: toTag(to) }
       const address = addresses.length === 0 ? undefined : addresses
       return ask({ method: 'eth_getLogs', params: [{ address, topics, ...range }] }, readLogs)
     },
-    /** Undefined for a transaction that is in no block that counts. */
+    /** Undefined for a transaction that is in no canonical block. */
     getReceipt: (txHash: string) =>
       ask({ method: 'eth_getTransactionReceipt', params: [txHash] }, orMissing(readReceipt)),
-    /** The call that a transaction makes; undefined where the node does not know it. */
+    /** The call that a transaction makes; undefined if the node does not know it. */
     getInput: (txHash: string) =>
       ask({ method: 'eth_getTransactionByHash', params: [txHash] }, orMissing(readInput)),
-    /** The wallet that sent a transaction; undefined where the node does not know it. */
+    /** The wallet that sent a transaction; undefined if the node does not know it. */
     getSender: (txHash: string) =>
       ask({ method: 'eth_getTransactionByHash', params: [txHash] }, orMissing(readSender)),
   }
@@ -113,7 +113,7 @@ export function createRpc(options: RpcOptions) {
 
 const toTag = (tag: BlockTag): string => (typeof tag === 'number' ? `0x${tag.toString(16)}` : tag)
 
-/** Asks only a node that is on the chain, which it checks again after each failure. */
+/** Sends requests only to a node on the right chain, which it checks again after each failure. */
 function createGuard(
   { chain, log = () => {} }: RpcOptions,
   origin: string,
@@ -132,7 +132,7 @@ function createGuard(
 
   const describe = (reason: string): string => `The RPC at ${origin} ${reason}.`
 
-  /** Whatever was found out about the node, the next question finds out again. */
+  /** After a failure the next request checks the node's chain again. */
   function fail(message: string): void {
     identity = undefined
     if (!isFailing) log(message, 'warn')
@@ -140,7 +140,7 @@ function createGuard(
   }
 
   return {
-    /** `read` makes sense of the result, or throws. */
+    /** `read` decodes the result, or throws. */
     async ask<T>(question: Question, read: (result: unknown) => T): Promise<T> {
       try {
         identity ??= identify()
@@ -151,7 +151,7 @@ function createGuard(
         return answer
       } catch (error) {
         if (!isFault(error, 'no_answer', 'other_chain')) throw error
-        const message = describe(error.message || `answers ${question.method} with something odd`)
+        const message = describe(error.message || `gave a malformed answer to ${question.method}`)
         fail(message)
         throw rpcFault(message, { cause: error })
       }
@@ -176,7 +176,8 @@ function createRequest({ timeoutMs = TIMEOUT_MS, ...options }: RpcOptions) {
   return async (question: Question): Promise<unknown> => {
     opening ??= openNode(options)
     const node = await opening
-    // viem's own timeout ends with the headers, and it waits as long as a Retry-After says.
+    // viem's own timeout ends with the headers, and viem waits for as long as a Retry-After header
+    // says.
     const signal = AbortSignal.timeout(timeoutMs)
     let reason = `gave no answer in ${timeoutMs} ms`
     try {
@@ -186,7 +187,7 @@ function createRequest({ timeoutMs = TIMEOUT_MS, ...options }: RpcOptions) {
       if (question.method === 'eth_call' && answer && isRevert(answer)) return reverted
       if (!signal.aborted) reason = describeFailure(answer, findStatus(node.viem, error))
     }
-    // Without its cause, which holds the URL.
+    // Without the cause, which contains the URL.
     throw new Fault(reason, { kind: 'no_answer' })
   }
 }
@@ -199,7 +200,7 @@ function describeFailure(answer: { code: number } | undefined, status: number | 
 const isHex = (value: unknown): value is Hex =>
   typeof value === 'string' && /^0x[0-9a-fA-F]*$/.test(value)
 
-/** Null is an honest "no such thing". */
+/** Null means that there is no such object. */
 const orMissing =
   <T>(read: (result: unknown) => T) =>
   (result: unknown): T | undefined =>
@@ -221,7 +222,7 @@ function readBytes(value: unknown, bytes: number): Hex {
 }
 
 function readNumber(value: unknown): number {
-  // NaN for `0x` alone.
+  // `0x` alone gives NaN.
   const number = Number(readHex(value))
   return Number.isSafeInteger(number) ? number : odd()
 }
@@ -249,7 +250,7 @@ function readReceipt(value: unknown): Receipt {
 
 function readInput(value: unknown): { to: string | undefined; input: Hex } {
   const { to, input } = readFields(value)
-  // A transaction that makes a contract calls none.
+  // A transaction that creates a contract calls none.
   return { to: to === null ? undefined : readBytes(to, 20), input: readHex(input) }
 }
 
@@ -274,13 +275,13 @@ const readLog = (fields: Record<string, unknown>): ChainLog => ({
 
 export type ContractQuestion = {
   to: string
-  /** As Solidity writes it: `balanceOf(address) returns (uint256)`. */
+  /** In Solidity's syntax: `balanceOf(address) returns (uint256)`. */
   signature: string
   args: readonly unknown[]
   block?: BlockTag | undefined
 }
 
-/** What a contract answers: `0x` without such a function or code, undefined if it reverts. */
+/** The raw result of a contract: `0x` without such a function or code, undefined if it reverts. */
 export async function callContract(
   rpc: Pick<Rpc, 'call'>,
   { to, signature, args, block }: ContractQuestion,
@@ -290,7 +291,7 @@ export async function callContract(
   return rpc.call({ to, data: encodeFunctionData({ abi, args }) }, block)
 }
 
-/** The word that a contract answers with; undefined if it reverts or has no such function. */
+/** The word that a contract returns; undefined if it reverts or has no such function. */
 export async function askContract(
   rpc: Pick<Rpc, 'call'>,
   question: ContractQuestion,
@@ -299,11 +300,11 @@ export async function askContract(
   return answer !== undefined && /^0x[0-9a-f]{64}$/i.test(answer) ? answer : undefined
 }
 
-/** As `askContract`, of a function that always answers: throws an `rpc` fault where it does not. */
+/** Like `askContract`, for a function that always returns: throws an `rpc` fault if it does not. */
 export async function askWord(rpc: Rpc, question: ContractQuestion): Promise<bigint> {
   const answer = await askContract(rpc, question)
   if (answer !== undefined) return BigInt(answer)
-  throw rpcFault(`The contract ${question.to} gives no answer to ${question.signature}.`)
+  throw rpcFault(`The contract ${question.to} returned nothing for ${question.signature}.`)
 }
 
 export const toTopic = (address: string): Hex =>

@@ -1,4 +1,4 @@
-/** Asks contracts about an address. One without code answers nothing, which is not "no". */
+/** Asks contracts about an address. A contract without code returns nothing, which is not "no". */
 import type { OracleAnswer } from '#src/domain/selling/screening.ts'
 
 import { callContract, type ContractQuestion, type Rpc } from './rpc.ts'
@@ -6,11 +6,11 @@ import { callContract, type ContractQuestion, type Rpc } from './rpc.ts'
 const no = `0x${'0'.repeat(64)}`
 const yes = `0x${'0'.repeat(63)}1`
 
-/** Asks Chainalysis' oracle and the issuers: whom they freeze could not pay either. */
+/** Asks Chainalysis' oracle and the token issuers: addresses that they freeze could not pay. */
 export function createSanctionsOracle(rpc: Rpc) {
   const { sanctionsOracle, tokens } = rpc.chain
   return {
-    /** Asks all at once. `address` in any case. Never rejects. */
+    /** Asks all lists concurrently. `address` in any case. Never rejects. */
     async isSanctioned(address: string) {
       const args = [address.toLowerCase()]
       const ask = (to: string, question: string) =>
@@ -24,7 +24,7 @@ export function createSanctionsOracle(rpc: Rpc) {
   }
 }
 
-/** One hit is a hit; clear if at least one list answered and none hit. */
+/** `hit` if any list hits; `clear` if at least one answered and none hit. */
 function combine(answers: readonly OracleAnswer[]): OracleAnswer {
   const ranked: readonly OracleAnswer[] = ['hit', 'clear', 'silent']
   return ranked.find((answer) => answers.includes(answer)) ?? 'absent'
@@ -38,7 +38,7 @@ async function askList(rpc: Rpc, question: ContractQuestion): Promise<OracleAnsw
     if (answer !== '0x') return 'silent'
     return (await rpc.getCode(question.to)) === '0x' ? 'absent' : 'silent'
   } catch {
-    // The RPC logs it by itself; here it only matters that there is no answer.
+    // The RPC logs failures itself; here it matters only that there is no answer.
     return 'silent'
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Replaces a chain and its facilitator where no money is paid. Signatures are checked as a
- * token checks them. A payment is in the next block, or with `isSlow` in none yet.
+ * Replaces a chain and its facilitator on servers without real money. It checks signatures as a
+ * token does. A payment is mined in the next block, or not at all with `isSlow`.
  */
 
 import type { ChainView } from '#src/domain/selling/chain-view.ts'
@@ -12,7 +12,7 @@ import type { SignedPayment } from '#src/domain/selling/payment.ts'
 import { hashPayment } from './typed-data.ts'
 import { isPlainPaymentSignature } from './wallets.ts'
 
-/** Payments that were submitted, by nonce; shared by the views of one chain. */
+/** Submitted payments by nonce, shared by all views of a chain. */
 export type TestBlocks = Map<string, number>
 
 const head = (blocks: TestBlocks) => ({ finalNumber: blocks.size, latestNumber: blocks.size })

@@ -1,4 +1,4 @@
-/** Asks tokens whether a payment would go through now, and whether anything could be sold. */
+/** Checks whether a payment would succeed now, and whether a token can be sold for at all. */
 
 import type { ChainView, PaymentFault, Preflight } from '#src/domain/selling/chain-view.ts'
 import type { PaymentToken, TokenSymbol } from '#src/domain/selling/payment-chain.ts'
@@ -10,13 +10,13 @@ import { askContract, askWord, type Rpc } from './rpc.ts'
 import { hashDomain, hashPayment } from './typed-data.ts'
 import { isPaymentSignature } from './wallets.ts'
 
-/** Blocks after which a payment counts, its own included, or the finality of the chain. */
+/** Confirmations after which a payment counts, its own block included, or the chain's finality. */
 export type Confirmations = 'final' | number
 
-/** What a wallet signed, without the text that it came in. */
+/** The signed terms of a payment, without its text. */
 export type PaymentTerms = Omit<SignedPayment, 'payload' | 'payloadHash'>
 
-/** Asks all that can be asked at once. Throws an `rpc` fault. */
+/** Makes all independent requests concurrently. Throws an `rpc` fault. */
 export async function preflight(
   rpc: Rpc,
   token: PaymentToken,
@@ -49,7 +49,7 @@ async function lacksAllowance(rpc: Rpc, signed: PaymentTerms): Promise<boolean> 
   return (await askWord(rpc, { to: signed.asset, signature, args })) < signed.amount
 }
 
-/** Whether the issuer has frozen an address. A token that knows no such question freezes none. */
+/** True if the issuer has frozen an address. A token without a block list freezes none. */
 async function isBlocked(rpc: Rpc, token: PaymentToken, address: string): Promise<boolean> {
   const signature = `${token.blockList}(address) view returns (bool)`
   const answer = await askContract(rpc, { to: token.address, signature, args: [address] })
@@ -60,10 +60,10 @@ export async function checkChain(
   rpc: Rpc,
   { payTo, confirmations }: { payTo?: string | undefined; confirmations: Confirmations },
 ): ReturnType<ChainView['check']> {
-  // Whatever the node is asked, it first has to say that it is on the right chain.
+  // The first request also checks that the node is on the right chain.
   const chain = await findReason(async () => {
     const block = await rpc.getBlock(confirmations === 'final' ? rpc.chain.finality : 'latest')
-    return block ? undefined : `The RPC at ${rpc.origin} knows no block that is final.`
+    return block ? undefined : `The RPC at ${rpc.origin} returned no final block.`
   })
   if (chain !== undefined) return { chain, tokens: {} }
   const tokens: Partial<Record<TokenSymbol, string>> = {}
@@ -85,11 +85,11 @@ async function checkToken(
     if ((await rpc.getCode(address)) === '0x') return `There is no contract at ${address}.`
   }
   if (token.domain && !(await hasDomain(rpc, token))) {
-    return `The EIP-712 domain of ${token.address} is not the one that wallets would sign in.`
+    return `The EIP-712 domain of ${token.address} differs from the one that wallets sign.`
   }
   if (payTo === undefined) return undefined
   await readBalance(rpc, token.address, payTo)
-  // Every payment to a frozen address would fail.
+  // All payments to a frozen address would fail.
   return (await isBlocked(rpc, token, payTo))
     ? `The issuer of ${token.symbol} has blocked the receiving address.`
     : undefined

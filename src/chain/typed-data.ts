@@ -1,10 +1,10 @@
-/** What a payer signs (EIP-712), and in which domains. */
+/** The typed data that a payer signs (EIP-712), and its domains. */
 import type { Hex } from 'viem'
 
 import type { PaymentChain, PaymentToken } from '#src/domain/selling/payment-chain.ts'
 import type { SignedPayment } from '#src/domain/selling/payment.ts'
 
-/** Members of a struct, from their list in Solidity. */
+/** Parses the members of a struct from their list in Solidity. */
 const parseMembers = (list: string): { type: string; name: string }[] =>
   list.split(', ').map((member) => {
     const [type = '', name = ''] = member.split(' ')
@@ -33,7 +33,7 @@ const tokenDomain = ({ chainId }: PaymentChain, { domain, address }: PaymentToke
   verifyingContract: toHex(address),
 })
 
-/** What the contract of a token with a domain must answer to `DOMAIN_SEPARATOR()`. */
+/** The value that a token's contract must return from `DOMAIN_SEPARATOR()`. */
 export async function hashDomain(chain: PaymentChain, token: PaymentToken): Promise<Hex> {
   const { domainSeparator } = await import('viem')
   return domainSeparator({ domain: tokenDomain(chain, token) })

@@ -1,4 +1,4 @@
-/** Whether an account signed: a plain one by its key, a contract by being asked (ERC-1271). */
+/** Verifies signatures: a plain account's by its key, a contract's by asking it (ERC-1271). */
 import type { Hex } from 'viem'
 
 import { homeChain } from '#src/domain/selling/payment-chain.ts'
@@ -6,16 +6,19 @@ import type { SignatureCheck, SignIn, Wallets } from '#src/domain/selling/wallet
 
 import { callContract, type Rpc } from './rpc.ts'
 
-/** Bytes r, s and v: what a plain account makes. */
+/** Bytes r, s and v of a plain account's signature. */
 const PLAIN_LENGTH = 65
-/** A contract with many owners joins their signatures; ours is the limit, no standard's. */
+/** A contract with several owners joins their signatures. The limit is ours, not a standard's. */
 const SIGNATURE_BYTES_MAX = 8192
-/** Half the order of secp256k1: a signature with a higher s has a mirror image that anyone can make. */
+/**
+ * Half the order of secp256k1: a signature with a higher s has a valid mirror image, which anyone
+ * can compute.
+ */
 const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 /** Returned, left-aligned in a word, by a contract that accepts a signature. */
 const MAGIC = '0x1626ba7e'.padEnd('0x'.length + 64, '0')
 
-/** Reads and checks what wallets sign. Without an RPC only plain accounts can sign in. */
+/** Parses and verifies signed messages. Without an RPC only plain accounts can sign in. */
 export function createWallets(rpc: Rpc | undefined): Wallets {
   return {
     chainId: (rpc?.chain ?? homeChain).chainId,
@@ -56,7 +59,7 @@ async function readSignIn(message: string): Promise<Partial<SignIn>> {
     issuedMs: toMs(issuedAt),
     expiresMs: toMs(expirationTime),
   }
-  // Each of its keys that is left is defined.
+  // All remaining members are defined.
   return Object.fromEntries(
     Object.entries(read).filter(([, value]) => value !== undefined),
   ) as Partial<SignIn>
@@ -73,7 +76,7 @@ async function checkContract(rpc: Rpc, claim: Claim): Promise<SignatureCheck> {
     const isContract = (await rpc.getCode(claim.address)) !== '0x'
     return isContract && (await isAccepted(rpc, claim)) ? 'valid' : 'invalid'
   } catch {
-    // Whatever went wrong, the wallet did not say no.
+    // A failure of any kind is not a refusal by the wallet.
     return 'unavailable'
   }
 }
@@ -91,7 +94,7 @@ async function recover({ hash, signature }: Claim): Promise<string | undefined> 
   try {
     return (await recoverAddress({ hash, signature })).toLowerCase()
   } catch {
-    // Not every 65 bytes are a signature; a contract may still know what they mean.
+    // 65 bytes that are no signature may still mean something to a contract.
     return undefined
   }
 }
@@ -106,8 +109,8 @@ async function isAccepted(rpc: Rpc, { address, hash, signature }: Claim): Promis
 }
 
 /**
- * Whether the tokens would take a signature. As they do, it goes by the code at the address: with
- * code the contract decides, also of an account that delegates (EIP-7702). Throws an `rpc` fault.
+ * True if the tokens would accept a signature. Like them, it looks at the code of the address: an
+ * account with code decides itself, even one that delegates (EIP-7702). Throws an `rpc` fault.
  */
 export async function isPaymentSignature(
   rpc: Rpc,
@@ -119,7 +122,7 @@ export async function isPaymentSignature(
   return isPlainPaymentSignature(claim)
 }
 
-/** Whether it is that of a plain account, which no chain is asked. */
+/** True for a signature of a plain account; verified without the chain. */
 export async function isPlainPaymentSignature({ signature, ...rest }: PaymentClaim) {
   const isStrict = isSignature(signature) && /(1b|1c)$/i.test(signature)
   return isStrict && (await recover({ ...rest, signature })) === rest.address.toLowerCase()

@@ -1,5 +1,5 @@
 /**
- * The bearer token of Coinbase's platform (CDP): a JWT for one request of one host
+ * The bearer token of Coinbase's platform (CDP): a JWT for one request to one host
  * (https://docs.cdp.coinbase.com/api-reference/v2/authentication).
  */
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
@@ -13,8 +13,9 @@ const SEED_BYTES = 32
 const ED25519_BYTES = 64
 
 /**
- * `secret` is base64 of 64 bytes, seed and public key, of Ed25519; or PEM of an EC key on P-256.
- * `createId` never gives a text twice. Rejects, without naming it, if the secret is no key.
+ * `secret` is base64 of 64 Ed25519 bytes, seed and public key, or the PEM of an EC key on P-256.
+ * `createId` never returns the same text twice. Rejects if the secret is not a key, without showing
+ * it.
  */
 export function createCdpToken(
   { id, secret }: { id: string; secret: string },
@@ -40,11 +41,11 @@ export function createCdpToken(
   }
 }
 
-/** Undefined if it is no key: what the runtime says of that may quote the secret. */
+/** Undefined if it is not a key: the runtime's error may quote the secret. */
 function readKey(secret: string): KeyObject | undefined {
   try {
     if (secret.includes('-----BEGIN')) {
-      // Environment variables often carry line breaks as `\n`.
+      // Environment variables often contain line breaks as `\n`.
       const key = createPrivateKey(secret.replaceAll('\\n', '\n').trim())
       return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? key : undefined
     }

@@ -1,7 +1,7 @@
 /**
- * The account that pays for gas. Settlements run side by side, but sign and send one after the
- * other, so that no two take the same nonce; a transaction's hash is known before the node is given
- * it. What the node has forgotten before it was mined is sent again, the same bytes, before
+ * The account that pays for gas. Settlements run concurrently, but sign and send under a mutex, so
+ * that no two use the same nonce. The hash of a transaction is known before it is sent. A
+ * transaction that the node forgot before it was mined is sent again, byte for byte, before
  * anything else: all later transactions would wait for its nonce.
  */
 
@@ -12,28 +12,30 @@ import { isPrivateKey } from '#src/chain/payer.ts'
 import { Fault } from '#src/platform/fault.ts'
 import { readSecretFile } from '#src/platform/secret-file.ts'
 
-/** Over the estimate, in percent: other payments change what storage costs in between. */
+/** Gas limit in percent of the estimate: other payments change storage costs in between. */
 const GAS_PERCENT = 120n
-/** How nodes say that they have a transaction already. */
+/** Wordings of nodes that already have a transaction. */
 const knownWords = /already known|already imported|known transaction/i
 
 export type Broadcast = {
-  /** A question was not answered as a node should: nothing since then may be believed. */
+  /** A request failed other than by a valid error: nothing learned since can be trusted. */
   isSilent: boolean
-  /** The node says that our account cannot pay for gas. */
+  /** The node reports that our account cannot pay for gas. */
   isOutOfGas: boolean
-  /** Set before the transaction is sent: from then on it may be on its way. */
+  /** Set before the transaction is sent: from then on it may be in flight. */
   txHash?: Hex
 }
 
 type Call = { to: Hex; data: Hex }
 
-/** How many transactions are remembered that a node did not take back: their payments are resent. */
+/**
+ * Number of remembered transactions that a node would not take again: their payments are resent.
+ */
 const LOST_MAX = 1000
 
 /**
- * Each transaction has the chain id, whatever the node says. `connect` is for questions about
- * earlier transactions, whose failures say nothing of the one that is sent.
+ * Every transaction carries the chain id, whatever the node reports. `connect` is for requests
+ * about earlier transactions, whose failures do not concern the one being sent.
  */
 export function createGasWallet(
   viem: Viem,
@@ -47,8 +49,8 @@ export function createGasWallet(
   let outstanding: { nonce: number; hash: Hex; serialized: Hex }[] = []
   const lost = new Set<Hex>()
 
-  /** Runs when all before it is done, whatever came of that. */
-  function withJobLock<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs work after all earlier work, whether that succeeded or failed. */
+  function withMutex<T>(work: () => Promise<T>): Promise<T> {
     const done = queue.then(work)
     queue = done.catch(() => {})
     return done
@@ -59,14 +61,16 @@ export function createGasWallet(
     for (const oldest of lost) if (lost.size > LOST_MAX) lost.delete(oldest)
   }
 
-  /** Sends again what is in no block and unknown to the node. Rejects without an answer. */
+  /**
+   * Resends transactions in no block and unknown to the node. Rejects if the node does not answer.
+   */
   async function restore(): Promise<void> {
     if (outstanding.length === 0) return
     const client = connect()
     const mined = await client.getTransactionCount({ address, blockTag: 'latest' })
     for (const { hash } of outstanding.filter(({ nonce }) => nonce < mined)) {
       const receipt = await client.request({ method: 'eth_getTransactionReceipt', params: [hash] })
-      // Another transaction has its nonce.
+      // Another transaction was mined with its nonce.
       if (receipt === null) forget(hash)
     }
     outstanding = outstanding.filter(({ nonce }) => nonce >= mined)
@@ -79,7 +83,7 @@ export function createGasWallet(
         const answer = findAnswer(viem, error)
         if (answer === undefined) throw error
         if (knownWords.test(answer.details)) continue
-        // The node does not want it: its nonce is free, and so are those after it.
+        // The node refuses it: its nonce is free again, and so are those after it.
         for (const gone of outstanding) if (gone.nonce >= nonce) forget(gone.hash)
         outstanding = outstanding.filter((kept) => kept.nonce < nonce)
         nextNonce = 0
@@ -94,11 +98,11 @@ export function createGasWallet(
       client.estimateFeesPerGas(),
       client.getBalance({ address }),
     ])
-    // Asked before anything is sent, because afterwards a refusal would prove nothing.
+    // Checked before anything is sent: afterwards a refusal would prove nothing.
     broadcast.isOutOfGas = balance < call.gas * maxFeePerGas
-    // What could not see everything has not checked everything.
+    // If a request failed, the check is incomplete.
     if (broadcast.isOutOfGas || broadcast.isSilent) throw new Error('Nothing can be sent.')
-    // The node may be one of several that do not yet know of our last transaction.
+    // The node may be one of several that do not know our last transaction yet.
     const nonce = Math.max(seen, nextNonce, (outstanding.at(-1)?.nonce ?? -1) + 1)
     const fees = { maxFeePerGas, maxPriorityFeePerGas }
     const transaction = { ...call, ...fees, nonce, chainId, type: 'eip1559' } as const
@@ -107,13 +111,13 @@ export function createGasWallet(
 
   return {
     address,
-    /** Returns the hash of the transaction that the node took. */
+    /** Returns the hash of the transaction that the node accepted. */
     async send(client: PublicClient, { to, data }: Call, broadcast: Broadcast): Promise<Hex> {
-      // As a plain question: where it can, viem has the node write the whole transaction instead.
+      // A raw request: given the choice, viem lets the node fill in the whole transaction instead.
       const question = { from: address, to, data }
       const estimate = await client.request({ method: 'eth_estimateGas', params: [question] })
       const gas = (BigInt(estimate) * GAS_PERCENT) / 100n
-      return withJobLock(async () => {
+      return withMutex(async () => {
         await restore().catch(() => undefined)
         const { nonce, serialized } = await sign(client, { to, data, gas }, broadcast)
         const hash = viem.keccak256(serialized)
@@ -123,7 +127,7 @@ export function createGasWallet(
         } catch (error) {
           const answer = findAnswer(viem, error)
           if (!knownWords.test(answer?.details ?? '')) {
-            // Without an answer the node may have it.
+            // Without an answer, the node may have it.
             if (answer === undefined) outstanding.push({ nonce, hash, serialized })
             nextNonce = 0
             throw error
@@ -134,11 +138,11 @@ export function createGasWallet(
         return hash
       })
     },
-    /** Sends again what the node has forgotten. Never rejects. */
-    restore: (): Promise<void> => withJobLock(restore).catch(() => undefined),
-    /** True of a transaction that was sent, and that its nonce will never carry out any more. */
+    /** Resends what the node has forgotten. Never rejects. */
+    restore: (): Promise<void> => withMutex(restore).catch(() => undefined),
+    /** True for a transaction that was sent and whose nonce can no longer execute it. */
     isLost: (hash: string): boolean => lost.has(hash as Hex),
-    /** After a transaction that did not come through: believes the node about the next nonce. */
+    /** Trusts the node about the next nonce again, after a transaction that did not go through. */
     resetNonce(): void {
       nextNonce = 0
     },
@@ -147,9 +151,7 @@ export function createGasWallet(
 
 const VARIABLE = 'BOOKFEED_GAS_KEY'
 
-/**
- * A key, or the file of its owner that holds it. Throws a `secret_file` fault, which shows neither.
- */
+/** Reads a key, or the file that holds it. Throws a `secret_file` fault, which shows neither. */
 export function readGasKey(value: string): Hex {
   const isHere = /^0x[0-9a-fA-F]{64}$/.test(value)
   const name = `${VARIABLE} is no private key, and the file that it names`

@@ -1,6 +1,6 @@
 /**
- * Sends signed payments to the chain with a gas key of ours. No clock of this machine is asked:
- * whether a payment is in time is judged by the newest block and by the contracts.
+ * Sends signed payments to the chain with our own gas key. It uses no clock of this machine: the
+ * newest block and the contracts judge whether a payment is in time.
  */
 
 import type { EIP1193RequestFn, Hex, PublicClient, RpcRequestError } from 'viem'
@@ -26,25 +26,25 @@ import {
 
 const CONFIRMATION_MS = 20_000
 const RPC_MS = 5000
-/** Payers wait half of this for nothing, on average; blocks of Polygon are two seconds apart. */
+/** On average a payer waits half of this in vain; blocks of Polygon are two seconds apart. */
 const POLL_MS = 250
-/** A transaction that is sent later than this before the end of its payment may come too late. */
+/** A transaction sent with fewer seconds left before its payment ends may come too late. */
 const SECONDS_LEFT_MIN = 6n
-/** How many unmined transactions are remembered; a forgotten payment is simulated again. */
+/** Number of remembered unmined transactions; a forgotten payment is simulated again. */
 const SENT_MAX = 10_000
 
 export type LocalOptions = {
   chain: PaymentChain
   rpcUrl: string
   gasKey: Hex
-  /** How long to wait for a transaction to be mined, before it is reported as pending. */
+  /** Wait for a transaction to be mined before it is reported as pending. */
   confirmationTimeoutMs?: number | undefined
-  /** For each question to the node, with its retry. */
+  /** Timeout of a request to the node, including its retry. */
   rpcTimeoutMs?: number | undefined
   pollMs?: number | undefined
 }
 
-/** Opens nothing: viem is loaded, and the chain checked, when it is first asked. */
+/** Connects to nothing: the first call loads viem and checks the chain. */
 export function createLocalFacilitator(options: LocalOptions): Facilitator {
   let loading: ReturnType<typeof load> | undefined
   const open = () => {
@@ -61,7 +61,7 @@ export function createLocalFacilitator(options: LocalOptions): Facilitator {
       try {
         return await (await open()).settle(payload, requirements)
       } catch {
-        // Nothing is known of it, so nothing is claimed.
+        // Nothing is known of the payment, so nothing is claimed.
         return { kind: 'unknown', reason: 'unexpected_settle_error' }
       }
     },
@@ -98,10 +98,10 @@ async function load(options: LocalOptions) {
     connect: () => connect(unseen()),
   })
   const rpc = createRpc({ chain, url: rpcUrl, timeoutMs: options.rpcTimeoutMs })
-  /** By signature: a repeated settlement waits for the transaction that is on its way. */
+  /** By signature: a repeated settlement waits for the transaction that is in flight. */
   const sent = new Map<string, Hex>()
 
-  /** Asked once, and again after a failure: another node may have taken the place of this one. */
+  /** Checked once, and again after a failure: another node may have replaced this one. */
   let checking: Promise<string | undefined> | undefined
   async function findChainFault(): Promise<string | undefined> {
     const chainId = await connect(unseen())
@@ -112,7 +112,7 @@ async function load(options: LocalOptions) {
     return chainId === undefined ? 'rpc_unavailable' : 'rpc_wrong_chain'
   }
 
-  /** Waits until a transaction is mined, and says what came of it. */
+  /** Waits until a transaction is mined, and returns its result. */
   async function confirm(
     client: PublicClient,
     transfer: Transfer,
@@ -122,7 +122,7 @@ async function load(options: LocalOptions) {
     for (const oldest of sent.keys()) if (sent.size > SENT_MAX) sent.delete(oldest)
     let receipt: Awaited<ReturnType<PublicClient['waitForTransactionReceipt']>>
     try {
-      // Another transaction in this one's place would be another payment's.
+      // A transaction that replaces this one would belong to another payment.
       receipt = await client.waitForTransactionReceipt({ hash, timeout, checkReplacement: false })
     } catch {
       wallet.resetNonce()
@@ -138,7 +138,7 @@ async function load(options: LocalOptions) {
     return { kind: 'failed', reason: toReason(fault, transfer), txHash: hash }
   }
 
-  /** Rejects where the node gives no answer, which is noted in `broadcast`. */
+  /** Rejects if the node does not answer, which is recorded in `broadcast`. */
   async function attempt(broadcast: Broadcast, transfer: Transfer): Promise<SettleResult> {
     const client = connect(broadcast)
     const known = sent.get(transfer.signature)
@@ -149,12 +149,12 @@ async function load(options: LocalOptions) {
       client.getCode({ address: call.to }),
       client.getBlock({ blockTag: 'latest' }),
     ])
-    // A call to an address without a contract succeeds, and moves nothing.
+    // A call to an address without a contract succeeds and moves nothing.
     if (isEmpty(tokenCode) || isEmpty(code)) return failed(transfer, 'not_deployed')
     if (transfer.validBefore < timestamp + SECONDS_LEFT_MIN) return failed(transfer, 'expired')
     let hash: Hex
     try {
-      // Costs nothing where the contract says no.
+      // Simulated first, which is free if the contract refuses.
       await client.request({ method: 'eth_call', params: [call, 'latest'] })
       hash = await wallet.send(client, call, broadcast)
     } catch (error) {
@@ -215,7 +215,7 @@ const failed = (transfer: Transfer, fault: TransferFault): SettleResult => ({
   reason: toReason(fault, transfer),
 })
 
-/** Why the contracts refuse a payment; undefined without an answer of the node. */
+/** The reason why the contracts refuse a payment; undefined if the node does not answer. */
 async function findTransferFault(rpc: Rpc, transfer: Transfer): Promise<TransferFault | undefined> {
   const { token, signature } = transfer
   try {
@@ -230,7 +230,7 @@ async function findTransferFault(rpc: Rpc, transfer: Transfer): Promise<Transfer
   }
 }
 
-/** What is certain of a settlement whose answer, if there was one, may not be believed. */
+/** The certain part of a settlement whose answer, if there was one, cannot be trusted. */
 function explain({ isSilent, isOutOfGas, txHash }: Broadcast): SettleResult {
   if (txHash !== undefined) {
     return { kind: 'unknown', reason: 'rpc_unavailable_after_broadcast', txHash }
@@ -240,7 +240,7 @@ function explain({ isSilent, isOutOfGas, txHash }: Broadcast): SettleResult {
   return { kind: 'unknown', reason: 'unexpected_settle_error' }
 }
 
-/** Whatever fails is noted here: what is made of a node that fails is not believed. */
+/** Records every failure in `broadcast`: the results of a failing node are not trusted. */
 function connectTo(node: Node, broadcast: Broadcast, options: LocalOptions): PublicClient {
   const { rpcTimeoutMs = RPC_MS, pollMs = POLL_MS } = options
   const request = async (question: Question) => {
@@ -254,22 +254,22 @@ function connectTo(node: Node, broadcast: Broadcast, options: LocalOptions): Pub
   return node.viem.createPublicClient({
     chain: node.chain,
     transport: node.viem.custom({ request: request as EIP1193RequestFn }, { retryCount: 0 }),
-    // A contract could else make us fetch a URL of its choice (EIP-3668).
+    // Otherwise a contract could make us fetch a URL of its choice (EIP-3668).
     ccipRead: false,
     pollingInterval: pollMs,
   })
 }
 
-/** Questions whose honest answer may be an error, which then says so. */
+/** Requests whose valid answer may be an error. */
 const refusable: readonly string[] = ['eth_call', 'eth_estimateGas', 'eth_sendRawTransaction']
-/** Not every node has it; viem then asks for something else. */
+/** Optional: viem falls back to another request if a node lacks it. */
 const optional = 'eth_maxPriorityFeePerGas'
 const gasWords = /insufficient funds|gas required exceeds allowance/i
 
 function note(broadcast: Broadcast, method: string, answer: RpcRequestError | undefined): void {
   if (answer !== undefined && method === optional) return
   if (answer !== undefined && refusable.includes(method) && isRevert(answer)) return
-  // Only of our own account: what a contract says of funds is about the payer.
+  // Applies only to our own account: a contract's error about funds concerns the payer.
   const isOurs = method === 'eth_estimateGas' && gasWords.test(answer?.details ?? '')
   broadcast[isOurs ? 'isOutOfGas' : 'isSilent'] = true
 }

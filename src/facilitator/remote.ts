@@ -1,6 +1,6 @@
 /**
- * A facilitator by x402 v2. The SDK's client follows redirects, retries, and reads without end. An
- * answer is read as if it meant us harm: messages may hold URLs with keys.
+ * An x402 v2 facilitator over HTTP. The SDK's client follows redirects, retries, and reads without
+ * limit. Responses are treated as hostile: their messages may contain URLs with keys.
  */
 
 import type { Facilitator, SettleResult, SupportedKind } from '#src/domain/selling/facilitator.ts'
@@ -11,18 +11,18 @@ const SUPPORTED_MS = 10_000
 const KINDS_MAX = 1000
 const ANSWER_BYTES_MAX = 64 * 1024
 const NAME_LENGTH_MAX = 64
-/** Not authorized, or too many: it did not take the request. */
+/** Not authorized, or too many requests: the facilitator did not accept the request. */
 const refusals: readonly number[] = [401, 403, 429]
 
 export type MakeToken = (request: { method: 'GET' | 'POST'; url: URL }) => Promise<string>
 
 export type RemoteOptions = {
-  /** For a settlement, from connecting to the last byte of the answer. */
+  /** Timeout of a settlement, from connecting to the last byte of the response. */
   timeoutMs?: number | undefined
   token?: MakeToken | undefined
 }
 
-/** Connects to nothing before it is asked. `url` is one that `URL` can read. */
+/** Connects with the first request. `url` must be parsable by `URL`. */
 export function createRemoteFacilitator(url: string, options: RemoteOptions = {}): Facilitator {
   const { timeoutMs = SETTLE_MS, token } = options
   const ask = createAsk(new URL(url), token)
@@ -32,7 +32,7 @@ export function createRemoteFacilitator(url: string, options: RemoteOptions = {}
 
     async settle(payload, requirements, trace) {
       const question = JSON.stringify(requirements)
-      // The payload is JSON already, and goes out as the bytes that were stored.
+      // The payload is already JSON, and is sent as the stored bytes.
       const body = `{"x402Version":2,"paymentPayload":${payload},"paymentRequirements":${question}}`
       const reply = await ask({ method: 'POST', path: 'settle', body, timeoutMs, trace })
       if (reply === undefined) return { kind: 'refused', reason: 'facilitator_token_failed' }
@@ -48,10 +48,10 @@ export function createRemoteFacilitator(url: string, options: RemoteOptions = {}
   }
 }
 
-/** `status` is set if there was one. The body is JSON, or `fault` is a code of ours. */
+/** `status` is set if there was a response. The body is JSON, or `fault` is a code of ours. */
 type Reply = { status?: number; body?: unknown; fault?: string }
 
-/** The reply is undefined if there was no token to ask with. Never rejects. */
+/** The reply is undefined if no token could be created. Never rejects. */
 function createAsk(base: URL, token: MakeToken | undefined) {
   return async ({
     method,
@@ -74,23 +74,23 @@ function createAsk(base: URL, token: MakeToken | undefined) {
     try {
       if (token) headers.authorization = `Bearer ${await token({ method, url })}`
     } catch {
-      // What went wrong may quote the key.
+      // The error may quote the key.
       return undefined
     }
-    // For everything from connecting to the last byte.
+    // Covers everything from connecting to the last byte.
     const signal = AbortSignal.timeout(timeoutMs)
     const reply: Reply = {}
     try {
       await exchange(url, { method, headers, body, signal, redirect: 'manual' }, reply)
     } catch {
-      // Whatever the runtime says of it holds the URL, and perhaps a key in that.
+      // The runtime's error contains the URL, and possibly a key in it.
       reply.fault ??= signal.aborted ? 'facilitator_timeout' : 'facilitator_unreachable'
     }
     return reply
   }
 }
 
-/** Writes what it learns into `reply` as it goes, so that a status is not lost with its body. */
+/** Writes results into `reply` as they arrive, so that a status is not lost with its body. */
 async function exchange(url: URL, init: RequestInit, reply: Reply): Promise<void> {
   const response = await fetch(url, init)
   reply.status = response.status
@@ -137,7 +137,7 @@ function readSettlement(
     : readFailedSettlement(answer, status)
 }
 
-/** An answer that came with a status of failure: a success in it contradicts itself. */
+/** The result of a response with an error status: a success in it would contradict itself. */
 function readFailedSettlement(answer: SettleAnswer, status: number): SettleResult {
   const { txHash, reason = `facilitator_http_${status}` } = answer
   const isSure = status >= 400 && status < 500 && !answer.success
@@ -172,22 +172,22 @@ type SettleAnswer = {
   success: boolean
   txHash: string | undefined
   network: string | undefined
-  /** In lower case; undefined if it was not given: it is optional. */
+  /** In lower case; undefined if absent: it is optional. */
   payer: string | undefined
   reason: string | undefined
 }
 
-/** The reason that the SDK gives for a transaction that it has sent and not yet seen. */
+/** The SDK's reason for a transaction that it has sent and not yet seen. */
 const SETTLEMENT_PENDING = 'settlement_pending'
 
 const hashFormat = /^0x[0-9a-fA-F]{64}$/
-/** Some facilitators put a message after the word. */
+/** Some facilitators append a message to the code. */
 const reasonFormat = /^([A-Za-z0-9_.-]{1,80})(?::|$)/
 
 function readSettleAnswer(value: unknown): SettleAnswer | undefined {
   if (!isRecord(value) || typeof value.success !== 'boolean') return undefined
   const { success, transaction, network, payer, errorReason } = value
-  // What is optional may be absent or null; `transaction` is '' if nothing was sent.
+  // Optional members may be absent or null; `transaction` is '' if nothing was sent.
   const texts = [transaction, network, payer, errorReason].map((text) => text ?? '')
   if (!texts.every((text) => typeof text === 'string')) return undefined
   const [hash = '', place = '', from = '', reason = ''] = texts
@@ -221,7 +221,7 @@ function toFailure({ txHash, reason = 'no_reason_given' }: SettleAnswer): Settle
   return txHash === undefined ? { kind: 'unknown', reason } : { kind: 'pending', txHash }
 }
 
-/** Who pays by a payload of either transfer method, in lower case. */
+/** The payer of a payload of either transfer method, in lower case. */
 function findPayer(payload: unknown): string | undefined {
   const signed = isRecord(payload) ? payload.payload : undefined
   if (!isRecord(signed)) return undefined

@@ -1,4 +1,4 @@
-/** A signed payment as the contracts take it, and the words of x402 for what is wrong with one. */
+/** A signed payment in the form of the contracts, and the x402 error codes for its faults. */
 import type { Abi, Hex } from 'viem'
 
 import type { Viem } from '#src/chain/node.ts'
@@ -15,7 +15,7 @@ import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
 /** Addresses in lower case. */
 export type Transfer = PaymentTerms & {
   token: PaymentToken
-  /** The contract that spends what Permit2 payers sign. */
+  /** The contract that spends Permit2 signatures. */
   proxy: string
   signature: Hex
 }
@@ -33,7 +33,7 @@ export type TransferFault =
   | 'transaction_failed'
   | 'transfer_missing'
 
-/** As the facilitators of x402 call it, by transfer method. */
+/** Error codes of x402 facilitators, by transfer method. */
 const words: Record<TransferFault, Record<TransferMethod, string>> = {
   nonce_used: { eip3009: 'invalid_exact_evm_nonce_already_used', permit2: 'permit2_invalid_nonce' },
   signature_invalid: {
@@ -91,7 +91,7 @@ const words: Record<TransferFault, Record<TransferMethod, string>> = {
 export const toReason = (fault: TransferFault, { method }: Pick<Transfer, 'method'>): string =>
   words[fault][method]
 
-/** Reads a payload that billing has written. Throws if it is none, or on another chain. */
+/** Parses a payload that billing has written. Throws if it is invalid, or on another chain. */
 export function readTransfer(payload: string, { network, permit2Proxy }: PaymentChain): Transfer {
   const { signed, token, body } = parsePayment(JSON.parse(payload))
   if (signed.network !== network) throw new Error('The payment is on another chain.')
@@ -102,7 +102,7 @@ export function readTransfer(payload: string, { network, permit2Proxy }: Payment
 const isSame = (address: string, other: string): boolean =>
   address.toLowerCase() === other.toLowerCase()
 
-/** In what a payment differs from what was asked for. */
+/** The member in which a payment differs from its requirements. */
 export function findMismatch(
   { network, asset, payTo, amount }: Transfer,
   requirements: PaymentRequirements,
@@ -116,7 +116,7 @@ export function findMismatch(
 /** r, s and v of a plain account. */
 const plainSignature = /^0x([0-9a-f]{64})([0-9a-f]{64})(1b|1c)$/
 
-/** The call that carries out a payment, as the SDK of x402 defines its contracts. */
+/** The call that executes a payment, as the x402 SDK defines its contracts. */
 export function encodeCall(
   { encodeFunctionData }: Viem,
   { eip3009ABI, x402ExactPermit2ProxyABI }: typeof import('@x402/evm'),
@@ -130,7 +130,7 @@ export function encodeCall(
     const abi: Abi = x402ExactPermit2ProxyABI
     return { to: proxy as Hex, data: encodeFunctionData({ abi, functionName: 'settle', args }) }
   }
-  // Every token with EIP-3009 takes v, r and s; the signature of a contract wallet is one piece.
+  // All tokens with EIP-3009 take v, r and s; a contract wallet's signature is one byte string.
   const plain = plainSignature.exec(signature)
   const abi: Abi = eip3009ABI
   const [, r = '', s = '', v = ''] = plain ?? []

@@ -1,4 +1,4 @@
-/** Accounts, the subscriptions that they have, and the tiers that are offered. */
+/** Accounts, their subscriptions, and the catalogue of tiers. */
 import { account, subscription, tier as tiers } from '#db/ledger/schema.ts'
 import { coins } from '#src/domain/market.ts'
 import type { Subscription } from '#src/domain/selling/subscription.ts'
@@ -13,10 +13,13 @@ import {
 import { assert } from '#src/platform/assert.ts'
 
 import type { LedgerCore } from './core.ts'
-import type { Account, Ledger } from './ledger.ts'
+import type { Account, LedgerReads, LedgerVerbs } from './ledger.ts'
 import { change, createRows, exists } from './rows.ts'
 
-/** Each part is an index search. A grant is a subscription, and a made key is in the chain. */
+/**
+ * Each condition is an index search. Grants are subscriptions, and created keys are in the audit
+ * chain.
+ */
 const IS_FREE = `address IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM subscription WHERE account_id = account.id)
   AND NOT EXISTS (SELECT 1 FROM credit WHERE account_id = account.id)
@@ -24,7 +27,7 @@ const IS_FREE = `address IS NOT NULL
     SELECT 1 FROM audit WHERE actor = 'operator' AND action IN ('account.created', 'key.created')
       AND subject IN (SELECT account.id UNION ALL SELECT id FROM api_key WHERE account_id = account.id))`
 
-/** What may still be paid for needs its account; what was proven unpaid does not. */
+/** A payment that may still arrive needs its account; one proved void does not. */
 const IS_IDLE = `blocked_ms IS NULL AND created_ms < $sinceMs
   AND NOT EXISTS (
     SELECT 1 FROM api_key WHERE account_id = account.id
@@ -35,9 +38,15 @@ const IS_IDLE = `blocked_ms IS NULL AND created_ms < $sinceMs
     SELECT 1 FROM offer WHERE account_id = account.id
       AND (created_ms >= $sinceMs OR reserved_until_ms >= $sinceMs))`
 
-/** True of a text that holds `$search`; both engines know it. An empty text is found nowhere. */
+/**
+ * SQL that is true for a text that contains `$search`, in both engines; false for an empty
+ * `$search`.
+ */
 export const contains = (text: string): string => `replace(${text}, lower($search), '') <> ${text}`
-/** True of the JSON of terms that `printTerms` wrote, if `$search` is the id or the name of the tier. */
+/**
+ * SQL that is true for terms printed by `printTerms` if `$search` is the id or the name of the
+ * tier.
+ */
 export const isOfTier = (terms: string): string =>
   ['tierid', 'name']
     .map(
@@ -48,7 +57,7 @@ export const isOfTier = (terms: string): string =>
 const runs = (subscription: string): string =>
   `${subscription}.account_id = account.id AND ${subscription}.start_ms <= $nowMs
     AND (${subscription}.end_ms IS NULL OR ${subscription}.end_ms > $nowMs)`
-/** As `standingAt` finds it; ranks are those of the catalogue. */
+/** The tier found by `standingAt`; ranks are those of the catalogue. */
 const HAS_TIER = `EXISTS (
     SELECT 1 FROM subscription AS had JOIN tier ON tier.id = had.tier_id
     WHERE ${runs('had')} AND (had.tier_id = lower($search) OR ${isOfTier('had.terms')}
@@ -71,7 +80,7 @@ type Steps = { sinceMs: number; stepMs: number }
 
 export type Accounts = ReturnType<typeof createAccounts>
 
-export function createAccounts({ db, atomically, record }: LedgerCore) {
+export function createAccounts({ db, record }: LedgerCore) {
   const rows = createRows(db, account, { what: 'account', parse: (row): Account => row })
   const findByAddress = rows.one<[address: string]>('WHERE address = $1')
   const page = rows.list<
@@ -94,7 +103,7 @@ export function createAccounts({ db, atomically, record }: LedgerCore) {
   function insert(draft: Omit<Account, 'blockedMs'>): void {
     const { address } = draft
     if (address !== undefined) {
-      // Another spelling would be another account, and on no sanctions list.
+      // Another spelling would be another account, absent from every sanctions list.
       assert(address === address.toLowerCase(), 'an address is in lower case')
       const other = findByAddress(address)
       if (other !== undefined) throw new Error(`${address} has account ${other.id} already.`)
@@ -117,7 +126,7 @@ export function createAccounts({ db, atomically, record }: LedgerCore) {
       count(DISTINCT CASE WHEN terms IS NULL THEN account_id END) AS granted
       FROM subscription WHERE tier_id = $1 AND start_ms <= $2 AND (end_ms IS NULL OR end_ms > $3)`,
   )
-  /** Throws if the payment has paid for another one. */
+  /** Throws if the payment already has a subscription. */
   const insertSubscription = ({ terms, ...row }: Subscription): void =>
     subscriptions.insert({ ...row, terms: terms === undefined ? null : printTerms(terms) })
 
@@ -157,22 +166,17 @@ export function createAccounts({ db, atomically, record }: LedgerCore) {
       `SELECT 1 FROM account WHERE id = $id AND ${IS_FREE} AND ${IS_IDLE}`,
     ),
     remove: change<[id: string]>(db, 'DELETE FROM account WHERE id = $1'),
-    /** Tiers and packs, by rank. */
+    /** Tiers and packs by rank. */
     listCatalogue,
     subscriptions: {
       list: listSubscriptions,
       find: subscriptions.find,
-      /** Those of the account of a payment, as `list`. */
-      listForPayment: subscriptions.list<[paymentId: string]>(
-        `WHERE account_id = (SELECT account_id FROM payment WHERE id = $1)
-         ORDER BY start_ms, seq`,
-      ),
       findOfPayment: subscriptions.one<[paymentId: string]>('WHERE payment_id = $1'),
       insert: insertSubscription,
       move: subscriptions.update('startMs', 'endMs'),
     },
 
-    verbs: {
+    reads: {
       findAccount: rows.find,
       findAccountByAddress: findByAddress,
       listAddressedAccounts: rows.list<[]>('WHERE address IS NOT NULL ORDER BY created_ms, id'),
@@ -188,60 +192,55 @@ export function createAccounts({ db, atomically, record }: LedgerCore) {
       countSignups: (since) => signups.all(since),
       isFree,
 
-      createAccount: (draft, by) =>
-        atomically(() => {
-          insert({ ...draft, createdMs: by.nowMs })
-          const made = rows.get.later(draft.id)
-          record(by, 'account.created', draft.id)
-          return made()
-        }),
-
-      setBlocked: (id, isBlocked, by) =>
-        atomically(() => {
-          if ((rows.get(id).blockedMs !== undefined) === isBlocked) return
-          setBlockedMs({ id, blockedMs: isBlocked ? by.nowMs : undefined })
-          record(by, isBlocked ? 'account.blocked' : 'account.unblocked', id)
-        }),
-
       listSubscriptions,
       countHolders: (tierId, nowMs) =>
         holders.get(tierId, nowMs, nowMs) ?? { bought: 0, granted: 0 },
-
-      addSubscription: (draft, by) =>
-        atomically(() => {
-          rows.get(draft.accountId)
-          insertSubscription({ ...draft, createdMs: by.nowMs })
-          const added = subscriptions.get.later(draft.id)
-          record(by, 'subscription.added', draft.id)
-          return added()
-        }),
-
       listTiers: () => listCatalogue().filter((tier) => !isPack(tier)),
       listPacks: () => listCatalogue().filter(isPack),
+    } satisfies Partial<LedgerReads>,
 
-      putTier: (tier, by) =>
-        atomically(() => {
-          const { tierId: id, rank } = tier
-          const rival = findRival(rank, id)
-          if (rival !== undefined) throw new Error(`Tier ${rival.tierId} has rank ${rank} already.`)
-          const row = {
-            ...tier,
-            id,
-            coins: pick(coins, tier.coins).join(','),
-            routes: pick(tierRoutes, tier.routes).join(','),
-            isForSale: Number(tier.isForSale),
-          }
-          if (catalogue.find(id) === undefined) catalogue.insert(row)
-          else updateTier(row)
-          record(by, 'tier.put', id)
-        }),
-    } satisfies Partial<Ledger>,
+    verbs: {
+      createAccount(draft, by) {
+        insert({ ...draft, createdMs: by.nowMs })
+        record(by, 'account.created', draft.id)
+        return rows.get(draft.id)
+      },
+
+      setBlocked(id, isBlocked, by) {
+        if ((rows.get(id).blockedMs !== undefined) === isBlocked) return
+        setBlockedMs({ id, blockedMs: isBlocked ? by.nowMs : undefined })
+        record(by, isBlocked ? 'account.blocked' : 'account.unblocked', id)
+      },
+
+      addSubscription(draft, by) {
+        rows.get(draft.accountId)
+        insertSubscription({ ...draft, createdMs: by.nowMs })
+        record(by, 'subscription.added', draft.id)
+        return subscriptions.get(draft.id)
+      },
+
+      putTier(tier, by) {
+        const { tierId: id, rank } = tier
+        const rival = findRival(rank, id)
+        if (rival !== undefined) throw new Error(`Tier ${rival.tierId} has rank ${rank} already.`)
+        const row = {
+          ...tier,
+          id,
+          coins: pick(coins, tier.coins).join(','),
+          routes: pick(tierRoutes, tier.routes).join(','),
+          isForSale: Number(tier.isForSale),
+        }
+        if (catalogue.find(id) === undefined) catalogue.insert(row)
+        else updateTier(row)
+        record(by, 'tier.put', id)
+      },
+    } satisfies Partial<LedgerVerbs>,
   }
 }
 
-/** As JSON, without what an entry of the catalogue has besides. */
+/** Terms as JSON, without the other members of a catalogue entry. */
 export const printTerms = (terms: Terms): string => JSON.stringify(termsOf(terms))
 
-/** Those of `known` that are in `chosen`, in the order of the domain. */
+/** Members of `known` that are in `chosen`, in the order of the domain. */
 const pick = <T extends string>(known: readonly T[], chosen: readonly string[]): T[] =>
   known.filter((one) => chosen.includes(one))

@@ -1,9 +1,9 @@
-/** What servers did, in steps of five minutes: see `Ledger`. */
+/** The activity of servers in steps of five minutes: see `Ledger`. */
 import { activity } from '#db/ledger/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, transact } from '#src/database/database.ts'
+import type { Database } from '#src/database/database.ts'
 
-import type { Activity, Ledger } from './ledger.ts'
+import type { Activity, LedgerReads, LedgerVerbs } from './ledger.ts'
 
 type Stored = typeof activity.$inferSelect
 
@@ -28,23 +28,25 @@ export function createActivity(db: Database) {
   )
 
   return {
-    putActivity: (steps, keptSinceMs) =>
-      db.engine.withoutWaiting(db, () =>
-        transact(db, () => {
-          for (const { durations, problems, recorder, ...step } of steps)
-            put.run({
-              ...step,
-              durations: JSON.stringify(durations),
-              problems: JSON.stringify(problems),
-              recorderStartedMs: recorder?.startedMs ?? null,
-              recordedRows: recorder?.rows ?? 0,
-              recorderLagMs: recorder?.lagMs ?? null,
-            })
-          removeBefore.run(keptSinceMs)
-        }),
-      ),
-    listActivity: (sinceMs) => listSince.all(sinceMs).map(toActivity),
-  } satisfies Partial<Ledger>
+    reads: {
+      listActivity: (sinceMs) => listSince.all(sinceMs).map(toActivity),
+    } satisfies Partial<LedgerReads>,
+
+    counters: {
+      putActivity(steps, keptSinceMs) {
+        for (const { durations, problems, recorder, ...step } of steps)
+          put.run({
+            ...step,
+            durations: JSON.stringify(durations),
+            problems: JSON.stringify(problems),
+            recorderStartedMs: recorder?.startedMs ?? null,
+            recordedRows: recorder?.rows ?? 0,
+            recorderLagMs: recorder?.lagMs ?? null,
+          })
+        removeBefore.run(keptSinceMs)
+      },
+    } satisfies Partial<LedgerVerbs>,
+  }
 }
 
 const toActivity = ({ stepMs, server, requests, errors, ...row }: Stored): Activity => ({

@@ -1,9 +1,9 @@
-/** Who makes a change of the ledger, as its row of the audit chain names them. */
+/** The author of a change of the ledger, as named in the audit chain. */
 
-/** `operator` uses the command line or the operator's page; `system` is the server by itself. */
+/** `operator` is the command line or the operator's page; `system` is the server itself. */
 export type Actor = 'operator' | 'system' | `account:${string}`
 
-/** `nowMs`: when, Unix milliseconds. */
+/** The author and the time of a change, in Unix milliseconds. */
 export type AuditContext = { actor: Actor; nowMs: number }
 
 export const byOperator = (nowMs: number): AuditContext => ({ actor: 'operator', nowMs })

@@ -1,17 +1,18 @@
 /**
- * What was done, by whom, row by row; each carries the hash of all before it:
+ * The audit chain: who did what, row by row. Each row contains the hash of all rows before it:
  *
  *     hash of row n = SHA-256(hash of row n - 1, then the row as JSON in UTF-8)
  *     the row as JSON = [seq, timeMs, actor, action, subject, state]
  *
- * Before the first row are 32 zero bytes. `state` is what became of the subject: all columns of its
- * row as JSON, null ones left out, bytes in hex, read in the transaction of the change, so that
- * reading it again must give the same. Names are derived from those of the file: the schema's may
- * change, and what is in the chain may not.
+ * The first row follows 32 zero bytes. `state` is the resulting row of the subject: all its columns
+ * as JSON, without nulls, bytes in hex, read in the transaction of the change, so that reading it
+ * again must give the same. Names derive from the columns in the file: names in the schema may
+ * change, the content of the chain may not.
  */
 import { audit } from '#db/ledger/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, readConsistently, writingOf } from '#src/database/database.ts'
+import { type Database, readConsistently } from '#src/database/database.ts'
+import { listFaults } from '#src/database/sqlite/database.ts'
 import type { PaymentState } from '#src/domain/selling/payment.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import { messageOf } from '#src/platform/message.ts'
@@ -21,7 +22,7 @@ import { addressesDigest, findBrokenChecksums, listAddresses } from './checksums
 import type { AuditRow } from './ledger.ts'
 import { read } from './rows.ts'
 
-/** What can happen to an audited row; the word before the point names the table (see `findKind`). */
+/** Actions on audited rows; the word before the point names the table (see `findKind`). */
 export type RowAction =
   | 'tier.put'
   | `account.${'created' | 'blocked' | 'unblocked' | 'forgotten'}`
@@ -57,29 +58,17 @@ export function createAuditChain(db: Database) {
   )
   const all = db.prepare<AuditRow, []>(`${select} ORDER BY seq`)
   const insert = db.prepare<unknown, [AuditRow]>(sql.insert())
-  /** The last row that a transaction has appended. */
-  let appended: { writing: symbol | undefined; head: Head } | undefined
   return {
-    head: (): Head | undefined => head(),
+    head,
     list: (afterSeq: number, limit: number): AuditRow[] => list.all(afterSeq, limit),
     listOfOperator: (subject: string, limit: number): AuditRow[] => ofOperator.all(subject, limit),
     all: (): Iterable<AuditRow> => all.iterate(),
 
-    /**
-     * Asks for the head, unless this transaction has appended it: another process may have written.
-     * The result appends a row, in the transaction of the change.
-     */
-    begin({ actor, nowMs: timeMs }: AuditContext) {
-      const writing = writingOf(db)
-      const isLast = writing !== undefined && appended?.writing === writing
-      const found = isLast ? () => appended?.head : head.later()
-      return ({ action, subject, state }: Entry): void => {
-        const before = found() ?? chainStart
-        const row = { seq: before.seq + 1, timeMs, actor, action, subject, state }
-        const hash = hashOf(before.hash, row)
-        insert.run({ ...row, hash })
-        appended = { writing, head: { seq: row.seq, hash } }
-      }
+    /** Appends a row in the transaction of the change. */
+    append({ actor, nowMs: timeMs }: AuditContext, { action, subject, state }: Entry): void {
+      const before = head() ?? chainStart
+      const row = { seq: before.seq + 1, timeMs, actor, action, subject, state }
+      insert.run({ ...row, hash: hashOf(before.hash, row) })
     },
   }
 }
@@ -106,8 +95,8 @@ type Row = Record<string, unknown>
 type AuditedRow = { kind: Kind; id: string; state: string }
 
 /**
- * `last_used_ms` and `used` change with requests (`used` has a checksum); `payload` is a signature,
- * which `payload_hash` represents.
+ * Columns outside the chain: `last_used_ms` and `used` change with requests (`used` has a
+ * checksum), and `payload` is a signature, represented by `payload_hash`.
  */
 const unauditedColumns = new Set(['last_used_ms', 'used', 'payload', 'checksum', 'seq'])
 
@@ -130,7 +119,7 @@ export function createAuditedRows(db: Database) {
     'SELECT id, payload, payload_hash AS hash FROM payment ORDER BY id',
   )
   return {
-    /** Payments of which not the bytes are stored that their audited hash is of. */
+    /** Payments whose stored bytes do not match their audited hash. */
     *changedPayloads(): Generator<string> {
       for (const { id, payload, hash } of payloads.iterate()) {
         if (new Bun.CryptoHasher('sha256').update(payload).digest('hex') !== hash) yield id
@@ -152,13 +141,13 @@ export function createAuditedRows(db: Database) {
   }
 }
 
-/** True if the row is gone after an action, for good: its last state is in the chain. */
+/** True for an action that removes the row for good: its last state is in the chain. */
 const isEnd = (action: string): boolean => action.endsWith('.forgotten')
 
-/** The kind of row that an action of the chain is about, if it is about one. */
+/** The kind of row that an action concerns; undefined if it concerns none. */
 function findKind(action: string, subject: string): Kind | undefined {
   const [kind = ''] = action.split('.')
-  // What is reviewed is of either kind.
+  // Reviews concern transfers or payments.
   if (kind === 'review') return subject.startsWith('transfer_') ? 'transfer' : 'payment'
   return isKind(kind) ? kind : undefined
 }
@@ -183,15 +172,15 @@ type AuditedLedger = {
   rows: ReturnType<typeof createAuditedRows>
 }
 
-/** Re-reads the chain and every table that it speaks of. Returns the faults, each a sentence. */
+/** Verifies the chain and every table that it covers. Returns the faults, each a sentence. */
 export function verifyAudit(ledger: AuditedLedger): string[] {
   const faults: string[] = []
-  // In one state of the file, so that what is being written agrees with itself.
+  // Reads one state of the file, so that concurrent writes cause no false faults.
   readConsistently(ledger.db, () => {
     try {
       for (const fault of findFaults(ledger)) faults.push(fault)
     } catch (error) {
-      // The file may be damaged: what could be read counts.
+      // The file may be damaged: the faults found so far are reported.
       faults.push(`The rest cannot be read: ${messageOf(error)}`)
     }
   })
@@ -199,9 +188,9 @@ export function verifyAudit(ledger: AuditedLedger): string[] {
 }
 
 function* findFaults({ db, chain, rows }: AuditedLedger) {
-  // Indexes too, by which keys and payments are found.
-  yield* db.engine.listFaults(db)
-  /** What the chain says last of a row, by `kind id`. */
+  // Indexes are verified too, because keys and payments are found through them.
+  yield* listFaults(db)
+  /** The last audited state of each row, by `kind id`. */
   const lastStates = new Map<string, LastState>()
   yield* verifyChain(chain.all(), lastStates)
   yield* compareList(db, lastStates.get(LIST))
@@ -242,10 +231,10 @@ function* verifyChain(
   }
 }
 
-/** The sanctions list among the last states: there is one at most. */
+/** The sanctions list among the last states; at most one. */
 const LIST = 'sanctions_list'
 
-/** A confirmation of the same list changes nothing but its time, which has a checksum. */
+/** Compares the list. Confirming the same list changes only its time, which has a checksum. */
 function* compareList(db: Database, audited?: LastState): Generator<string> {
   const row = db
     .prepare<{ publishedOn: string; sha256: string; entryCount: number }, []>(
@@ -291,11 +280,11 @@ function* compare(name: string, row: AuditedRow, audited?: LastState): Generator
   yield `${name} differs from its last audited state, row ${audited.seq}, in ${fields.join(', ')}.`
 }
 
-/** True if a payment is still being submitted under the audited lease, which was made longer. */
+/** True if a payment is still being submitted under the audited lease, which was renewed. */
 const isRenewedLease = (then: Record<string, unknown>, now: Record<string, unknown>): boolean =>
   now.state === 'settling' && Number(now.leaseUntilMs) >= Number(then.leaseUntilMs)
 
-/** The fields of a state; one that is no longer JSON has none. */
+/** The fields of a state; none if it is no longer JSON. */
 function parse(state: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(state)
@@ -305,6 +294,6 @@ function parse(state: string): Record<string, unknown> {
   }
 }
 
-/** Rows may have been written by hand, with anything for a hash. */
+/** Rows modified by hand may contain anything in place of a hash. */
 const isSame = (a: unknown, b: Uint8Array): boolean =>
   a instanceof Uint8Array && a.toHex() === b.toHex()

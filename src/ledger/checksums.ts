@@ -1,7 +1,7 @@
 /**
  * Checksums of rows that decide about money but change too often for the audit chain, or belong to
- * requests: used requests of packs, paid answers, stored answers, the sanctions list, and the key of
- * the ledger. `verifyAudit` compares them, so it finds a row that was changed by hand or by a fault
+ * requests: used requests of packs, paid responses, stored responses, the sanctions list and the
+ * key of the ledger. `verifyAudit` compares them, so it detects rows changed by hand or by a fault
  * of the disk. Like the chain, they do not stop a person who has both the file and the program.
  */
 import { getTableName, type Table } from 'drizzle-orm/table'
@@ -14,11 +14,11 @@ import type { Credit, PaidAnswer } from '#src/domain/selling/credit.ts'
 
 import type { SanctionsList } from './ledger.ts'
 
-/** A digest of the addresses of a list, in any order. */
+/** A digest of the addresses of a list, independent of their order. */
 export const addressesDigest = (addresses: Iterable<string>): string =>
   new Bun.CryptoHasher('sha256').update([...addresses].toSorted().join('\n')).digest('hex')
 
-/** The checksum of each kind of row; columns that the audit chain covers are left out. */
+/** The checksum of each kind of row, without the columns covered by the audit chain. */
 export const checksums = {
   credit: ({ id, used }: Pick<Credit, 'id' | 'used'>): number => checksumOf({ id, used }),
   paidAnswer: ({ id, address, answers, deliveredMs }: PaidAnswer): number =>
@@ -40,17 +40,18 @@ export const checksums = {
 }
 
 /**
- * SQL of the checksum of a row that is updated: the new one (`$checksum`), or none if the row was not
- * sound before (`$before` is the checksum of what it held). A damaged row is not made sound.
+ * SQL for the checksum of an updated row: the new one (`$checksum`), or NULL if the row did not
+ * match its checksum before (`$before` is the checksum of the previous content), so that a damaged
+ * row stays damaged.
  */
 export const NEXT_CHECKSUM =
   'CASE WHEN checksum = CAST($before AS BIGINT) THEN CAST($checksum AS BIGINT) END'
 
-/** Rows of a table whose checksum is not that of what is in them, each a sentence. */
+/** Rows of a table that do not match their checksum, each as a sentence. */
 function* findBrokenIn<T extends Table>(
   db: Database,
   table: T,
-  describe: (row: T['$inferSelect']) => { what: string; checksum: number },
+  describe: (row: T['$inferSelect']) => { what: string; checksum: number | undefined },
 ): Generator<string> {
   type Row = T['$inferSelect'] & { checksum: number | null }
   const rows = db.prepare<Row, []>(
@@ -62,7 +63,7 @@ function* findBrokenIn<T extends Table>(
   }
 }
 
-/** Rows that are not what was written, and the key of the ledger if it is not. */
+/** Rows that do not match their checksum, and the key of the ledger if it does not. */
 export function* findBrokenChecksums(db: Database): Generator<string> {
   yield* findKeyFault(db)
   yield* findBrokenIn(db, credit, (row) => ({
@@ -80,7 +81,8 @@ export function* findBrokenChecksums(db: Database): Generator<string> {
   const addresses = listAddresses(db)
   yield* findBrokenIn(db, sanctionsList, (row) => ({
     what: 'the sanctions list, or an address on it,',
-    checksum: checksums.sanctions(row, addresses),
+    // The program writes one row, with this id.
+    checksum: row.id === 1 ? checksums.sanctions(row, addresses) : undefined,
   }))
 }
 
@@ -92,10 +94,10 @@ export const listAddresses = (db: Database): string[] =>
 
 const KEY = 'challenge_key'
 
-/** The key of the ledger as it is stored: its bytes, and their checksum behind them. */
+/** Stores the key of the ledger as its bytes followed by their checksum. */
 export const sealKey = (key: Uint8Array): Uint8Array => seal(key, [])
 
-/** The key that is stored. One that is damaged is used as it is. */
+/** The stored key, even if it is damaged. */
 export const unsealKey = (stored: Uint8Array): Uint8Array => unseal(stored, []) ?? stored
 
 function* findKeyFault(db: Database): Generator<string> {

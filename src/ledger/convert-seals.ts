@@ -1,7 +1,7 @@
 /**
- * Converts a ledger of version 0.8.0 or older, whose rows carry seals: a keyed number in the column
- * that the migration has renamed to `checksum`. A row whose seal is right gets its checksum; any
- * other keeps what it has, so `verifyAudit` still finds it.
+ * Converts a ledger of version 0.8.0 or older, whose rows have seals: keyed numbers in the column
+ * that the migration renamed to `checksum`. Rows with a valid seal get a checksum; all others stay
+ * unchanged, so that `verifyAudit` still reports them.
  */
 import { createHmac } from 'node:crypto'
 
@@ -9,32 +9,34 @@ import { getTableName, type Table } from 'drizzle-orm/table'
 
 import { credit, idempotency, paidAnswer, sanctionsList } from '#db/ledger/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
-import { type Database, olderStore, transact } from '#src/database/database.ts'
+import { type Database, olderStore } from '#src/database/database.ts'
 
 import { addressesDigest, checksums, listAddresses, sealKey } from './checksums.ts'
 import { change } from './rows.ts'
 
-/** Entry of `meta`: the seal of the key itself. A ledger that has it was not converted yet. */
+/** Entry of `meta`: the seal of the key itself. A ledger that has it is not converted yet. */
 const KEY_SEAL = 'challenge_seal'
-/** In its place where a ledger without seals was not sealed to the end. */
+/** The placeholder in a ledger without seals whose sealing was not completed. */
 const UNSEALED = '00'
 
 const PRIME = 4_503_599_627_370_449n
-/** Bytes of the digest that make one number below the prime. */
+/** Bytes of the digest that form a number below the prime. */
 const NUMBER_BYTES = 6
 
-/** Throws `storage_unavailable` for a ledger of a version without seals. */
+/** True for a ledger that is not converted yet. */
+export const hasSeals = (db: Database): boolean => readMeta(db, KEY_SEAL) !== undefined
+
+/**
+ * Converts a ledger that has seals, in a write transaction. Throws `storage_unavailable` for a
+ * ledger of a version without seals.
+ */
 export function convertSeals(db: Database): void {
-  if (readMeta(db, KEY_SEAL) === undefined) return
-  transact(db, () => {
-    // Another process may have been first.
-    const keySeal = readMeta(db, KEY_SEAL)
-    if (keySeal === undefined) return
-    if (keySeal.toHex() === UNSEALED) throw olderStore('The ledger')
-    const key = readMeta(db, 'challenge_key')
-    if (key !== undefined) convert(db, key, keySeal)
-    change<[string]>(db, 'DELETE FROM meta WHERE key = $1').later(KEY_SEAL)
-  })
+  const keySeal = readMeta(db, KEY_SEAL)
+  if (keySeal === undefined) return
+  if (keySeal.toHex() === UNSEALED) throw olderStore('The ledger')
+  const key = readMeta(db, 'challenge_key')
+  if (key !== undefined) convert(db, key, keySeal)
+  change<[string]>(db, 'DELETE FROM meta WHERE key = $1')(KEY_SEAL)
 }
 
 function convert(db: Database, key: Uint8Array, keySeal: Uint8Array): void {
@@ -63,7 +65,7 @@ function convert(db: Database, key: Uint8Array, keySeal: Uint8Array): void {
   })
   if (ofKey().toHex() === keySeal.toHex()) {
     const put = change<[Uint8Array, string]>(db, 'UPDATE meta SET value = $1 WHERE key = $2')
-    put.later(sealKey(key), 'challenge_key')
+    put(sealKey(key), 'challenge_key')
   }
 }
 
@@ -81,7 +83,7 @@ function convertRows<T extends Table>(
   )
   for (const row of rows.all()) {
     const { seal, checksum } = describe(row)
-    if (row.checksum === seal) put.later(checksum, row.id)
+    if (row.checksum === seal) put(checksum, row.id)
   }
 }
 
@@ -91,7 +93,7 @@ function createSeals(key: Uint8Array) {
   return {
     ofKey: (): Uint8Array => new Uint8Array(digestOf(['challenge_key'])),
     ofRow: (name: readonly unknown[]): number => digestOf(name).readUIntBE(0, NUMBER_BYTES),
-    /** A number that was written by hand has no seal. */
+    /** A number written by hand has no seal. */
     ofCounter(name: readonly unknown[], counter: number): number {
       if (!Number.isSafeInteger(counter)) return Number.NaN
       const digest = digestOf(name)

@@ -1,4 +1,4 @@
-/** Keys, the challenges that were answered to get them, and answers that hold one. */
+/** Keys, the answered challenges, and stored responses that contain a key. */
 import { timingSafeEqual } from 'node:crypto'
 
 import { apiKey, idempotency, usedNonce } from '#db/ledger/schema.ts'
@@ -15,7 +15,8 @@ import {
   isValidKey,
   type KeyDraft,
   type KeyMade,
-  type Ledger,
+  type LedgerReads,
+  type LedgerVerbs,
   type Once,
   type Replayed,
   type StoredAnswer,
@@ -27,7 +28,7 @@ const IS_VALID = 'revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms >'
 
 export type Keys = ReturnType<typeof createKeys>
 
-export function createKeys({ db, atomically, record }: LedgerCore, accounts: Accounts) {
+export function createKeys({ db, record }: LedgerCore, accounts: Accounts) {
   const rows = createRows(db, apiKey, {
     what: 'key',
     parse: ({ digest, seq, ...key }): ApiKey => key,
@@ -42,18 +43,18 @@ export function createKeys({ db, atomically, record }: LedgerCore, accounts: Acc
     `SELECT count(*) AS count FROM api_key WHERE account_id = $1 AND ${IS_VALID} $2)`,
     ([row]) => row?.count ?? 0,
   )
-  /** The chain remembers keys that were forgotten. It is only read when no key is left. */
+  /** The chain remembers forgotten keys. It is only read if no key is left. */
   const isAny = exists<[]>(
     db,
     `SELECT 1 WHERE EXISTS (SELECT 1 FROM api_key)
       OR EXISTS (SELECT 1 FROM audit WHERE action = 'key.created')`,
   )
-  /** False if it is its label already. */
+  /** False if the key already has this label. */
   const setLabel = change<[{ id: string; label: string }]>(
     db,
     'UPDATE api_key SET label = $label WHERE id = $id AND label IS DISTINCT FROM $label',
   )
-  /** False if the key ends as soon or sooner already. */
+  /** False if the key already expires no later. */
   const expire = change<[{ id: string; expiresMs: number }]>(
     db,
     `UPDATE api_key SET expires_ms = $expiresMs WHERE id = $id AND ${IS_VALID} $expiresMs)`,
@@ -67,7 +68,7 @@ export function createKeys({ db, atomically, record }: LedgerCore, accounts: Acc
 
   const isNonceUsed = exists<[nonce: string]>(db, 'SELECT 1 FROM used_nonce WHERE nonce = $1')
   const insertNonce = change<[typeof usedNonce.$inferSelect]>(db, sqlOf(usedNonce).insert())
-  /** One that expires this very moment is kept: the edge gains nothing. */
+  /** A nonce that expires at this moment is kept, because nothing depends on the edge. */
   const forgetNonces = change<[nowMs: number]>(db, 'DELETE FROM used_nonce WHERE expires_ms < $1')
 
   const answerSql = sqlOf(idempotency)
@@ -85,47 +86,44 @@ export function createKeys({ db, atomically, record }: LedgerCore, accounts: Acc
   const findAnswer = (id: string, nowMs: number): StoredAnswer | undefined =>
     answerById(id, nowMs - DAY_MS)
 
-  /** Throws if there is one: nothing is to be done twice. Forgets the old ones. */
+  /** Throws if one exists, because no change may happen twice. Forgets old ones. */
   function putAnswer(answer: StoredAnswer, nowMs: number): void {
-    forgetAnswers.later(nowMs - DAY_MS)
+    forgetAnswers(nowMs - DAY_MS)
     const row = { ...answer, createdMs: nowMs }
-    insertAnswer.later({ ...row, checksum: checksums.answer(row) })
+    insertAnswer({ ...row, checksum: checksums.answer(row) })
   }
 
-  /** With the kept answer, where the change must not be done twice. */
+  /** Makes a change together with its stored response, so that it happens only once. */
   const doOnce = <End extends { kind: string }>(
     once: Once | undefined,
     nowMs: number,
     body: () => End,
-  ): End | Replayed =>
-    atomically(() => {
-      const answer = once && findAnswer(once.id, nowMs)
-      if (answer !== undefined) return { kind: 'replayed', answer }
-      const end = body()
-      if (once !== undefined && isMade(end)) putAnswer(once.answer(end), nowMs)
-      return end
-    })
+  ): End | Replayed => {
+    const answer = once && findAnswer(once.id, nowMs)
+    if (answer !== undefined) return { kind: 'replayed', answer }
+    const end = body()
+    if (once !== undefined && isMade(end)) putAnswer(once.answer(end), nowMs)
+    return end
+  }
 
   const list = (accountId?: string): ApiKey[] =>
     accountId === undefined ? listAll() : listOfAccount(accountId)
 
   function insertKey(draft: KeyDraft, by: AuditContext): ApiKey {
     rows.insert({ ...draft, createdMs: by.nowMs })
-    const made = rows.get.later(draft.id)
     record(by, 'key.created', draft.id)
-    return made()
+    return rows.get(draft.id)
   }
 
   function makeKey(draft: KeyDraft, by: AuditContext): KeyMade {
-    const account = accounts.get.later(draft.accountId)
-    const subscriptions = accounts.subscriptions.list.later(draft.accountId)
-    const catalogue = accounts.listCatalogue.later()
+    const account = accounts.get(draft.accountId)
+    const subscriptions = accounts.subscriptions.list(draft.accountId)
     const key = insertKey(draft, by)
-    const { terms } = standingAt(subscriptions(), catalogue(), by.nowMs)
-    return { kind: 'made', key, account: account(), tierId: terms.tierId }
+    const { terms } = standingAt(subscriptions, accounts.listCatalogue(), by.nowMs)
+    return { kind: 'made', key, account, tierId: terms.tierId }
   }
 
-  /** Whatever refuses does so before anything is written. */
+  /** Refuses before anything is written. */
   function signUp(
     {
       nonce,
@@ -135,23 +133,21 @@ export function createKeys({ db, atomically, record }: LedgerCore, accounts: Acc
       key,
       keysMax,
       keepKeys = false,
-    }: Parameters<Ledger['signUp']>[0],
+    }: Parameters<LedgerVerbs['signUp']>[0],
     nowMs: number,
-  ): ReturnType<Ledger['signUp']> {
-    forgetNonces.later(nowMs)
-    const isUsed = isNonceUsed.later(nonce)
+  ): ReturnType<LedgerVerbs['signUp']> {
+    forgetNonces(nowMs)
+    if (isNonceUsed(nonce)) return { kind: 'nonce_used' }
     const known = accounts.findByAddress(address)
-    if (isUsed()) return { kind: 'nonce_used' }
     if (known?.blockedMs !== undefined) return { kind: 'blocked' }
     const id = known?.id ?? accountId
-    const isFreeAccount = accounts.isFree.later(id)
     const before = list(id)
     const valid = before.filter((one) => isValidKey(one, nowMs))
-    const isFree = known === undefined || isFreeAccount()
+    const isFree = known === undefined || accounts.isFree(id)
     if (keepKeys && valid.length > 0) return { kind: 'has_key' }
     if (!isFree && valid.length >= keysMax) return { kind: 'key_limit' }
 
-    insertNonce.later({ nonce, expiresMs })
+    insertNonce({ nonce, expiresMs })
     const by = { actor: `account:${id}` as const, nowMs }
     if (known === undefined) {
       accounts.insert({ id, address, createdMs: nowMs })
@@ -159,7 +155,7 @@ export function createKeys({ db, atomically, record }: LedgerCore, accounts: Acc
     }
     const ended = isFree ? valid : []
     for (const one of ended) {
-      revoke.later({ id: one.id, revokedMs: nowMs })
+      revoke({ id: one.id, revokedMs: nowMs })
       record(by, 'key.revoked', one.id)
     }
     const running = isFree ? [] : valid
@@ -168,26 +164,30 @@ export function createKeys({ db, atomically, record }: LedgerCore, accounts: Acc
   }
 
   function rotateKey(
-    { id, accountId, callerKeyId, key, keysMax, overlapMs }: Parameters<Ledger['rotateKey']>[0],
+    {
+      id,
+      accountId,
+      callerKeyId,
+      key,
+      keysMax,
+      overlapMs,
+    }: Parameters<LedgerVerbs['rotateKey']>[0],
     by: AuditContext,
-  ): ReturnType<Ledger['rotateKey']> {
+  ): ReturnType<LedgerVerbs['rotateKey']> {
     const { nowMs } = by
-    const account = accounts.get.later(accountId)
-    const replaced = rows.find.later(id)
-    const validKeys = countValid.later(accountId, nowMs)
     const asking = rows.find(callerKeyId)
     if (asking === undefined || !isValidKey(asking, nowMs)) return { kind: 'caller_invalid' }
-    if (account().blockedMs !== undefined) return { kind: 'blocked' }
-    const old = replaced()
+    if (accounts.get(accountId).blockedMs !== undefined) return { kind: 'blocked' }
+    const old = rows.find(id)
     if (old?.accountId !== accountId || !isValidKey(old, nowMs)) return { kind: 'unknown_key' }
     if (old.expiresMs !== undefined) return { kind: 'replaced', expiresMs: old.expiresMs }
-    // The one that it replaces does not count.
-    if (validKeys() > keysMax) return { kind: 'key_limit' }
+    // The key that is replaced does not count.
+    if (countValid(accountId, nowMs) > keysMax) return { kind: 'key_limit' }
 
     const { familyId } = old
     const made = makeKey({ ...key, label: key.label ?? old.label, accountId, familyId }, by)
-    // It was valid without an end in this transaction, so it changes.
-    expire.later({ id, expiresMs: nowMs + overlapMs })
+    // The key was valid without end in this transaction, so this changes it.
+    expire({ id, expiresMs: nowMs + overlapMs })
     record(by, 'key.expiring', id)
     return made
   }
@@ -196,10 +196,13 @@ export function createKeys({ db, atomically, record }: LedgerCore, accounts: Acc
     list,
     insert: rows.insert,
 
-    verbs: {
+    reads: {
       isNew: () => !isAny(),
 
-      /** The index may show by timing how far a digest agrees; the last check is constant in time. */
+      /**
+       * The index may leak by timing how far a digest matches; the final comparison takes constant
+       * time.
+       */
       findKeyByDigest(digest) {
         const row = byDigest.get(digest)
         return row !== null && timingSafeEqual(row.digest, digest) ? rows.find(row.id) : undefined
@@ -208,32 +211,31 @@ export function createKeys({ db, atomically, record }: LedgerCore, accounts: Acc
       findKey: rows.find,
       listKeys: list,
       countValidKeys: countValid,
+      findAnswer,
+    } satisfies Partial<LedgerReads>,
 
-      createKey: (draft, by) =>
-        atomically(() => {
-          accounts.get(draft.accountId)
-          return insertKey(draft, by)
-        }),
+    verbs: {
+      createKey(draft, by) {
+        accounts.get(draft.accountId)
+        return insertKey(draft, by)
+      },
 
-      labelKey: (id, label, by) =>
-        atomically(() => {
-          rows.get(id)
-          if (setLabel({ id, label })) record(by, 'key.labelled', id)
-        }),
+      labelKey(id, label, by) {
+        rows.get(id)
+        if (setLabel({ id, label })) record(by, 'key.labelled', id)
+      },
 
-      expireKey: (id, expiresMs, by) =>
-        atomically(() => {
-          rows.get(id)
-          if (expire({ id, expiresMs })) record(by, 'key.expiring', id)
-        }),
+      expireKey(id, expiresMs, by) {
+        rows.get(id)
+        if (expire({ id, expiresMs })) record(by, 'key.expiring', id)
+      },
 
-      revokeKey: (id, by) =>
-        atomically(() => {
-          rows.get(id)
-          const isRevoked = revoke({ id, revokedMs: by.nowMs })
-          if (isRevoked) record(by, 'key.revoked', id)
-          return isRevoked
-        }),
+      revokeKey(id, by) {
+        rows.get(id)
+        const isRevoked = revoke({ id, revokedMs: by.nowMs })
+        if (isRevoked) record(by, 'key.revoked', id)
+        return isRevoked
+      },
 
       signUp: (signup, nowMs) => doOnce(signup.once, nowMs, () => signUp(signup, nowMs)),
       rotateKey: (rotation, by) => doOnce(rotation.once, by.nowMs, () => rotateKey(rotation, by)),
@@ -241,36 +243,31 @@ export function createKeys({ db, atomically, record }: LedgerCore, accounts: Acc
       forgetIdle({ afterId, limit, idleSinceMs: sinceMs }, by) {
         const ids = accounts.listAfter(afterId, limit).map(({ id }) => id)
         const nextId = ids.length < limit ? undefined : ids.at(-1)
-        if (!ids.some((id) => accounts.isIdle({ id, sinceMs }))) return { forgotten: [], nextId }
-        return atomically(() => {
-          const forgotten = ids.filter((id) => accounts.isIdle({ id, sinceMs }))
-          for (const id of forgotten) {
-            for (const key of list(id)) {
-              record(by, 'key.forgotten', key.id)
-              removeUsage.later(key.id)
-              remove.later(key.id)
-            }
-            record(by, 'account.forgotten', id)
-            accounts.remove.later(id)
+        const forgotten = ids.filter((id) => accounts.isIdle({ id, sinceMs }))
+        for (const id of forgotten) {
+          for (const key of list(id)) {
+            record(by, 'key.forgotten', key.id)
+            removeUsage(key.id)
+            remove(key.id)
           }
-          return { forgotten, nextId }
-        })
+          record(by, 'account.forgotten', id)
+          accounts.remove(id)
+        }
+        return { forgotten, nextId }
       },
 
-      findAnswer,
-      putAnswer: (answer, nowMs) =>
-        atomically(() => {
-          const known = findAnswer(answer.id, nowMs)
-          if (known === undefined) putAnswer(answer, nowMs)
-          return known ?? answer
-        }),
-    } satisfies Partial<Ledger>,
+      putAnswer(answer, nowMs) {
+        const known = findAnswer(answer.id, nowMs)
+        if (known === undefined) putAnswer(answer, nowMs)
+        return known ?? answer
+      },
+    } satisfies Partial<LedgerVerbs>,
   }
 }
 
 const isMade = (end: { kind: string }): end is KeyMade => end.kind === 'made'
 
-/** A family whose keys have all ended, if any, so that making keys again opens no fresh windows. */
+/** A family whose keys have all ended, if any, so that new keys do not open fresh windows. */
 function findEndedFamily(keys: readonly ApiKey[], running: readonly ApiKey[]): string | undefined {
   const families = new Set(running.map((key) => key.familyId))
   return keys.findLast(({ familyId }) => !families.has(familyId))?.familyId

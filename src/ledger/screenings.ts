@@ -5,13 +5,13 @@ import { judge, type ScreeningGrounds } from '#src/domain/selling/screening.ts'
 
 import { addressesDigest, checksums, listAddresses } from './checksums.ts'
 import type { LedgerCore } from './core.ts'
-import { isStale, type Ledger, type SanctionsList } from './ledger.ts'
+import { isStale, type LedgerReads, type LedgerVerbs, type SanctionsList } from './ledger.ts'
 import { change, exists, read } from './rows.ts'
 
-export function createScreenings({ db, atomically, chain }: LedgerCore) {
+export function createScreenings({ db, chain }: LedgerCore) {
   const sql = sqlOf(sanctionsList)
   const facts = ['publishedOn', 'confirmedMs', 'sha256', 'entryCount'] as const
-  // A list that has lost addresses by hand is none: what is left of it clears no address.
+  // A list from which addresses were deleted by hand counts as absent: its rest clears no address.
   const find = read<[], SanctionsList, SanctionsList | undefined>(
     db,
     `SELECT ${sql.columns(facts)} FROM sanctions_list
@@ -25,15 +25,14 @@ export function createScreenings({ db, atomically, chain }: LedgerCore) {
   const removeAll = change<[]>(db, 'DELETE FROM sanctions_address')
   const add = change<[address: string]>(db, 'INSERT INTO sanctions_address (address) VALUES ($1)')
   const hasLower = exists<[string]>(db, 'SELECT 1 FROM sanctions_address WHERE address = $1')
-  /** Any case: a spelling must not hide an address. */
+  /** Accepts any case, because a spelling must not hide an address. */
   const has = (address: string): boolean => hasLower(address.toLowerCase())
 
   function ask(address: string, at: Parameters<typeof isStale>[1]): ScreeningGrounds['list'] {
-    const isListed = hasLower.later(address.toLowerCase())
     const known = find()
     if (known === undefined) return { answer: 'absent', isStale: false }
     const { publishedOn, sha256 } = known
-    const answer = isListed() ? 'hit' : 'clear'
+    const answer = has(address) ? 'hit' : 'clear'
     return { answer, isStale: isStale(known, at), publishedOn, sha256 }
   }
 
@@ -42,9 +41,9 @@ export function createScreenings({ db, atomically, chain }: LedgerCore) {
       addresses: anyCase,
       lossPercentMax = 100,
       ...facts
-    }: Parameters<Ledger['putSanctionsList']>[0],
+    }: Parameters<LedgerVerbs['putSanctionsList']>[0],
     nowMs: number,
-  ): ReturnType<Ledger['putSanctionsList']> {
+  ): ReturnType<LedgerVerbs['putSanctionsList']> {
     const addresses = new Set([...anyCase].map((address) => address.toLowerCase()))
     const known = new Set(listAddresses(db))
     const before = find() ?? { ...facts, sha256: '', confirmedMs: 0, entryCount: 0 }
@@ -54,7 +53,7 @@ export function createScreenings({ db, atomically, chain }: LedgerCore) {
       return { kind: 'lossy', lost, of: before.entryCount }
     }
     const isSameFile = before.sha256 === facts.sha256
-    // An older copy of the list takes no confirmation back, unless a clock was ahead.
+    // An older copy of the list does not withdraw a confirmation, unless a clock was ahead.
     const knownMs = isSameFile ? Math.min(before.confirmedMs, nowMs) : 0
     const confirmedMs = Math.max(facts.confirmedMs, knownMs)
     const entry = { ...facts, confirmedMs, entryCount: addresses.size }
@@ -69,29 +68,26 @@ export function createScreenings({ db, atomically, chain }: LedgerCore) {
   }
 
   return {
-    sanctionsList: find,
-    isSanctioned: has,
+    reads: { sanctionsList: find, isSanctioned: has } satisfies Partial<LedgerReads>,
 
-    recordScreening: ({ address, chain: asked, staleAfterMs }, by) =>
-      atomically(() => {
-        const append = chain.begin(by)
+    verbs: {
+      recordScreening({ address, chain: asked, staleAfterMs }, by) {
         const grounds = { list: ask(address, { nowMs: by.nowMs, staleAfterMs }), ...asked }
         const verdict = { verdict: judge(grounds), address, timeMs: by.nowMs, grounds }
         const action = `screening.${verdict.verdict}` as const
-        append({ action, subject: address, state: JSON.stringify(verdict) })
+        chain.append(by, { action, subject: address, state: JSON.stringify(verdict) })
         return verdict
-      }),
+      },
 
-    putSanctionsList: (draft, by) =>
-      atomically(() => {
+      putSanctionsList(draft, by) {
         const done = put(draft, by.nowMs)
         if (done.kind === 'replaced') {
           const addressesSha256 = addressesDigest(listAddresses(db))
           const state = JSON.stringify({ ...done.list, addressesSha256 })
-          const subject = done.list.sha256
-          chain.begin(by)({ action: 'sanctions_list.replaced', subject, state })
+          chain.append(by, { action: 'sanctions_list.replaced', subject: done.list.sha256, state })
         }
         return done
-      }),
-  } satisfies Partial<Ledger>
+      },
+    } satisfies Partial<LedgerVerbs>,
+  }
 }

@@ -1,13 +1,11 @@
-/** What keys were used for: see `Ledger`. */
-import { transact } from '#src/database/database.ts'
-
+/** The usage of keys: see `Ledger`. */
 import type { LedgerCore } from './core.ts'
-import type { Ledger, UsageEntry, UsageRow } from './ledger.ts'
+import type { LedgerReads, LedgerVerbs, UsageEntry, UsageFlush, UsageRow } from './ledger.ts'
 
 const NUMBER_BYTES = 6
 const NO_NUMBER = new Uint8Array(0)
 
-/** A query that has a row where a flush was done. */
+/** A query that returns a row if a flush was completed. */
 const IS_DONE = 'SELECT 1 FROM meta WHERE key = $meter AND value >= $number'
 
 export function createUsage({ db }: LedgerCore) {
@@ -29,8 +27,8 @@ export function createUsage({ db }: LedgerCore) {
      WHERE account_id = $1 AND day >= $2 GROUP BY day, route ORDER BY day, route`,
   )
   const removeBefore = db.prepare<unknown, [day: string]>('DELETE FROM usage WHERE day < $1')
-  // The last flush of each meter. One that is tried again, because it is not known whether it was
-  // done, waits at its mark for the first, and then finds that it was.
+  // The last flush of each meter. A repeated flush, whose first attempt has an unknown outcome,
+  // waits here for the first to end, and then finds it completed.
   const beginFlush = db.prepare<unknown, [FlushMark]>(
     `INSERT INTO meta (key, value) VALUES ($meter, $number)
      ON CONFLICT (key) DO UPDATE SET value = meta.value`,
@@ -42,39 +40,38 @@ export function createUsage({ db }: LedgerCore) {
     "DELETE FROM meta WHERE key >= 'usage ' AND key < 'usage ' || CAST($1 AS TEXT)",
   )
 
-  /** Never waits, except within a transaction. Throws while another process writes. */
-  const run = (body: () => void): void =>
-    db.inTransaction ? body() : db.engine.withoutWaiting(db, () => transact(db, body))
-
   return {
-    addUsage(entries, flush) {
-      if (entries.length === 0) return
-      const mark = toMark(flush)
-      // Two processes that take the same rows take them in the same order.
-      const ordered = entries.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1))
-      run(() => {
+    reads: {
+      usageOf: (accountId, fromDay) => listOf.all(accountId, fromDay),
+    } satisfies Partial<LedgerReads>,
+
+    counters: {
+      addUsage(entries, flush) {
+        if (entries.length === 0) return
+        const mark = toMark(flush)
+        // A fixed order, so that two processes lock the same rows in the same order.
+        const ordered = entries.toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1))
         if (flush !== undefined) beginFlush.run({ ...mark, number: NO_NUMBER })
         for (const entry of ordered) {
           count.run({ ...entry, ...mark })
           touch.run(entry)
         }
         if (flush !== undefined) endFlush.run(mark)
-      })
-    },
-    usageOf: (accountId, fromDay) => listOf.all(accountId, fromDay),
-    pruneUsage: (beforeDay) =>
-      run(() => {
+      },
+
+      pruneUsage(beforeDay) {
         removeBefore.run(beforeDay)
         removeMarks.run(beforeDay)
-      }),
-  } satisfies Partial<Ledger>
+      },
+    } satisfies Partial<LedgerVerbs>,
+  }
 }
 
-/** Names a flush; both are null of what is counted without one. */
+/** The name of a flush; both are null for usage counted without one. */
 type FlushMark = { meter: string | null; number: Uint8Array | null }
 
-/** Bytes are compared like the numbers that they are. */
-function toMark(flush: Parameters<Ledger['addUsage']>[1]): FlushMark {
+/** Encodes the number so that its bytes compare like the number. */
+function toMark(flush: UsageFlush | undefined): FlushMark {
   if (flush === undefined) return { meter: null, number: null }
   const number = Buffer.alloc(NUMBER_BYTES)
   number.writeUIntBE(flush.number, 0, NUMBER_BYTES)

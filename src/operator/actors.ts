@@ -1,17 +1,23 @@
-/** Who made a change of the ledger, in words: the audit chain names accounts by their ids alone. */
+/** Describes who made a change of the ledger; the audit chain stores only the ids of accounts. */
 import type { Ledger } from '#src/ledger/ledger.ts'
 
 export type DescribedActor = {
   actorKind: 'operator' | 'system' | 'account'
-  /** Of an account; else null. */
+  /** The id of the account; null for other actors. */
   actorId: string | null
-  /** What people know an account by: its label, its wallet, or its first key; null without any. */
+  /**
+   * The name by which people know an account: its label, its wallet, or its first key; null without
+   * any.
+   */
   actorName: string | null
 }
 
 type Names = Pick<Ledger, 'findAccount' | 'listKeys'>
 
-/** For many rows: an account is looked up once. `actor` is as in the chain. */
+/**
+ * Creates a function that describes the actors of many rows and looks up each account once. `actor`
+ * is as stored in the chain.
+ */
 export function createActors(ledger: Names): (actor: string) => DescribedActor {
   const known = new Map<string, DescribedActor>()
   return (actor) => {
@@ -38,7 +44,7 @@ function nameFirstKey(ledger: Names, accountId: string): string | undefined {
   return key && `key ${key.label ?? `…${key.hint}`}`
 }
 
-/** In one line: `account Desk 4 (acc_…)`. */
+/** Formats an actor on one line: `account Desk 4 (acc_…)`. */
 export function showActor({ actorKind, actorId, actorName }: DescribedActor): string {
   if (actorId === null) return actorKind
   return actorName === null ? `${actorKind} ${actorId}` : `${actorKind} ${actorName} (${actorId})`

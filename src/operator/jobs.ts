@@ -1,4 +1,4 @@
-/** What the server does in the background: when it last ran, how that ended, when it is next. */
+/** The background jobs of the server: their last run, its result, and the next run. */
 import type { Clock } from '#src/domain/time.ts'
 import type { JobReport, RunOptions } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
@@ -7,7 +7,7 @@ import { wrongState } from './values.ts'
 
 export type JobState = {
   name: string
-  /** What it does. */
+  /** The description of the job. */
   about: string
   isRunning: boolean
   progress?: { done: number; total: number } | undefined
@@ -18,7 +18,12 @@ export type JobState = {
   nextMs?: number | undefined
 }
 
-type Entry = { state: JobState; start: ((options: RunOptions) => void) | undefined }
+type Entry = {
+  state: JobState
+  start: ((options: RunOptions) => void) | undefined
+  /** True while the start is being audited. */
+  isStarting: boolean
+}
 
 export type JobBoard = ReturnType<typeof createJobBoard>
 
@@ -47,14 +52,14 @@ export function createJobBoard(clock: Clock) {
   }
 
   return {
-    /** A job; one with `run`, which returns how it ended, is started by the operator alone. */
+    /** Adds a job. Only the operator starts a job with `run`, which returns its result. */
     add(
       name: string,
       about: string,
       run?: (report: JobReport, options: RunOptions) => Promise<string>,
     ): JobReport {
       const state = { name, about, isRunning: false, isFailed: false }
-      const entry: Entry = { state, start: undefined }
+      const entry: Entry = { state, start: undefined, isStarting: false }
       const report = createReport(entry)
       if (run !== undefined) {
         report.canStart((options) => {
@@ -67,24 +72,31 @@ export function createJobBoard(clock: Clock) {
     },
 
     list: (): (JobState & {
-      /** The operator may start it. */
+      /** True if the operator may start the job. */
       canRun: boolean
     })[] =>
       [...jobs.values()].map(({ state, start }) => ({ ...state, canRun: start !== undefined })),
 
     /**
-     * Starts a job, which goes on by itself. `note` is called before: if it throws, nothing is
-     * started. Throws a `wrong_value` or `wrong_state` fault if there is no such job, or if it is
-     * running.
+     * Starts a job, which continues in the background. `note` is awaited first; if it rejects, the
+     * job is not started. Throws a `wrong_value` or `wrong_state` fault if the job does not exist
+     * or is running.
      */
-    run(name: string, options: RunOptions, note: () => void): void {
-      const { state, start } = jobs.get(name) ?? {}
-      if (start === undefined) {
+    async run(name: string, options: RunOptions, note: () => Promise<void>): Promise<void> {
+      const entry = jobs.get(name)
+      if (entry?.start === undefined) {
         throw wrongState('name', `There is no job ${name} to be started.`)
       }
-      if (state?.isRunning) throw wrongState('name', `${name} is running already.`)
-      note()
-      start(options)
+      if (entry.state.isRunning || entry.isStarting) {
+        throw wrongState('name', `${name} is running already.`)
+      }
+      entry.isStarting = true
+      try {
+        await note()
+        entry.start(options)
+      } finally {
+        entry.isStarting = false
+      }
     },
   }
 }

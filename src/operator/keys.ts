@@ -1,11 +1,18 @@
-/** Keys that the operator makes and ends, and accounts that they belong to. */
+/** Keys that the operator creates and revokes, and the accounts that they belong to. */
 
 import { createApiKey, digestOf, hintOf, redactKeys } from '#src/domain/selling/api-key.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
 import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
 import { DAY_MS, formatTime } from '#src/domain/time.ts'
 import { byOperator } from '#src/ledger/actor.ts'
-import { type Account, type ApiKey, isValidKey, type Ledger } from '#src/ledger/ledger.ts'
+import {
+  type Account,
+  type ApiKey,
+  isValidKey,
+  type Ledger,
+  type LedgerReads,
+  type LedgerTransaction,
+} from '#src/ledger/ledger.ts'
 import { count } from '#src/platform/count.ts'
 
 import { wrongState, wrongValue } from './values.ts'
@@ -15,14 +22,14 @@ export const GRANT_DAYS_MAX = 36_500
 type Random = { createId: () => string; randomBytes: (length: number) => Uint8Array }
 
 export type KeyAsked = {
-  /** A tier to grant from now on. */
+  /** The tier to grant from now on. */
   tierId: string
   label?: string | undefined
-  /** Length of the grant; undefined for ever. */
+  /** The length of the grant; undefined for an unlimited one. */
   days?: number | undefined
-  /** Wallet of the account, lower case. */
+  /** The wallet of the account in lower case. */
   address?: string | undefined
-  /** Account that exists already. */
+  /** The existing account. */
   accountId?: string | undefined
 }
 type Asked = KeyAsked & { keysMax: number; nowMs: number }
@@ -36,36 +43,41 @@ export function assertAsked({ tierId, days, address, accountId }: KeyAsked): voi
   }
 }
 
-/** An account, a grant and a key; all of it or nothing. The address was screened before. */
+/**
+ * Creates an account, a grant and a key in one transaction. The address must have been screened.
+ */
 export const giveKey = (
   ledger: Ledger,
   random: Random,
   asked: Asked,
-): { key: string; apiKey: ApiKey; account: Account } =>
-  ledger.atomically(() => {
+): Promise<{ key: string; apiKey: ApiKey; account: Account }> =>
+  ledger.atomically((transaction) => {
     const { tierId, label, days, nowMs } = asked
     assertAsked(asked)
-    const known = ledger.listTiers().map((tier) => tier.tierId)
+    const known = transaction.listTiers().map((tier) => tier.tierId)
     if (!known.includes(tierId)) {
       const text = `The tier ${redactKeys(tierId)} is none of ${known.join(', ')}.`
       throw wrongValue('tier', text)
     }
-    const account = findAccount(ledger, asked) ?? makeAccount(ledger, random, asked)
-    assertAllowed(ledger, account, asked)
+    const account = findAccount(transaction, asked) ?? makeAccount(transaction, random, asked)
+    assertAllowed(transaction, account, asked)
     const endMs = days === undefined ? undefined : nowMs + days * DAY_MS
     const issue = { accountId: account.id, tierId, endMs, label, nowMs }
-    return { ...issueKey(random, ledger, issue), account }
+    return { ...issueKey(random, transaction, issue), account }
   })
 
-const makeAccount = (ledger: Ledger, { createId }: Random, { address, label, nowMs }: Asked) =>
-  ledger.createAccount({ id: `acc_${createId()}`, address, label }, byOperator(nowMs))
+const makeAccount = (
+  { createAccount }: LedgerTransaction,
+  { createId }: Random,
+  { address, label, nowMs }: Asked,
+) => createAccount({ id: `acc_${createId()}`, address, label }, byOperator(nowMs))
 
-function findAccount(ledger: Ledger, { address, accountId }: KeyAsked): Account | undefined {
+function findAccount(ledger: LedgerReads, { address, accountId }: KeyAsked): Account | undefined {
   if (address !== undefined) return ledger.findAccountByAddress(address)
   return accountId === undefined ? undefined : knownAccount(ledger, accountId)
 }
 
-function knownAccount(ledger: Ledger, id: string): Account {
+function knownAccount(ledger: LedgerReads, id: string): Account {
   const account = ledger.findAccount(id)
   if (account) return account
   throw wrongState('account', `There is no account ${redactKeys(id)}.`)
@@ -74,8 +86,12 @@ function knownAccount(ledger: Ledger, id: string): Account {
 export const sanctionedFault = (address: string) =>
   wrongState('address', `${address} is on a sanctions list. No key was made.`)
 
-/** Thrown from within the transaction, so nothing of a refused key is kept. */
-function assertAllowed(ledger: Ledger, { id, address, blockedMs }: Account, asked: Asked): void {
+/** Refuses a key by throwing inside the transaction, so that nothing of it is stored. */
+function assertAllowed(
+  ledger: LedgerReads,
+  { id, address, blockedMs }: Account,
+  asked: Asked,
+): void {
   if (blockedMs !== undefined) {
     const why = 'because its address is on a sanctions list'
     throw wrongState('account', `Account ${id} is blocked, ${why}.`)
@@ -90,12 +106,13 @@ function assertAllowed(ledger: Ledger, { id, address, blockedMs }: Account, aske
 }
 
 /**
- * Call it within `ledger.atomically`. The key itself is nowhere but in what is returned. The tier is
- * granted from now until `endMs` (exclusive), or for ever; nothing is granted for the Free tier.
+ * Issues a key within a transaction of the ledger; the secret is only in the returned value. The
+ * tier is granted from now until `endMs` (exclusive), or without end; the Free tier is never
+ * granted.
  */
 export function issueKey(
   { createId, randomBytes }: Random,
-  ledger: Ledger,
+  { addSubscription, createKey }: LedgerTransaction,
   {
     accountId,
     tierId,
@@ -112,14 +129,14 @@ export function issueKey(
 ): { key: string; apiKey: ApiKey } {
   const by = byOperator(nowMs)
   if (tierId !== FREE_TIER_ID) {
-    ledger.addSubscription(
+    addSubscription(
       { id: `sub_${createId()}`, accountId, tierId, terms: undefined, startMs: nowMs, endMs },
       by,
     )
   }
   const key = createApiKey(randomBytes)
   const id = `key_${createId()}`
-  const apiKey = ledger.createKey(
+  const apiKey = createKey(
     { id, accountId, digest: digestOf(key), hint: hintOf(key), label, familyId: id },
     by,
   )
@@ -128,7 +145,7 @@ export function issueKey(
 
 export type KeyRow = ReturnType<typeof listKeyRows>[number]
 
-/** Keys with what their account has, never the keys themselves. */
+/** Keys with the tiers of their accounts, without their secrets. */
 export function listKeyRows(
   ledger: Ledger,
   { accountId, isAll, nowMs }: { accountId?: string | undefined; isAll: boolean; nowMs: number },
@@ -161,6 +178,9 @@ export function toKeyStatus({ revokedMs, expiresMs }: ApiKey, nowMs: number): st
   return expiresMs > nowMs ? 'expiring' : 'expired'
 }
 
-/** The ids are not repeated as they are: a key may have been pasted in place of one. */
+/**
+ * The error for unknown ids, which it does not repeat: a key may have been pasted in place of an
+ * id.
+ */
 export const unknownKeys = (ids: string) =>
   wrongState('id', `Unknown: ${redactKeys(ids)}. bookfeed keys list shows the ids.`)

@@ -1,4 +1,4 @@
-/** Payments as the operator sees them, and what can be decided about them. */
+/** Payments as shown to the operator, and the decisions about them. */
 import { formatMillionths } from '#src/domain/decimal.ts'
 import { findChain, findPaidChain } from '#src/domain/selling/payment-chain.ts'
 import type { Payment, PaymentState } from '#src/domain/selling/payment.ts'
@@ -10,7 +10,7 @@ import type { PaymentSum, ReservedOffer, UnmatchedTransfer } from '#src/ledger/p
 import { createActors } from './actors.ts'
 import { wrongState } from './values.ts'
 
-/** Why a payment is where it is, in words; codes of docs/payments.md. */
+/** The reasons for a payment's state, in words; docs/payments.md lists their codes. */
 const reasons: Readonly<Record<string, string>> = {
   allowance_required: 'Permit2 may not spend the token of the payer yet',
   canceled: 'the payer canceled it on the chain',
@@ -49,12 +49,12 @@ export function describeReason(reason: string): string {
   return reasons[reason] ?? reason
 }
 
-/** Rows of the audit chain that are looked through at a time. */
+/** Rows of the audit chain that are read at a time. */
 const AUDIT_PAGE = 1000
 
 const fault = (message: string) => wrongState('id', message)
 
-/** Newest first; what was decided is no longer something to do. */
+/** Payments, newest first. With `states`: payments in these states that the operator has not decided. */
 export function findPayments(
   { payments }: Ledger,
   { states, limit }: { states?: readonly PaymentState[] | undefined; limit: number },
@@ -64,11 +64,11 @@ export function findPayments(
   return open.reverse().slice(0, limit).map(toPaymentJson)
 }
 
-/** Newest first: those whose ids, payer, transaction or label of the account hold a text. */
+/** Payments whose ids, payer, transaction or account label contain a text, newest first. */
 export const searchPayments = ({ payments }: Ledger, search: string, limit: number) =>
   payments.searchPayments({ search, limit }).map(toPaymentJson)
 
-/** What was sold since a moment. */
+/** Sums the sales since a moment. */
 export function sumSales({ payments }: Pick<Ledger, 'payments'>, sinceMs: number) {
   const sums = payments.sumPayments({ sinceMs, stepMs: Number.MAX_SAFE_INTEGER })
   const made = sums.filter(({ state }) => state === 'provisioned')
@@ -80,11 +80,11 @@ export function sumSales({ payments }: Pick<Ledger, 'payments'>, sinceMs: number
   }
 }
 
-/** Transfers to the address that no payment explains, and without a decision. */
+/** Transfers to our address without a payment and without a decision. */
 export const listTransfers = ({ payments }: Ledger) =>
   payments.listUnmatchedTransfers(false).map(toTransferJson)
 
-/** A payment or transfer with all that was done to it. */
+/** A payment or transfer with every audited change. */
 export function showPayment(ledger: Ledger, id: string) {
   const payment = ledger.payments.findPayment(id)
   const transfer = payment === undefined ? findTransfer(ledger, id) : undefined
@@ -103,7 +103,7 @@ const findTransfer = ({ payments }: Ledger, id: string): UnmatchedTransfer | und
     (transfer) => transfer.id === id,
   )
 
-/** The chain has no index by subject: this is for one payment, by hand. */
+/** Audit rows about an id. The chain has no index by subject, so use this for one payment only. */
 function findAuditRows(ledger: Ledger, id: string): AuditRow[] {
   const found: AuditRow[] = []
   let after = 0
@@ -115,12 +115,12 @@ function findAuditRows(ledger: Ledger, id: string): AuditRow[] {
   }
 }
 
-/** Notes a decision, and moves no money. */
-export function resolveReview(
+/** Stores a decision without moving money. */
+export async function resolveReview(
   ledger: Ledger,
   { id, note, nowMs }: { id: string; note: string; nowMs: number },
-): void {
-  if (ledger.payments.resolveReview(id, note, byOperator(nowMs))) return
+): Promise<void> {
+  if (await ledger.payments.resolveReview(id, note, byOperator(nowMs))) return
   const payment = ledger.payments.findPayment(id)
   if (payment === undefined && findTransfer(ledger, id) === undefined) throw unknownSubject(id)
   if (payment !== undefined && payment.state !== 'review') {
@@ -135,13 +135,17 @@ const unknownSubject = (id: string) =>
 export const listOffers = ({ payments }: Ledger, nowMs: number) =>
   payments.listReservedOffers(nowMs).map(toOfferJson)
 
-/** Frees the amounts of quotes, or of all of an account; returns the quotes. */
-export function releaseOffers(ledger: Ledger, ids: readonly string[], nowMs: number): string[] {
-  const held = ledger.payments.listReservedOffers(nowMs)
-  const released = ledger.atomically(() =>
-    held
+/** Frees the amounts of some quotes, or of all quotes of an account; returns the quotes. */
+export async function releaseOffers(
+  ledger: Ledger,
+  ids: readonly string[],
+  nowMs: number,
+): Promise<string[]> {
+  const released = await ledger.atomically(({ payments }) =>
+    payments
+      .listReservedOffers(nowMs)
       .filter(({ id, accountId }) => ids.includes(id) || ids.includes(accountId))
-      .filter(({ id }) => ledger.payments.releaseOffer(id, byOperator(nowMs))),
+      .filter(({ id }) => payments.releaseOffer(id, byOperator(nowMs))),
   )
   if (released.length > 0) return released.map(({ id }) => id)
   throw fault(
@@ -149,7 +153,7 @@ export function releaseOffers(ledger: Ledger, ids: readonly string[], nowMs: num
   )
 }
 
-/** Each token has six decimals; what has another number stays in atomic units. */
+/** Describes an amount: tokens with six decimals in dollars, all others in atomic units. */
 function describeMoney({
   network,
   asset,
@@ -167,7 +171,7 @@ function describeMoney({
   }
 }
 
-/** Money in millionths of a dollar, of the tokens that are sold for; of others 0. */
+/** Millionths of a dollar, for the tokens that are sold for; 0 for others. */
 export function millionthsOf({
   network,
   asset,
@@ -178,7 +182,7 @@ export function millionthsOf({
   return token === undefined ? 0 : Math.round(amount / 10 ** (token.decimals - 6))
 }
 
-/** Nothing that was signed is shown. */
+/** A payment as JSON, without signed data. */
 const toPaymentJson = ({ signed, ...payment }: Payment) => ({
   id: payment.id,
   state: payment.state,

@@ -1,4 +1,4 @@
-/** What is offered, and for how much; what was bought keeps its own copy. */
+/** The tiers on sale and their prices; purchases keep their own copy of the terms. */
 import { formatMillionths } from '#src/domain/decimal.ts'
 import { coins } from '#src/domain/market.ts'
 import {
@@ -29,7 +29,7 @@ const PERIOD_DAYS_MAX = 3650
 const RANK_MAX = 1_000_000
 const ID_PATTERN = /^[a-z0-9][a-z0-9-]{0,31}$/
 
-/** How each value of a tier is read from text. */
+/** The parser of each value of a tier. */
 export const tierReaders = {
   name: readText,
   coins: listOf(coins),
@@ -43,12 +43,12 @@ export const tierReaders = {
 }
 type Readers = typeof tierReaders
 
-/** What is absent stays as it is. */
+/** Changed values; absent ones stay unchanged. */
 export type TierChange = { [K in keyof Readers]?: ReturnType<Readers[K]> } & {
   isForSale?: boolean | undefined
 }
 
-/** Throws a `wrong_value` or `wrong_state` fault, naming the value. */
+/** Parses a change. Throws a `wrong_value` or `wrong_state` fault that names the value. */
 export function readTierChange(
   texts: { [K in keyof Readers]?: string } & { forSale?: 'yes' | 'no' },
 ): TierChange {
@@ -57,7 +57,7 @@ export function readTierChange(
     const read: (text: string) => unknown = tierReaders[name as keyof Readers]
     return [name, readAs(name, read, text)]
   })
-  // Each was read by the reader of its name.
+  // Every value was parsed by the reader of its name.
   return {
     ...(Object.fromEntries(values) as TierChange),
     ...(forSale === undefined ? {} : { isForSale: forSale === 'yes' }),
@@ -66,7 +66,7 @@ export function readTierChange(
 
 type Catalogue = Pick<Ledger, 'listTiers' | 'listPacks'>
 
-/** What a change would do; nothing is written. Throws a `wrong_value` or `wrong_state` fault. */
+/** Previews a change without writing it. Throws a `wrong_value` or `wrong_state` fault. */
 export function planTier(ledger: Catalogue, tierId: string, change: TierChange) {
   if (!ID_PATTERN.test(tierId)) {
     const form = 'A tier id is 1 to 32 lower-case letters, digits and -, such as pro.'
@@ -85,19 +85,19 @@ export function planTier(ledger: Catalogue, tierId: string, change: TierChange) 
   return { before, after, differences: compare(before, after) }
 }
 
-/** Makes or changes a tier, in one transaction; what did not change is not written. */
+/** Creates or changes a tier in one transaction; unchanged tiers are not written. */
 export const changeTier = (
-  ledger: Catalogue & Pick<Ledger, 'putTier' | 'atomically'>,
+  ledger: Pick<Ledger, 'atomically'>,
   { tierId, change, nowMs }: { tierId: string; change: TierChange; nowMs: number },
 ) =>
-  ledger.atomically(() => {
-    const plan = planTier(ledger, tierId, change)
+  ledger.atomically((transaction) => {
+    const plan = planTier(transaction, tierId, change)
     if (plan.differences.length === 0) return plan
     const by = byOperator(nowMs)
-    // Otherwise the first pack of its own would be the only one.
-    const isFirst = isPack(plan.after) && ledger.listPacks().length === 0
-    for (const pack of isFirst ? defaultPacks : []) ledger.putTier(pack, by)
-    ledger.putTier(plan.after, by)
+    // Otherwise the first pack with terms of its own would be the only one.
+    const isFirst = isPack(plan.after) && transaction.listPacks().length === 0
+    for (const pack of isFirst ? defaultPacks : []) transaction.putTier(pack, by)
+    transaction.putTier(plan.after, by)
     return plan
   })
 
@@ -143,7 +143,10 @@ function assertSound({ tierId, isForSale, amountMillionths, periodDays, requests
   }
 }
 
-/** Equal prices from before are for doctor to name: they keep no other value from being changed. */
+/**
+ * Refuses an equal price. Equal prices from before are reported by doctor and do not block other
+ * changes.
+ */
 function assertPrice(
   after: Tier,
   { before, all }: { before: Tier | undefined; all: readonly Tier[] },
@@ -168,7 +171,7 @@ function assertRank(tier: Tier, tiers: readonly Tier[]): void {
   throw wrongValue('rank', `The ${FREE_TIER_ID} tier must keep the lowest rank.`)
 }
 
-/** As the catalogue over HTTP has it, and the rank. */
+/** The tier as in the HTTP catalogue, with its rank. */
 export const toTierJson = ({ tierId, amountMillionths: price, ...tier }: Tier) => ({
   id: tierId,
   name: tier.name,

@@ -1,4 +1,6 @@
-/** Values that an operator gives on the command line or a page: read, and refused, alike. */
+/**
+ * Parsers for values that an operator gives on the command line or on a page, with the same errors.
+ */
 
 import { type Millionths, parseMillionths } from '#src/domain/decimal.ts'
 import { holdsKey } from '#src/domain/selling/api-key.ts'
@@ -7,7 +9,7 @@ import { toPrintable } from '#src/platform/printable.ts'
 
 export const wrongValue = (param: string, message: string): Fault =>
   new Fault(message, { kind: 'wrong_value', param })
-/** For what is not possible as things are. */
+/** The fault of a value that conflicts with the current state. */
 export const wrongState = (param: string, message: string): Fault =>
   new Fault(message, { kind: 'wrong_state', param })
 
@@ -15,7 +17,7 @@ const refuse = (message: string) => wrongValue('', message)
 
 const TEXT_LENGTH_MAX = 100
 const ALL = 'all'
-/** Takes a value away. */
+/** The word that removes a value. */
 const NONE = 'none'
 export type OrNone<T> = T | typeof NONE
 
@@ -29,7 +31,7 @@ export const integerIn =
     throw refuse(`It must be an integer from ${least} to ${most}.`)
   }
 
-/** Creates a reader of `a,b` or `all`; the list comes in the order of `known`, each item once. */
+/** Creates a parser of `a,b` or `all`; the list is in the order of `known`, without repetitions. */
 export const listOf =
   <T extends string>(known: readonly T[]) =>
   (text: string): T[] => {
@@ -42,7 +44,7 @@ export const listOf =
     )
   }
 
-/** Reads a name or a note: one line, at most 100 characters. */
+/** Parses a name or a note: one line, at most 100 characters. */
 export function readText(text: string): string {
   const trimmed = text.trim()
   if (holdsKey(trimmed)) throw refuse('It must not contain an API key: it is stored in plain text.')
@@ -52,7 +54,7 @@ export function readText(text: string): string {
   throw refuse(`It must be one line of 1 to ${TEXT_LENGTH_MAX} characters.`)
 }
 
-/** Reads an EVM address of any case; it comes in lower case. */
+/** Parses an EVM address in any case; returns it in lower case. */
 export function readAddress(text: string): string {
   if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text.toLowerCase()
   throw refuse('It must be 0x and 40 hex digits.')
@@ -69,13 +71,13 @@ export const orNone =
   (text: string): OrNone<T> =>
     text === NONE ? NONE : read(text)
 
-/** What holds after a value that may be absent or `none`. */
+/** Applies a value that may be absent or `none` to the value before. */
 export function given<T>(value: OrNone<T> | undefined, before: T | undefined): T | undefined {
   if (value === undefined) return before
   return value === NONE ? undefined : value
 }
 
-/** Runs a reader so that its fault names the value. */
+/** Runs a parser so that its fault names the value. */
 export function readAs<T>(param: string, read: (text: string) => T, text: string): T {
   try {
     return read(text)

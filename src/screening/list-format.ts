@@ -7,17 +7,17 @@ import { Fault } from '#src/platform/fault.ts'
 export const listFault = (message: string, options: ErrorOptions = {}): Fault =>
   new Fault(message, { kind: 'sanctions_list', ...options })
 
-/** What is done at an element. Text is only collected for `close`, and never that of children. */
+/** Callbacks for an element. Text is only collected for `close`, without the text of children. */
 export type ElementHandler = {
   open?(attributes: Readonly<Record<string, string>>): unknown
   close?(text: string): unknown
 }
 
-/** One way to write the list. Must throw a `sanctions_list` fault only. */
+/** A format of the list. Throws only `sanctions_list` faults. */
 export type ListFormat = {
   /** By `parent/name`. */
   elements: Readonly<Record<string, ElementHandler>>
-  /** The publisher's date, `2026-11-20`. Throws what speaks against the list as a whole. */
+  /** The publisher's date, `2026-11-20`. Throws if the list as a whole is invalid. */
   finish(): string
 }
 
@@ -26,10 +26,10 @@ export const listFormats: ReadonlyMap<string, (addresses: Set<string>) => ListFo
   ['Sanctions', createSdnAdvancedFormat],
 ])
 
-/** Far above what was ever listed; it bounds the memory that a list can take. */
+/** Far more than was ever listed; it bounds the memory that a list can take. */
 const ADDRESSES_MAX = 1_000_000
 
-/** A coin's name follows, which is not the chain: most addresses are valid on any EVM chain. */
+/** The label names a coin, which is not a chain: most addresses are valid on any EVM chain. */
 const isCurrencyLabel = (text: string): boolean =>
   text.trim().startsWith('Digital Currency Address - ')
 
@@ -40,7 +40,7 @@ function takeAddress(addresses: Set<string>, value: string): void {
   if (addresses.size > ADDRESSES_MAX) throw listFault('has more addresses than can be')
 }
 
-/** `2026-11-20`; undefined for a day that is on no calendar. */
+/** `2026-11-20`; undefined for a day that does not exist. */
 function toIsoDay(year: string, month: string, day: string): string | undefined {
   const text = `${year.trim()}-${month.trim().padStart(2, '0')}-${day.trim().padStart(2, '0')}`
   const timeMs = Date.parse(`${text}T00:00:00.000Z`)
@@ -93,7 +93,7 @@ function createSdnFormat(addresses: Set<string>): ListFormat {
 }
 
 /**
- * What a feature is, is said by a number that is explained before:
+ * A feature names its type by a number, which the file declares earlier:
  *
  *     Sanctions ─┬─ DateOfIssue ─ Year, Month, Day
  *                ├─ ReferenceValueSets ─ FeatureTypeValues ─ FeatureType ID=…
@@ -107,7 +107,7 @@ function createSdnAdvancedFormat(addresses: Set<string>): ListFormat {
   let hasFeature = false
   return {
     elements: {
-      // Dates of other things may have parts of the same name.
+      // Other dates may have parts with the same names.
       'Sanctions/DateOfIssue': {
         open: () => Object.assign(date, { isOpen: true }),
         close: () => Object.assign(date, { isOpen: false }),
@@ -117,7 +117,7 @@ function createSdnAdvancedFormat(addresses: Set<string>): ListFormat {
       'DateOfIssue/Day': { close: (day) => date.isOpen && Object.assign(date, { day }) },
       'FeatureTypeValues/FeatureType': {
         open({ ID }) {
-          // A feature before it would have been read without knowing what it is.
+          // Earlier features were read before their type was known.
           if (hasFeature) throw listFault('explains a feature type after features')
           declared = ID
         },

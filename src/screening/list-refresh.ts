@@ -5,9 +5,9 @@ import type { Ledger, SanctionsList } from '#src/ledger/ledger.ts'
 import { listFault } from './list-format.ts'
 import { openListSource } from './list-source.ts'
 
-/** More addresses than these were never taken off at once by intention. */
+/** No update has ever removed a larger share of the addresses on purpose. */
 const LOSS_PERCENT_MAX = 10
-/** The publisher may be a time zone ahead. A date far ahead would shut out later lists. */
+/** The publisher may be a time zone ahead. A date far ahead would lock out later lists. */
 const AHEAD_MS_MAX = 2 * DAY_MS
 
 export type ListRefresh = {
@@ -16,31 +16,34 @@ export type ListRefresh = {
   clock: Clock
   signal: AbortSignal
   actor?: Actor | undefined
-  /** The operator has looked at it, and says that so many addresses were taken off by intention. */
+  /** The operator has checked that this many addresses were removed on purpose. */
   acceptsLoss?: boolean | undefined
 }
 
 /**
- * Brings the published list into force, or confirms the one that is. Nothing changes unless all of
- * it was read. Throws a `sanctions_list` fault, also if it is older, of the future, or lacks too
- * much.
+ * Makes the published list current, or confirms the current one. Nothing changes until all of it
+ * has been read. Throws a `sanctions_list` fault, also if the list is older than the current one,
+ * dated in the future, or lacks too many addresses.
  */
 export async function refreshList(
   refresh: ListRefresh,
 ): Promise<{ list: SanctionsList; isChanged: boolean }> {
   const { location, ledger, clock, signal, actor = 'system', acceptsLoss = false } = refresh
   const source = await openListSource(location, { clock, signal })
-  // A reader of XML that a start is spared.
+  // Imported lazily, so that the start does not load an XML parser.
   const { readOfacList } = await import('./ofac-list.ts')
   const read = await readOfacList(source.chunks, signal)
   signal.throwIfAborted()
   const nowMs = clock()
   if (Date.parse(read.publishedOn) > nowMs + AHEAD_MS_MAX) {
-    throw listFault(`is of ${read.publishedOn}, which is yet to come`)
+    throw listFault(`is of ${read.publishedOn}, which is in the future`)
   }
   const confirmedMs = Math.min(nowMs, source.confirmedMs)
   const lossPercentMax = acceptsLoss ? undefined : LOSS_PERCENT_MAX
-  const put = ledger.putSanctionsList({ ...read, confirmedMs, lossPercentMax }, { actor, nowMs })
+  const put = await ledger.putSanctionsList(
+    { ...read, confirmedMs, lossPercentMax },
+    { actor, nowMs },
+  )
   if (put.kind === 'older') {
     throw listFault(`is of ${read.publishedOn}, older than the current list`)
   }

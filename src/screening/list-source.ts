@@ -1,4 +1,4 @@
-/** Where a sanctions list comes from: its publisher, or a file that others keep up to date. */
+/** The source of a sanctions list: its publisher, or a file that other programs keep up to date. */
 
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -12,22 +12,22 @@ const DOWNLOAD_MS_MAX = 5 * 60_000
 const BYTES_MAX = 256 * 1024 * 1024
 const REDIRECTS_MAX = 3
 const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308]
-/** Publishers do not agree on the type of XML; an HTML page or an archive it is not. */
+/** Publishers use different types for XML, but never those of an HTML page or an archive. */
 const xmlTypes = /\bxml\b|octet-stream|text\/plain/i
 
 export type ListSourceOptions = {
   clock: Clock
   signal: AbortSignal
-  /** For everything from the request to the last byte. */
+  /** Timeout from the request to the last byte. */
   timeoutMs?: number | undefined
-  /** Unpacked. */
+  /** Uncompressed size. */
   bytesMax?: number | undefined
 }
 
 /**
- * Opens an http(s) URL or the path of a file. `confirmedMs` is when it was the published list: now,
- * or when the file was written, whose job may have died. Throws a `sanctions_list` fault, as does
- * reading the chunks.
+ * Opens an http(s) URL or a file. `confirmedMs` is when it was known to be the published list: now,
+ * or when the file was written, because the job that writes it may have died. Throws a
+ * `sanctions_list` fault, as does reading the chunks.
  */
 export async function openListSource(
   location: string,
@@ -48,7 +48,7 @@ export async function openListSource(
     throw toListFault(error, deadline)
   }
 
-  /** Yields chunks up to a limit; errors become a `sanctions_list` fault. Opens at the first read. */
+  /** Yields chunks up to the size limit; errors become `sanctions_list` faults. Opens lazily. */
   async function* translate(open: () => AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     let bytes = 0
     try {
@@ -57,7 +57,7 @@ export async function openListSource(
         if (bytes > bytesMax) throw listFault(`has more than ${bytesMax} bytes`)
         yield chunk
       }
-      // A stream that was aborted may also just end.
+      // An aborted stream may end without an error.
       signal.throwIfAborted()
     } catch (error) {
       throw toListFault(error, deadline)
@@ -65,7 +65,7 @@ export async function openListSource(
   }
 }
 
-/** The location as it may be shown: a URL may hold a key anywhere after its origin. */
+/** The location in a form that is safe to show: a URL may contain a key after its origin. */
 export const toPublicName = (location: string): string =>
   isUrl(location) ? (URL.parse(location)?.origin ?? 'its URL') : location
 
@@ -79,14 +79,14 @@ async function follow(start: string, signal: AbortSignal): Promise<Response> {
     await response.body?.cancel()
     const location = response.headers.get('location')
     const target = location === null ? null : URL.parse(location, url.href)
-    if (target === null) throw listFault('is redirected to nowhere')
-    // Where the list could be changed on the way.
+    if (target === null) throw listFault('is redirected without a target')
+    // The list could be changed in transit.
     if (target.protocol !== 'https:' && target.protocol !== url.protocol) {
       throw listFault('is redirected away from https')
     }
     url = target
   }
-  throw listFault('is redirected too often')
+  throw listFault('is redirected too many times')
 }
 
 async function acceptBody(response: Response): Promise<AsyncIterable<Uint8Array>> {
@@ -94,11 +94,11 @@ async function acceptBody(response: Response): Promise<AsyncIterable<Uint8Array>
   const type = headers.get('content-type') ?? 'text/xml'
   if (status === 200 && xmlTypes.test(type) && body !== null) return body
   await body?.cancel()
-  if (status !== 200) throw listFault(`is answered with HTTP status ${status}`)
+  if (status !== 200) throw listFault(`returned HTTP status ${status}`)
   throw listFault('is not served as XML')
 }
 
-/** The texts of system and network errors hold the URL; their codes do not. */
+/** The messages of system and network errors contain the URL; their codes do not. */
 function toListFault(error: unknown, deadline: AbortSignal | undefined): Fault {
   if (isFault(error, 'sanctions_list')) return error
   if (deadline?.aborted) return listFault('did not arrive in time')

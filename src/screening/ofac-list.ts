@@ -1,7 +1,6 @@
 /**
- * Reads OFAC's list of sanctioned persons for the EVM addresses on it. A list that is cut off or
- * otherwise doubtful is refused as a whole: an address that went missing on the way would pass for
- * one that is not sanctioned.
+ * Reads the EVM addresses from OFAC's list of sanctioned persons. A list that is truncated or
+ * otherwise doubtful is refused as a whole: a missing address would pass as not sanctioned.
  */
 
 import { setImmediate } from 'node:timers/promises'
@@ -10,7 +9,7 @@ import sax from 'sax'
 
 import { type ElementHandler, listFault, type ListFormat, listFormats } from './list-format.ts'
 
-/** Takes about two milliseconds, after which waiting requests run. */
+/** Takes about two milliseconds; waiting requests run between slices. */
 const SLICE_BYTES = 65_536
 
 export type OfacList = {
@@ -21,8 +20,7 @@ export type OfacList = {
 }
 
 /**
- * Reads a list in constant memory. Throws a `sanctions_list` fault, what `chunks` throws, and at
- * abort.
+ * Reads a list in constant memory. Throws `sanctions_list` faults, errors of `chunks`, on abort.
  */
 export async function readOfacList(
   chunks: AsyncIterable<Uint8Array>,
@@ -47,7 +45,7 @@ export async function readOfacList(
   return { publishedOn, addresses, sha256: hasher.digest('hex') }
 }
 
-/** Without an argument it ends the text. */
+/** Called without an argument, it ends the text. */
 function createDecoder(): (bytes?: Uint8Array) => string {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   return (bytes) => {
@@ -59,23 +57,20 @@ function createDecoder(): (bytes?: Uint8Array) => string {
   }
 }
 
-/** Its types do not know the first. It bounds its buffers only where it counts positions. */
+/** The types lack `strictEntities`. The parser bounds its buffers only if it counts positions. */
 const options = { strictEntities: true, position: true }
 const DEPTH_MAX = 64
-/** What we read are dates, labels and addresses. */
+/** Values of interest are dates, labels and addresses. */
 const TEXT_LENGTH_MAX = 4096
-/** The parser repeats names, which may be long. */
+/** The parser's messages quote names, which may be long. */
 const FAULT_LENGTH_MAX = 100
 
-/**
- * A strict pass over XML in constant memory, without DOCTYPE or entities. Throws a `sanctions_list`
- * fault.
- */
+/** A strict XML scanner in constant memory, without DOCTYPE or entities. */
 function createXmlScanner(addresses: Set<string>) {
   const parser = sax.parser(true, options)
   const levels: { name: string; handler: ElementHandler | undefined; text: string }[] = []
   let format: ListFormat | undefined
-  /** Most elements are of no interest, and their names alone say so. */
+  /** Most elements can be skipped by their name alone. */
   let names: ReadonlySet<string | undefined> = new Set()
 
   const fail = (reason: string): never => {
@@ -103,7 +98,7 @@ function createXmlScanner(addresses: Set<string>) {
     if (levels.length === DEPTH_MAX) fail('is nested too deeply')
     const handler = names.has(name) ? format?.elements[`${parent}/${name}`] : undefined
     levels.push({ name, handler, text: '' })
-    // Without namespaces, which are off, attributes are plain texts.
+    // Namespaces are off, so attributes are plain texts.
     handler?.open?.(attributes as Record<string, string>)
   }
   parser.ontext = collect

@@ -1,4 +1,4 @@
-/** Keeps the sanctions list up to date, and screens accounts again: sanctions come after signup. */
+/** Refreshes the sanctions list, and screens all accounts again: sanctions may follow a signup. */
 
 import { setImmediate } from 'node:timers/promises'
 
@@ -24,10 +24,10 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const REFRESH_MS = 6 * HOUR_MS
 const RESCREEN_MS = 24 * HOUR_MS
-/** Short at first, because signups stay closed after a disk was full for a moment. */
+/** Short at first: signups stay closed until a retry, even if the disk was full only briefly. */
 const RETRY_MS_MIN = 2000
 const RETRY_MS_MAX = 10 * MINUTE_MS
-/** Accounts at once: few enough for a public RPC, each of which costs three questions. */
+/** Accounts screened concurrently: few enough for a public RPC, with three requests each. */
 const CONCURRENCY = 4
 
 type ScreeningSchedule = {
@@ -39,33 +39,34 @@ type ScreeningSchedule = {
   location: string | undefined
   staleAfterMs: number
   startTimer: StartTimer
-  /** Where several servers share the ledger: the one that has it keeps it until it ends. */
+  /** The lock of servers that share the ledger; its holder keeps it until it ends. */
   lock?: JobLock | undefined
-  /** What each part says of itself. */
+  /** Reports of the two jobs. */
   report?: { list: JobReport; accounts: JobReport } | undefined
 }
 
-/** Begins at once. Reports what happens in lines without newline, and never throws. */
+/** Starts at once. Logs its results as lines, and never throws. */
 export function startScreening(schedule: ScreeningSchedule) {
   const { location, report } = schedule
   const stop = new AbortController()
   const { signal } = stop
-  const screened = createPauses(RESCREEN_MS)
-  /** The list that the operator had fetched here is another: so are the accounts screened here. */
-  let isOwed = false
+  const screened = createBackoff(RESCREEN_MS)
+  /** True if the list changed: the accounts screened here must be screened again. */
+  let hasNewList = false
   const lock: JobLock | undefined = schedule.lock && {
-    take: async (asked) => asked !== undefined || isOwed || (await schedule.lock?.take()) === true,
+    take: async (asked) =>
+      asked !== undefined || hasNewList || (await schedule.lock?.take()) === true,
     give: async () => {},
   }
   const accounts = createReportedJob({ ...schedule, lock, report: report?.accounts }, async () => {
-    isOwed = false
+    hasNewList = false
     const { failed, ...counts } = await rescreen(schedule, signal)
     const isFailed = failed > 0
     return { outcome: describeTally(counts), isFailed, waitMs: screened.after(isFailed) }
   })
   const list = location === undefined ? undefined : keepList(location)
   function keepList(from: string) {
-    const refreshed = createPauses(REFRESH_MS)
+    const refreshed = createBackoff(REFRESH_MS)
     let isFirst = true
     return createReportedJob({ ...schedule, lock, report: report?.list }, async (asked) => {
       const { state, outcome } = await refresh(schedule, from, { asked, signal })
@@ -74,8 +75,8 @@ export function startScreening(schedule: ScreeningSchedule) {
       if (!isFailed) schedule.log(outcome)
       else if (!signal.aborted)
         schedule.log(`${outcome} The next try is in ${count(waitMs / 1000, 'second')}.`, 'error')
-      // At the start too: the server may have been down while others were named.
-      if (state === 'changed') isOwed = true
+      // At the start as well: addresses may have been listed while the server was down.
+      if (state === 'changed') hasNewList = true
       if ((isFirst || state === 'changed') && !signal.aborted) accounts.hasten(0)
       isFirst = false
       return { outcome, isFailed, waitMs }
@@ -84,7 +85,7 @@ export function startScreening(schedule: ScreeningSchedule) {
   const first = list ?? accounts
   first.hasten(0)
   return {
-    /** Stops everything, a download included; resolves when nothing uses the ledger any more. */
+    /** Stops everything, including a download; resolves when nothing uses the ledger any more. */
     async dispose(): Promise<void> {
       stop.abort()
       await Promise.all([list?.dispose(), accounts.dispose()])
@@ -93,8 +94,8 @@ export function startScreening(schedule: ScreeningSchedule) {
   }
 }
 
-/** How long to wait after a run: twice as long after each that fails one after another. */
-function createPauses(usualMs: number) {
+/** The wait after a run; it doubles with each consecutive failure. */
+function createBackoff(usualMs: number) {
   let failures = 0
   return {
     after(isFailed: boolean): number {
@@ -119,12 +120,12 @@ async function refresh(
   } catch (error) {
     const text = messageOf(error).replaceAll('\n', ' ')
     const reason = isFault(error, 'sanctions_list') ? text : `could not be refreshed: ${text}`
-    const outcome = `The sanctions list at ${toPublicName(location)} ${reason}. ${findInForce(schedule)}`
+    const outcome = `The sanctions list at ${toPublicName(location)} ${reason}. ${describeCurrent(schedule)}`
     return { state: 'failed', outcome }
   }
 }
 
-function findInForce(schedule: ScreeningSchedule): string {
+function describeCurrent(schedule: ScreeningSchedule): string {
   try {
     const list = schedule.ledger.sanctionsList()
     return list
@@ -174,7 +175,7 @@ async function screenAccount(
 ): Promise<void> {
   const { ledger, screen, clock, log, signal, tally } = context
   if (address === undefined) return
-  // Without an RPC nothing below waits, and requests would have to until all accounts are done.
+  // Without an RPC nothing below waits, and requests would have to wait for all accounts.
   await setImmediate()
   if (signal.aborted) return
   const verdict = await screen(address)
@@ -184,7 +185,7 @@ async function screenAccount(
   if (isBlocked === undefined) return
   try {
     if ((ledger.findAccount(id)?.blockedMs !== undefined) === isBlocked) return
-    ledger.setBlocked(id, isBlocked, { actor: 'system', nowMs: clock() })
+    await ledger.setBlocked(id, isBlocked, { actor: 'system', nowMs: clock() })
     log(`Account ${id} is ${isBlocked ? 'blocked: its address is sanctioned' : 'unblocked'}.`)
   } catch (error) {
     tally.failed++
@@ -195,10 +196,10 @@ async function screenAccount(
   }
 }
 
-/** Whether the account is to be blocked from now on; undefined leaves it as it is. */
+/** True to block the account, false to unblock it, undefined to leave it as it is. */
 function toBlocked({ verdict, grounds }: Verdict): boolean | undefined {
   if (verdict === 'hit') return true
-  // The source that named the address may be the one that does not answer now.
+  // The source that listed the address may be the one that does not answer now.
   const isDefinite = grounds.oracle !== 'silent' && grounds.issuers !== 'silent'
   return verdict === 'clear' && isDefinite ? false : undefined
 }

@@ -1,4 +1,4 @@
-/** Judges an address by the rules of domain/selling/screening.ts; the verdict is audited. */
+/** Screens an address by the rules of domain/selling/screening.ts; every verdict is audited. */
 
 import {
   judge,
@@ -14,14 +14,14 @@ import { messageOf } from '#src/platform/message.ts'
 
 export type ScreenerOptions = {
   ledger: Pick<Ledger, 'recordScreening' | 'sanctionsList' | 'probeWrite'>
-  /** The contracts that are asked; `src/chain` has them. */
+  /** The contracts to ask, implemented in `src/chain`. */
   oracle?:
     | {
         isSanctioned(address: string): Promise<{ oracle: OracleAnswer; issuers: OracleAnswer }>
       }
     | undefined
   clock: Clock
-  /** Time since its last confirmation after which the list is no longer relied upon. */
+  /** Time since its last confirmation after which the list is no longer trusted. */
   staleAfterMs: number
   isListConfigured: boolean
   log?: Log | undefined
@@ -29,9 +29,9 @@ export type ScreenerOptions = {
 
 const UNCONFIGURED =
   'Addresses cannot be screened, because neither BOOKFEED_SANCTIONS_LIST nor BOOKFEED_RPC_URL is set.'
-const UNANSWERED = 'No sanctions source can be relied upon at the moment, so signups are refused.'
+const UNANSWERED = 'No sanctions source is reliable at the moment, so signups are refused.'
 
-/** Any address answers the question whether the contracts do. */
+/** Any address shows whether the contracts answer. */
 const PROBE = `0x${'0'.repeat(39)}1`
 
 type ChainGrounds = Pick<ScreeningGrounds, 'oracle' | 'issuers'>
@@ -40,23 +40,23 @@ const silent: ChainGrounds = { oracle: 'silent', issuers: 'silent' }
 
 export function createScreener(options: ScreenerOptions) {
   const { ledger, oracle, clock, staleAfterMs, isListConfigured, log = () => {} } = options
-  /** Whether the last screening, or the last check since, had no answer to rely upon. */
+  /** True if the last screening, or a check since, had no reliable answer. */
   let isFailing = false
 
   return {
     async screen(anyCase: string): Promise<Verdict> {
       const address = anyCase.toLowerCase()
-      // On no list, for certain; but it can mean no wallet.
+      // Certainly on no list, but it cannot be a wallet either.
       if (!/^0x[0-9a-f]{40}$/.test(address)) return withoutLedger(address, clock(), unasked)
       const chain = oracle ? await oracle.isSanctioned(address).catch(() => silent) : unasked
       try {
         const by = { actor: 'system', nowMs: clock() } as const
-        const verdict = ledger.recordScreening({ address, chain, staleAfterMs }, by)
+        const verdict = await ledger.recordScreening({ address, chain, staleAfterMs }, by)
         isFailing = verdict.verdict === 'unknown'
         return verdict
       } catch (error) {
         isFailing = true
-        log(`A screening could not be written down: ${messageOf(error)}.`, 'error')
+        log(`A screening could not be recorded: ${messageOf(error)}.`, 'error')
         return withoutLedger(address, clock(), chain)
       }
     },
@@ -64,7 +64,7 @@ export function createScreener(options: ScreenerOptions) {
     /** Checks whether an address could be screened now. Never rejects. */
     async check(): Promise<void> {
       try {
-        // What failed may have been the ledger.
+        // The ledger may have been the cause of the failure.
         if (isFailing) await ledger.probeWrite()
         if (hasFreshList(options)) isFailing = false
         else if (oracle !== undefined) {
@@ -90,7 +90,7 @@ function hasFreshList({ ledger, clock, staleAfterMs }: ScreenerOptions): boolean
   return list !== undefined && !isStale(list, { nowMs: clock(), staleAfterMs })
 }
 
-/** Fails closed: without the ledger there is no list, and without a record no clear. */
+/** Fails closed: without the ledger there is no list, and without an audit record no clearance. */
 function withoutLedger(address: string, timeMs: number, chain: ChainGrounds): Verdict {
   const grounds: ScreeningGrounds = { list: { answer: 'absent', isStale: false }, ...chain }
   const verdict = judge(grounds) === 'hit' ? 'hit' : 'unknown'

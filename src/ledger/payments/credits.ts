@@ -1,4 +1,4 @@
-/** Requests that payments have bought, and what payments for single requests have read. */
+/** Requests bought by payments, and the responses to single paid requests. */
 import { credit, paidAnswer } from '#db/ledger/schema.ts'
 import { type Credit, mayAnswer, type PaidAnswer } from '#src/domain/selling/credit.ts'
 import type { Terms } from '#src/domain/selling/tier.ts'
@@ -6,10 +6,10 @@ import type { Terms } from '#src/domain/selling/tier.ts'
 import { printTerms } from '../accounts.ts'
 import { checksums, NEXT_CHECKSUM } from '../checksums.ts'
 import type { LedgerCore } from '../core.ts'
-import type { PaymentStore } from '../payments.ts'
+import type { PaymentReads, PaymentVerbs } from '../payments.ts'
 import { change, createRows } from '../rows.ts'
 
-export function createCredits({ db, atomically }: LedgerCore) {
+export function createCredits({ db }: LedgerCore) {
   const credits = createRows(db, credit, {
     what: 'credit',
     parse: ({ terms, checksum: _, ...row }): Credit => ({
@@ -21,14 +21,14 @@ export function createCredits({ db, atomically }: LedgerCore) {
     db,
     `UPDATE credit SET used = $used, checksum = ${NEXT_CHECKSUM} WHERE id = $id`,
   )
-  /** False if the count would be below none, or above those that were bought. */
+  /** False if the count would become negative or exceed the bought requests. */
   function addUsed(id: string, count: 1 | -1): boolean {
     const row = credits.find(id)
     if (row === undefined) return false
     const used = row.used + count
     if (used < 0 || used > row.requests) return false
     const before = checksums.credit(row)
-    setUsed.later({ id, used, before, checksum: checksums.credit({ id, used }) })
+    setUsed({ id, used, before, checksum: checksums.credit({ id, used }) })
     return true
   }
 
@@ -49,7 +49,7 @@ export function createCredits({ db, atomically }: LedgerCore) {
       return
     }
     const before = checksums.paidAnswer(known)
-    updateAnswer.later({ ...row, deliveredMs: row.deliveredMs ?? null, before, checksum })
+    updateAnswer({ ...row, deliveredMs: row.deliveredMs ?? null, before, checksum })
   }
 
   return {
@@ -58,7 +58,7 @@ export function createCredits({ db, atomically }: LedgerCore) {
       credits.insert({ ...row, terms: printTerms(terms), checksum: checksums.credit(row) })
     },
 
-    verbs: {
+    reads: {
       findCredit: credits.find,
       listCredits: credits.list<[accountId: string]>(
         'WHERE account_id = $1 AND used < requests ORDER BY created_ms, id',
@@ -66,50 +66,48 @@ export function createCredits({ db, atomically }: LedgerCore) {
       findPack: credits.one<[accountId: string]>(
         'WHERE account_id = $1 AND requests > 1 ORDER BY created_ms DESC, id DESC LIMIT 1',
       ),
-      useCredit: (id) => atomically(() => addUsed(id, 1)),
-      returnCredit: (id) => atomically(() => void addUsed(id, -1)),
-
       findPaidAnswer: answers.find,
       listUndelivered: answers.list<[{ accountId: string; address: string; sinceMs: number }]>(
         `WHERE delivered_ms IS NULL AND address = $address AND id IN
            (SELECT id FROM payment WHERE account_id = $accountId AND created_ms > $sinceMs)
          ORDER BY id`,
       ),
+    } satisfies Partial<PaymentReads>,
 
-      aimPaidAnswer: (id, address) =>
-        atomically(() => {
-          const known = answers.find(id)
-          if (known === undefined || known.answers === 0)
-            putAnswer({ id, address, answers: 0 }, known)
-        }),
+    verbs: {
+      useCredit: (id) => addUsed(id, 1),
+      returnCredit: (id) => void addUsed(id, -1),
 
-      beginPaidAnswer: (id, { address, nowMs }) =>
-        atomically(() => {
-          const bought = credits.find(id)
-          if (bought === undefined) return false
-          const isUsed = bought.used >= bought.requests
-          const known = answers.find(id)
-          if (!mayAnswer(known, { address, isUsed, nowMs })) return false
-          const begun = (known?.answers ?? 0) + 1
-          putAnswer({ id, address, answers: begun, deliveredMs: known?.deliveredMs }, known)
-          return true
-        }),
+      aimPaidAnswer(id, address) {
+        const known = answers.find(id)
+        if (known === undefined || known.answers === 0)
+          putAnswer({ id, address, answers: 0 }, known)
+      },
 
-      deliverPaidAnswer: (id, nowMs) =>
-        atomically(() => {
-          const known = answers.find(id)
-          if (known === undefined || known.deliveredMs !== undefined) return
-          putAnswer({ ...known, deliveredMs: nowMs }, known)
-          addUsed(id, 1)
-        }),
+      beginPaidAnswer(id, { address, nowMs }) {
+        const bought = credits.find(id)
+        if (bought === undefined) return false
+        const isUsed = bought.used >= bought.requests
+        const known = answers.find(id)
+        if (!mayAnswer(known, { address, isUsed, nowMs })) return false
+        const begun = (known?.answers ?? 0) + 1
+        putAnswer({ id, address, answers: begun, deliveredMs: known?.deliveredMs }, known)
+        return true
+      },
 
-      deliverPurchase: (id, { address, nowMs }) =>
-        atomically(() => {
-          const known = answers.find(id)
-          if (known?.deliveredMs !== undefined) return
-          putAnswer({ id, address, answers: 1, deliveredMs: nowMs }, known)
-        }),
-    } satisfies Partial<PaymentStore>,
+      deliverPaidAnswer(id, nowMs) {
+        const known = answers.find(id)
+        if (known === undefined || known.deliveredMs !== undefined) return
+        putAnswer({ ...known, deliveredMs: nowMs }, known)
+        addUsed(id, 1)
+      },
+
+      deliverPurchase(id, { address, nowMs }) {
+        const known = answers.find(id)
+        if (known?.deliveredMs !== undefined) return
+        putAnswer({ id, address, answers: 1, deliveredMs: nowMs }, known)
+      },
+    } satisfies Partial<PaymentVerbs>,
   }
 }
 

@@ -1,4 +1,4 @@
-/** Offers: made, found for a signed payment, and released by the operator. */
+/** Offers: created, found for a signed payment, and released by the operator. */
 import { createHash } from 'node:crypto'
 
 import { offer as offers } from '#db/ledger/schema.ts'
@@ -15,46 +15,48 @@ import type { Terms } from '#src/domain/selling/tier.ts'
 
 import { type Accounts, printTerms } from '../accounts.ts'
 import type { LedgerCore } from '../core.ts'
-import type { OfferDraft, PaymentStore, ReservedOffer } from '../payments.ts'
+import type { OfferDraft, PaymentReads, PaymentVerbs, ReservedOffer } from '../payments.ts'
 import { change, createRows, exists, read, type Row } from '../rows.ts'
 
 export const printStates = (states: readonly PaymentState[]): string =>
   states.map((state) => `'${state}'`).join(', ')
 
-/** An offer whose payment is open, however late it is, too: the amount must go on naming it. */
+/**
+ * SQL for an offer with an open payment, however late: the amount must keep identifying the offer.
+ */
 const hasPayment = (states: string) =>
   `EXISTS (SELECT 1 FROM payment WHERE offer_id = offer.id AND state ${states})`
 const IS_RESERVED = `(reserved_until_ms > $nowMs OR ${hasPayment(`IN (${printStates(openStates)})`)})`
 const IS_TAKEN = hasPayment("NOT IN ('rejected', 'void')")
 const IS_UNPAID = `NOT ${hasPayment("= 'provisioned'")}`
-/** One that was not quoted has reserved nothing, and is paid by the payment that it came with. */
+/**
+ * An offer without a quote has reserved nothing, and is paid only by the payment that it arrived
+ * with.
+ */
 const IS_QUOTED = 'reserved_until_ms > 0'
 const AT_AMOUNT = `network = $network AND asset = $asset AND amount = $amount AND ${IS_QUOTED}`
 const NEWEST_FIRST = 'ORDER BY created_ms DESC, seq DESC'
-/** Whether a payment that ends at $endMs may have been signed for the offer. */
+/** True if a payment that ends at $endMs may have been signed for the offer. */
 const IS_TIMELY = `(created_ms <= $endMs AND $endMs <= expires_ms + ${VALID_BEFORE_MS_MAX})`
-/** A wallet has an offer at the price with each purchase: the newest are enough. */
+/** A wallet may have an offer at the price for each purchase: the newest suffice. */
 const CANDIDATES_MAX = 100
 
 /**
- * What is taken off a price, in atomic units, so that an amount is unique: up to a cent, and up to
- * ten, but no more than a hundredth of the price, once the cent is nearly full.
+ * The maximum deduction from a price, in atomic units, that makes an amount unique: up to a cent,
+ * and up to ten once the cent is nearly full, but at most a hundredth of the price.
  */
 export const AMOUNT_SLOTS = 10_000
 const AMOUNT_SLOTS_WIDE = 100_000
-/** How many amounts of each range are tried: enough while one in five of the wide range is free. */
+/** Amounts tried per range: enough while one in five of the wide range is free. */
 const PROBES = 20
 
 type AtAmount = { network: string; asset: string; amount: string }
 
 export type Offers = ReturnType<typeof createOffers>
 
-export function createOffers({ db, atomically, note }: LedgerCore, accounts: Accounts) {
+export function createOffers({ db, note }: LedgerCore, accounts: Accounts) {
   const rows = createRows(db, offers, { what: 'offer', parse: toOffer })
   const reservedRows = createRows(db, offers, { what: 'offer', parse: toReserved })
-  const findOfPayment = rows.one<[paymentId: string]>(
-    'WHERE id = (SELECT offer_id FROM payment WHERE id = $1)',
-  )
   const forPayer = rows.one<[AtAmount & { nowMs: number; endMs: number; payer: string }]>(
     `WHERE id IN (SELECT id FROM offer WHERE ${AT_AMOUNT} AND payer = $payer
        AND created_ms <= $nowMs ORDER BY seq DESC LIMIT ${CANDIDATES_MAX})
@@ -65,7 +67,7 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
        AND (${IS_RESERVED} OR (account_id = $accountId AND ${IS_TIMELY}))
      ORDER BY ${IS_RESERVED} DESC, created_ms DESC, seq DESC LIMIT 1`,
   )
-  // The empty text keeps the engine from the index of amounts, which other accounts share.
+  // The empty text prevents the use of the index of amounts, which other accounts share.
   const ofAccount = rows.list<[AtAmount & { accountId: string }]>(
     `WHERE account_id = $accountId AND network || '' = $network AND asset = $asset
        AND amount = $amount AND ${IS_QUOTED} ${NEWEST_FIRST} LIMIT 20`,
@@ -84,7 +86,7 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
     `WHERE account_id = $accountId AND payer IS NOT DISTINCT FROM $payer
        AND reserved_until_ms > $nowMs ${NEWEST_FIRST}`,
   )
-  // What is reserved until then was made before: an index search.
+  // An offer reserved until then was created before, which permits an index search.
   const countSince = db.prepare<{ count: number }, [sinceMs: number, reservedMs: number]>(
     `SELECT count(*) AS count FROM offer WHERE created_ms >= $1 AND reserved_until_ms >= $2`,
   )
@@ -97,7 +99,7 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
     ([row]) => row ?? { every: 0, uniqueOnes: 0 },
   )
 
-  /** The price, or less where the wallet has an open offer of something else at that amount. */
+  /** The price, or less if the wallet has an open offer for something else at that amount. */
   function findOwnAmount(draft: OfferDraft, open: Offer[], price: bigint): bigint | undefined {
     const others = open.filter((offer) => isSameToken(offer, draft) && !isSame(offer, draft))
     const amounts = new Set(others.map(({ requirements }) => requirements.amount))
@@ -107,7 +109,7 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
     return undefined
   }
 
-  /** An amount below the price that no offer has; undefined if none of those tried is free. */
+  /** An amount below the price that no offer has; undefined if every attempt failed. */
   function findUniqueAmount(draft: OfferDraft, price: bigint, nowMs: number): bigint | undefined {
     const { network } = draft.requirements
     const asset = draft.requirements.asset.toLowerCase()
@@ -136,45 +138,9 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
 
   return {
     get: rows.get,
-    findOfPayment,
     insert,
 
-    verbs: {
-      openOffer: (draft, rules, by) =>
-        atomically(() => {
-          const { accountId, payer } = draft
-          const { nowMs } = by
-          const account = accounts.get.later(accountId)
-          const listed = listOpen.later({ accountId, payer: payer ?? null, nowMs })
-          const counted = counts.later({ accountId, nowMs })
-          account()
-          const open = listed()
-          const known = open
-            .filter(
-              (offer) =>
-                offer.expiresMs >= rules.usableUntilMs &&
-                isSame(offer, draft) &&
-                isForAnotherPeriod(offer) === isForAnotherPeriod(draft) &&
-                isNear(BigInt(offer.requirements.amount), rules.atomic),
-            )
-            .map((offer) => ({ offer, isBegun: isBegun.later(offer.id) }))
-            .find((each) => !each.isBegun())
-          if (known !== undefined) return { kind: 'open', offer: known.offer }
-          const isUnique = payer === undefined
-          const held = counted()
-          if (held.every >= rules.offersMax) return { kind: 'limit' }
-          if (isUnique && held.uniqueOnes >= rules.uniqueMax) return { kind: 'limit' }
-          const amount = isUnique
-            ? findUniqueAmount(draft, rules.atomic, nowMs)
-            : findOwnAmount(draft, open, rules.atomic)
-          if (amount === undefined) return { kind: 'no_amount' }
-          const requirements = { ...draft.requirements, amount: String(amount) }
-          insert({ ...draft, requirements, createdMs: nowMs }, rules.reservedUntilMs)
-          const opened = rows.get.later(draft.id)
-          note(by, 'offer.opened', draft.id)
-          return { kind: 'opened', offer: opened() }
-        }),
-
+    reads: {
       findOffer: rows.find,
       isOfferTaken: exists<[id: string]>(db, `SELECT 1 FROM offer WHERE id = $1 AND ${IS_TAKEN}`),
 
@@ -182,11 +148,10 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
         const { network, payer } = signed
         const asset = signed.asset.toLowerCase()
         const amount = String(signed.amount)
-        // The digits of a uint256 would be no integer to SQLite.
+        // A uint256 would exceed SQLite's integers.
         const endMs = Math.min(Number(signed.validBefore) * 1000 + aheadMs, Number.MAX_SAFE_INTEGER)
         const query = { network, asset, amount, nowMs, endMs }
-        const other = byAmount.later({ ...query, accountId })
-        return forPayer({ ...query, payer }) ?? other()
+        return forPayer({ ...query, payer }) ?? byAmount({ ...query, accountId })
       },
 
       listOffersOf: ({ accountId, network, asset, amount }) =>
@@ -197,21 +162,50 @@ export function createOffers({ db, atomically, note }: LedgerCore, accounts: Acc
       ),
 
       countOffers: (sinceMs) => countSince.get(sinceMs, sinceMs)?.count ?? 0,
+    } satisfies Partial<PaymentReads>,
 
-      releaseOffer: (id, by) =>
-        atomically(() => {
-          const isReleased = release({ id, nowMs: by.nowMs })
-          if (isReleased) note(by, 'offer.released', id)
-          return isReleased
-        }),
-    } satisfies Partial<PaymentStore>,
+    verbs: {
+      openOffer(draft, rules, by) {
+        const { accountId, payer } = draft
+        const { nowMs } = by
+        accounts.get(accountId)
+        const open = listOpen({ accountId, payer: payer ?? null, nowMs })
+        const known = open.find(
+          (offer) =>
+            offer.expiresMs >= rules.usableUntilMs &&
+            isSame(offer, draft) &&
+            isForAnotherPeriod(offer) === isForAnotherPeriod(draft) &&
+            isNear(BigInt(offer.requirements.amount), rules.atomic) &&
+            !isBegun(offer.id),
+        )
+        if (known !== undefined) return { kind: 'open', offer: known }
+        const isUnique = payer === undefined
+        const held = counts({ accountId, nowMs })
+        if (held.every >= rules.offersMax) return { kind: 'limit' }
+        if (isUnique && held.uniqueOnes >= rules.uniqueMax) return { kind: 'limit' }
+        const amount = isUnique
+          ? findUniqueAmount(draft, rules.atomic, nowMs)
+          : findOwnAmount(draft, open, rules.atomic)
+        if (amount === undefined) return { kind: 'no_amount' }
+        const requirements = { ...draft.requirements, amount: String(amount) }
+        insert({ ...draft, requirements, createdMs: nowMs }, rules.reservedUntilMs)
+        note(by, 'offer.opened', draft.id)
+        return { kind: 'opened', offer: rows.get(draft.id) }
+      },
+
+      releaseOffer(id, by) {
+        const isReleased = release({ id, nowMs: by.nowMs })
+        if (isReleased) note(by, 'offer.released', id)
+        return isReleased
+      },
+    } satisfies Partial<PaymentVerbs>,
   }
 }
 
 const atMost = (slots: number, available: bigint): number =>
   available < BigInt(slots) ? Number(available) : slots
 
-/** Ids are random, so that these are too. */
+/** Ids are random, and so are these slots. */
 const slotOf = (text: string, range: number): number =>
   createHash('sha256').update(text).digest().readUInt32BE() % range
 
@@ -222,7 +216,7 @@ const isSameToken = (offer: Offer, { requirements }: OfferDraft): boolean =>
   offer.requirements.network === requirements.network &&
   offer.requirements.asset.toLowerCase() === requirements.asset.toLowerCase()
 
-/** True if both buy the same with the same token, from the same seller. */
+/** True if both offers sell the same product for the same token to the same recipient. */
 const isSame = (offer: Offer, draft: OfferDraft): boolean =>
   isSameToken(offer, draft) &&
   printTerms(offer.terms) === printTerms(draft.terms) &&

@@ -1,6 +1,6 @@
 /**
- * Payments in the ledger's file: each verb is one transaction with its audit rows. What was signed
- * never changes; what became of it does. Amounts and seconds are decimal digits in the file.
+ * Payments in the ledger's file: each verb is a transaction with its audit rows. Signed data never
+ * changes; states do. Amounts and seconds are decimal digits in the file.
  */
 import { payment as payments } from '#db/ledger/schema.ts'
 import type { TransferMethod } from '#src/domain/selling/payment-chain.ts'
@@ -26,33 +26,33 @@ import { type Accounts, contains, isOfTier } from '../accounts.ts'
 import type { AuditContext } from '../actor.ts'
 import type { LedgerCore } from '../core.ts'
 import type { Keys } from '../keys.ts'
-import type { PaymentStore, PaymentSum } from '../payments.ts'
+import type { PaymentReads, PaymentSum, PaymentVerbs } from '../payments.ts'
 import { createRows, type Row } from '../rows.ts'
 import { createCredits } from './credits.ts'
 import { createOffers, printStates } from './offers.ts'
 import { createTransfers } from './transfers.ts'
 
-/** States in which a payment can be leased, unless a lease is running. */
+/** States in which a payment can be leased, unless a lease is active. */
 const leasable: readonly PaymentState[] = ['settling', 'pending', 'unknown']
 /** States in which an offer is free for another payment. */
 const spent: readonly PaymentState[] = ['rejected', 'void']
-/** As `spent`; money under review may have come on top of another payment of the same offer. */
+/** Like `spent`; money in review may have arrived on top of another payment of the same offer. */
 const beside: readonly PaymentState[] = [...spent, 'review']
 
 const IS_OPEN = `state IN (${printStates(openStates)})`
 const HAS_FAILED = "state IN ('rejected', 'void')"
-// A forged signature can never be made into a transfer.
+// A forged signature can never become a transfer.
 const MAY_BE_MADE = `(${IS_OPEN}
   OR (state = 'rejected' AND coalesce(reason, '') <> 'signature_invalid'))`
 const NEWEST_FIRST = 'ORDER BY created_ms DESC, id DESC LIMIT $limit'
 const BEFORE = '(created_ms, id) < ($createdMs, $id)'
-/** Later than any payment: where the first page begins. */
+/** Later than any payment: the start of the first page. */
 const pageStart = { createdMs: Number.MAX_SAFE_INTEGER, id: '' }
 
 type Page = { createdMs: number; id: string; limit: number }
 
-export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys): PaymentStore {
-  const { db, atomically, note, record } = core
+export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys) {
+  const { db, note, record } = core
   const { subscriptions } = accounts
   const offers = createOffers(core, accounts)
   const credits = createCredits(core)
@@ -78,16 +78,7 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
     'updatedMs',
   )
   const listOfOffer = rows.list<[offerId: string]>('WHERE offer_id = $1 ORDER BY created_ms, id')
-  /** Payments of the offer of a payment. */
-  const listBeside = rows.list<[id: string]>(
-    'WHERE offer_id = (SELECT offer_id FROM payment WHERE id = $1) ORDER BY created_ms, id',
-  )
-  /** Other payments that a transfer on the chain of a payment has paid. */
-  const listPaidBy = rows.list<[{ id: string; txHash: string; logIndex: number }]>(
-    `WHERE network = (SELECT network FROM payment WHERE id = $id)
-     AND proof_tx_hash = $txHash AND log_index = $logIndex AND id <> $id`,
-  )
-  // The tier is in the JSON of their offers' terms, and is compared by the caller.
+  // The tier is in the JSON of the offer's terms, and compared by the caller.
   const listRepeatable = rows.list<
     [{ accountId: string; network: string; asset: string; sinceMs: number }]
   >(
@@ -106,7 +97,7 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
   const findNamed = rows.one<[{ payer: string; identifier: string }]>(
     `WHERE payer = $payer AND identifier = $identifier AND state NOT IN ('rejected', 'void')`,
   )
-  const byNonce = rows.one<Parameters<PaymentStore['findPaymentByNonce']>>(
+  const byNonce = rows.one<Parameters<PaymentReads['findPaymentByNonce']>>(
     'WHERE network = $network AND nonce_contract = $nonceContract AND payer = $payer AND nonce = $nonce',
   )
   const listOfAccount = rows.list<[Page & { accountId: string }]>(
@@ -130,7 +121,7 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
      ${NEWEST_FIRST}`,
   )
   const listsByState = new Map<string, (page: Page) => Payment[]>()
-  // Literals: with one state the index is in order, and a page reads no more than it has.
+  // Literals: with a single state the index is in order, and a page reads only its own rows.
   const listIn = (states: readonly PaymentState[], page: Page): Payment[] => {
     const names = printStates(states) || 'NULL'
     const list =
@@ -173,7 +164,7 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
          AND ${HAS_FAILED}) AS "ofAccount"`,
   )
 
-  const findPaymentByNonce: PaymentStore['findPaymentByNonce'] = (signed) =>
+  const findPaymentByNonce: PaymentReads['findPaymentByNonce'] = (signed) =>
     byNonce(nonceOf(signed))
 
   function write({ proof, ...payment }: Payment): void {
@@ -187,70 +178,61 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
     return payment
   }
 
-  /**
-   * Throws a `ledger_rule` fault if the transfer belongs to one of `paid`, or the offer of the
-   * payment to one of `ofOffer`.
-   */
-  function assertAlone(
-    { id, state }: Payment,
-    paid: readonly Payment[],
-    ofOffer: readonly Payment[],
-  ): void {
-    const [payer] = paid
-    if (payer !== undefined) {
+  /** Throws a `ledger_rule` fault if the transfer, or the offer, belongs to another payment. */
+  function assertAlone({ id, state, offerId, signed }: Payment, transfer?: PaymentProof): void {
+    const payer = transfer && findByProof(signed.network, transfer)
+    // The payment may keep its own proof.
+    if (payer !== undefined && payer.id !== id) {
       throw new Fault(`The transfer of payment ${id} has paid payment ${payer.id} already.`, {
         kind: 'ledger_rule',
       })
     }
     if (beside.includes(state)) return
-    const holder = ofOffer.find((other) => other.id !== id && !beside.includes(other.state))
+    const holder = listOfOffer(offerId).find(
+      (other) => other.id !== id && !beside.includes(other.state),
+    )
     if (holder === undefined) return
     throw new Fault(`Payment ${holder.id} has the offer of payment ${id}.`, { kind: 'ledger_rule' })
   }
 
-  const claim: PaymentStore['claim'] = ({ id, offer, signed, identifier, proof }, by) =>
-    atomically(() => {
-      const same = byNonce.later(nonceOf(signed))
-      const meant = offers.get.later(offer.id)
-      const ofOffer = listOfOffer.later(offer.id)
-      const existing = same()
-      if (existing !== undefined) return { kind: 'existing', payment: existing }
-      const { requirements, accountId } = meant()
-      const other = ofOffer().find(({ state }) => !spent.includes(state))
-      if (other !== undefined && !proof) return { kind: 'offer_taken', payment: other }
-      assert(BigInt(requirements.amount) === signed.amount, 'a payment is of its offer’s amount')
-      assert(requirements.network === signed.network, 'a payment is on its offer’s chain')
-      const state: PaymentState = other === undefined ? 'received' : 'review'
-      rows.insert({
-        ...signed,
-        id,
-        offerId: offer.id,
-        accountId,
-        identifier,
-        state,
-        attempts: 0,
-        createdMs: by.nowMs,
-        updatedMs: by.nowMs,
-        amount: String(signed.amount),
-        validAfter: String(signed.validAfter),
-        validBefore: String(signed.validBefore),
-      })
-      const inserted = rows.get.later(id)
-      note(by, 'payment.received', id)
-      const claimed = inserted()
-      if (state === 'received') return { kind: 'claimed', payment: claimed }
-      // The proof, unless it is that of another payment.
-      const isTaken = proof && findByProof(signed.network, proof) !== undefined
-      const review: Payment = {
-        ...claimed,
-        reason: 'paid_twice',
-        txHash: proof?.txHash,
-        proof: isTaken ? undefined : proof,
-      }
-      return { kind: 'claimed', payment: move(review, by) }
+  const claim: PaymentVerbs['claim'] = ({ id, offer, signed, identifier, proof }, by) => {
+    const existing = findPaymentByNonce(signed)
+    if (existing !== undefined) return { kind: 'existing', payment: existing }
+    const { requirements, accountId } = offers.get(offer.id)
+    const other = listOfOffer(offer.id).find(({ state }) => !spent.includes(state))
+    if (other !== undefined && !proof) return { kind: 'offer_taken', payment: other }
+    assert(BigInt(requirements.amount) === signed.amount, 'a payment is of its offer’s amount')
+    assert(requirements.network === signed.network, 'a payment is on its offer’s chain')
+    const state: PaymentState = other === undefined ? 'received' : 'review'
+    rows.insert({
+      ...signed,
+      id,
+      offerId: offer.id,
+      accountId,
+      identifier,
+      state,
+      attempts: 0,
+      createdMs: by.nowMs,
+      updatedMs: by.nowMs,
+      amount: String(signed.amount),
+      validAfter: String(signed.validAfter),
+      validBefore: String(signed.validBefore),
     })
+    note(by, 'payment.received', id)
+    const claimed = rows.get(id)
+    if (state === 'received') return { kind: 'claimed', payment: claimed }
+    // The proof, unless it belongs to another payment.
+    const isTaken = proof && findByProof(signed.network, proof) !== undefined
+    const review: Payment = {
+      ...claimed,
+      reason: 'paid_twice',
+      txHash: proof?.txHash,
+      proof: isTaken ? undefined : proof,
+    }
+    return { kind: 'claimed', payment: move(review, by) }
+  }
 
-  /** Turns money into time: the only place where paid periods are made and moved. */
+  /** Converts money to time: the only place where paid periods are created and moved. */
   function book(
     payment: Payment,
     { terms, periodDays: days }: Offer,
@@ -269,73 +251,79 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
       subscriptions.move(period)
       record(by, 'subscription.moved', period.id)
     }
-    // What was cut off carries no payment: that has one subscription, which goes on being its.
+    // The cut-off part has no payment: a payment keeps exactly one subscription.
     if (rest !== undefined) add({ ...rest, id: ids.restId })
     add({ id: ids.subscriptionId, tierId: terms.tierId, terms, startMs, endMs }, payment.id)
   }
 
-  const listPurchases: PaymentStore['listPurchases'] = ({ accountId, productId, sinceMs }) =>
+  const listPurchases: PaymentReads['listPurchases'] = ({ accountId, productId, sinceMs }) =>
     listMade({ accountId, sinceMs }).filter(
       ({ offerId }) => offers.get(offerId).terms.tierId === productId,
     )
 
   return {
-    ...offers.verbs,
-    ...credits.verbs,
-    ...transfers.verbs,
+    reads: {
+      ...offers.reads,
+      ...credits.reads,
+      ...transfers.reads,
 
-    claim,
-    findPayment: rows.find,
-    findPaymentByNonce,
-    findUndecidedPayment: ({ accountId, offerId = null }) =>
-      findUndecided({ accountId, offerId, limit: 1 }),
+      findPayment: rows.find,
+      findPaymentByNonce,
+      findUndecidedPayment: ({ accountId, offerId = null }) =>
+        findUndecided({ accountId, offerId, limit: 1 }),
 
-    findSamePurchase: ({ accountId, tierId, network, asset }, sinceMs) =>
-      listRepeatable({ accountId, network, asset: asset.toLowerCase(), sinceMs }).find(
-        ({ offerId }) => offers.get(offerId).terms.tierId === tierId,
-      ),
+      findSamePurchase: ({ accountId, tierId, network, asset }, sinceMs) =>
+        listRepeatable({ accountId, network, asset: asset.toLowerCase(), sinceMs }).find(
+          ({ offerId }) => offers.get(offerId).terms.tierId === tierId,
+        ),
 
-    listPurchases,
+      listPurchases,
 
-    listPayments({ accountId, limit, after = pageStart }) {
-      const page = { createdMs: after.createdMs, id: after.id, limit }
-      return accountId === undefined ? listAll(page) : listOfAccount({ ...page, accountId })
-    },
+      listPayments({ accountId, limit, after = pageStart }) {
+        const page = { createdMs: after.createdMs, id: after.id, limit }
+        return accountId === undefined ? listAll(page) : listOfAccount({ ...page, accountId })
+      },
 
-    searchPayments: search,
+      searchPayments: search,
 
-    listPaymentsIn(states, { limit, after } = { limit: Number.MAX_SAFE_INTEGER }) {
-      const { createdMs, id } = after ?? { createdMs: 0, id: '' }
-      return listIn(states, { createdMs, id, limit })
-    },
+      listPaymentsIn(states, { limit, after } = { limit: Number.MAX_SAFE_INTEGER }) {
+        const { createdMs, id } = after ?? { createdMs: 0, id: '' }
+        return listIn(states, { createdMs, id, limit })
+      },
 
-    listPaymentsLike: ({ network, asset, from, amount }) =>
-      listLike({
-        network,
-        asset: asset.toLowerCase(),
-        from: from.toLowerCase(),
-        amount: String(amount),
-      }),
+      listPaymentsLike: ({ network, asset, from, amount }) =>
+        listLike({
+          network,
+          asset: asset.toLowerCase(),
+          from: from.toLowerCase(),
+          amount: String(amount),
+        }),
 
-    listPaidIn: (network, { from, to }) => listPaid({ network, from, to }),
+      listPaidIn: (network, { from, to }) => listPaid({ network, from, to }),
 
-    countPayments: () =>
-      Object.fromEntries(counts.all().map(({ state, count }) => [state, Number(count)])),
+      countPayments: () =>
+        Object.fromEntries(counts.all().map(({ state, count }) => [state, Number(count)])),
 
-    sumPayments: (since) =>
-      sums.all(since).map(({ reason, ...sum }) => ({ ...sum, reason: reason ?? undefined })),
+      sumPayments: (since) =>
+        sums.all(since).map(({ reason, ...sum }) => ({ ...sum, reason: reason ?? undefined })),
 
-    countFailedPayments: ({ id, accountId }, sinceMs) =>
-      failed.get({ id, accountId, sinceMs }) ?? { ofOffer: 0, ofAccount: 0 },
+      countFailedPayments: ({ id, accountId }, sinceMs) =>
+        failed.get({ id, accountId, sinceMs }) ?? { ofOffer: 0, ofAccount: 0 },
 
-    move: (id, { from, to, reason, txHash, proof }, by) =>
-      atomically(() => {
-        // These two states mean more than a word in a column.
+      findSubscriptionOf: subscriptions.findOfPayment,
+    } satisfies PaymentReads,
+
+    verbs: {
+      ...offers.verbs,
+      ...credits.verbs,
+      ...transfers.verbs,
+
+      claim,
+
+      move(id, { from, to, reason, txHash, proof }, by) {
+        // These two states have conditions beyond the column.
         assert(to !== 'settling', 'only a lease makes a payment settling')
         assert(to !== 'provisioned', 'only provision makes a payment provisioned')
-        // The proof that it has already is its own.
-        const paid = proof && listPaidBy.later({ ...proof, id })
-        const ofOffer = listBeside.later(id)
         const before = rows.find(id)
         if (before === undefined || !from.includes(before.state)) return undefined
         const after: Payment = {
@@ -343,19 +331,18 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
           state: to,
           reason,
           txHash: txHash ?? before.txHash,
-          // What will never be paid has no place where it was.
+          // A payment that will never succeed has no proof.
           proof: proof ?? (spent.includes(to) ? undefined : before.proof),
           // The holder of the lease has moved the payment, or another process knew more.
           leaseUntilMs: undefined,
           updatedMs: by.nowMs,
         }
         assert(to !== 'settled' || after.proof !== undefined, 'a settled payment has its proof')
-        assertAlone(after, paid?.() ?? [], ofOffer())
+        assertAlone(after, proof)
         return move(after, by)
-      }),
+      },
 
-    lease: (id, untilMs, by) =>
-      atomically(() => {
+      lease(id, untilMs, by) {
         const payment = rows.find(id)
         if (payment === undefined || !isLeasable(payment, by.nowMs)) return undefined
         const leased: Payment = {
@@ -367,53 +354,40 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
           reason: undefined,
         }
         return move(leased, by)
-      }),
+      },
 
-    renewLease: (id, { attempts, untilMs }) =>
-      atomically(() => {
+      renewLease(id, { attempts, untilMs }) {
         const payment = rows.find(id)
         if (payment?.state !== 'settling' || payment.attempts !== attempts) return false
         write({ ...payment, leaseUntilMs: Math.max(payment.leaseUntilMs ?? untilMs, untilMs) })
         return true
-      }),
+      },
 
-    provision: (id, ids, by) =>
-      atomically(() => {
-        const booked = subscriptions.findOfPayment.later(id)
-        const credited = credits.find.later(id)
-        const found = rows.get.later(id)
-        const meant = offers.findOfPayment.later(id)
-        const held = subscriptions.listForPayment.later(id)
-        const existing = booked() ?? credited()
+      provision(id, ids, by) {
+        const existing = subscriptions.findOfPayment(id) ?? credits.find(id)
         if (existing !== undefined) return existing
-        const payment = found()
+        const payment = rows.get(id)
         if (payment.state !== 'settled') {
           throw new Error(`Payment ${id} is ${payment.state}, not settled.`)
         }
-        const offer = meant()
-        assert(offer !== undefined, 'Offers are never deleted.')
+        const offer = offers.get(payment.offerId)
         const { terms, requests } = offer
-        if (requests === undefined) book(payment, offer, held(), ids, by)
+        const { accountId } = payment
+        if (requests === undefined) book(payment, offer, subscriptions.list(accountId), ids, by)
         else {
-          const { accountId } = payment
           credits.insert({ id, accountId, terms, requests, used: 0, createdMs: by.nowMs })
           note(by, 'credit.added', id)
         }
-        const credit = credits.find.later(id)
-        const subscription = subscriptions.find.later(ids.subscriptionId)
         move({ ...payment, state: 'provisioned', updatedMs: by.nowMs }, by)
-        const made = credit() ?? subscription()
+        const made = credits.find(id) ?? subscriptions.find(ids.subscriptionId)
         assert(made !== undefined, 'what was bought is there')
         return made
-      }),
+      },
 
-    findSubscriptionOf: subscriptions.findOfPayment,
-
-    claimUnquoted: (
-      { id, keyId, identifier, offer: draft, signed, isUnseen, repeatsSinceMs: sinceMs },
-      { nowMs },
-    ) =>
-      atomically(() => {
+      claimUnquoted: (
+        { id, keyId, identifier, offer: draft, signed, isUnseen, repeatsSinceMs: sinceMs },
+        { nowMs },
+      ) => {
         const existing = findPaymentByNonce(signed)
         if (existing !== undefined) return { kind: 'existing', payment: existing }
         const account = accounts.findByAddress(draft.payer)
@@ -430,7 +404,7 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
           record(by, 'account.created', accountId)
         }
         if (keys.list(accountId).length === 0) {
-          // Without a secret, and never valid: usage is counted under its name.
+          // A key without a secret, never valid: usage is counted under its name.
           const ownId = account === undefined && isUnseen ? firstKeyIdOf(id) : keyId
           const digest = new Bun.CryptoHasher('sha256').update(keyId).digest()
           keys.insert({
@@ -446,15 +420,14 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
           record(by, 'key.created', ownId)
         }
         const offer = { ...draft, createdMs: nowMs }
-        // Reserves nothing: only a payment of its own ever looks for it.
+        // Reserves nothing: only its own payment ever looks the offer up.
         offers.insert({ ...offer, accountId }, 0)
         note(by, 'offer.opened', offer.id)
         const { payment } = claim({ id, offer, signed, identifier }, by)
         return { kind: 'claimed', payment }
-      }),
+      },
 
-    resolveReview: (id, resolution, by) =>
-      atomically(() => {
+      resolveReview(id, resolution, by) {
         const payment = rows.find(id)
         const item = payment ?? transfers.find(id)
         const isOpen = item !== undefined && item.resolution === undefined
@@ -463,17 +436,18 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
         else transfers.resolve({ id, resolution })
         note(by, 'review.resolved', id)
         return true
-      }),
+      },
+    } satisfies PaymentVerbs,
   }
 }
 
-/** What makes a payment unique on its chain, and no more. */
+/** The values that make a payment unique on its chain. */
 const nonceOf = ({
   network,
   nonceContract,
   payer,
   nonce,
-}: Parameters<PaymentStore['findPaymentByNonce']>[0]) => ({ network, nonceContract, payer, nonce })
+}: Parameters<PaymentReads['findPaymentByNonce']>[0]) => ({ network, nonceContract, payer, nonce })
 
 function isLeasable({ state, leaseUntilMs }: Payment, nowMs: number): boolean {
   if (state === 'screened') return true

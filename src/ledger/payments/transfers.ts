@@ -1,15 +1,15 @@
-/** Transfers that no payment explains, and how far each chain was looked through for them. */
+/** Transfers without a payment, and how far each chain was searched for them. */
 import { scannedBlock, unmatchedTransfer } from '#db/ledger/schema.ts'
 import { sqlOf } from '#src/database/columns.ts'
 import type { PaymentProof } from '#src/domain/selling/payment.ts'
 
 import type { LedgerCore } from '../core.ts'
-import type { PaymentStore, UnmatchedTransfer } from '../payments.ts'
+import type { PaymentReads, PaymentVerbs, UnmatchedTransfer } from '../payments.ts'
 import { change, createRows, exists } from '../rows.ts'
 
 export function createTransfers(
-  { db, atomically, note }: LedgerCore,
-  /** Whether a transfer has paid a payment. */
+  { db, note }: LedgerCore,
+  /** True if a transfer has paid a payment. */
   isPayment: (network: string, transfer: PaymentProof) => boolean,
 ) {
   const rows = createRows(db, unmatchedTransfer, {
@@ -20,7 +20,7 @@ export function createTransfers(
       amount: BigInt(amount),
     }),
   })
-  // One that a payment explains after all needs no decision any more.
+  // A transfer that is explained by a payment later needs no decision.
   const list = rows.list<[isResolved: 0 | 1]>(
     `WHERE CASE WHEN resolution IS NULL THEN 0 ELSE 1 END = $1
      AND NOT EXISTS (SELECT 1 FROM payment AS p WHERE p.network = unmatched_transfer.network
@@ -45,22 +45,23 @@ export function createTransfers(
     find: rows.find,
     resolve: rows.update('resolution'),
 
-    verbs: {
-      addUnmatchedTransfer: ({ from, amount, ...transfer }, by) =>
-        atomically(() => {
-          const { id, network, txHash, logIndex } = transfer
-          if (rows.find(id) !== undefined) return false
-          if (hasLog({ network, txHash, logIndex })) return false
-          if (isPayment(network, transfer)) return false
-          rows.insert({ ...transfer, fromAddress: from, amount: String(amount) })
-          note(by, 'transfer.unmatched', id)
-          return true
-        }),
-
+    reads: {
       listUnmatchedTransfers: (isResolved) => list(isResolved ? 1 : 0),
       scannedBlock: (network) => findScanned.get(network)?.blockNumber,
-      setScannedBlock: (network, blockNumber) =>
-        atomically(() => void putScanned({ network, blockNumber })),
-    } satisfies Partial<PaymentStore>,
+    } satisfies Partial<PaymentReads>,
+
+    verbs: {
+      addUnmatchedTransfer({ from, amount, ...transfer }, by) {
+        const { id, network, txHash, logIndex } = transfer
+        if (rows.find(id) !== undefined) return false
+        if (hasLog({ network, txHash, logIndex })) return false
+        if (isPayment(network, transfer)) return false
+        rows.insert({ ...transfer, fromAddress: from, amount: String(amount) })
+        note(by, 'transfer.unmatched', id)
+        return true
+      },
+
+      setScannedBlock: (network, blockNumber) => void putScanned({ network, blockNumber }),
+    } satisfies Partial<PaymentVerbs>,
   }
 }
