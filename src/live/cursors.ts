@@ -1,6 +1,7 @@
-/** Positions in what is followed, as cursors. */
+/** Cursors of live streams. */
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import {
+  changeList,
   type CoinFeedFilters,
   coinFeedList,
   priceList,
@@ -18,16 +19,17 @@ import type { RowFilter } from './rows.ts'
 
 const rowLists = {
   snapshots: snapshotList,
+  changes: changeList,
   quotes: quoteList,
   prices: priceList,
   trades: tradeList,
 }
 
-/** A stream follows what the route of the same name lists: ascending, without a range. */
+/** A stream follows the list of the route with the same name: ascending, without a range. */
 const filtersOf = ({ conditionId }: Market, { outcome, depth }: RowFilter) =>
   ({ conditionId, outcome, order: 'asc', view: 'own', cut: { depth, fields: undefined } }) as const
 
-/** A position in one market: they work in the route of its rows too. */
+/** Cursors of a position in one market, which the route of its rows accepts as well. */
 export const createRowCursors = (codec: CursorCodec) => ({
   encode: (market: Market, filter: RowFilter, position: Position): string =>
     codec.encode(rowLists[filter.channel], filtersOf(market, filter), position),
@@ -37,7 +39,7 @@ export const createRowCursors = (codec: CursorCodec) => ({
     codec.decode(rowLists[filter.channel], filtersOf(market, filter), cursor),
 })
 
-/** What is followed of a coin. */
+/** A subscription to a coin. */
 type CoinFilter = { coin: Coin; timeframe: Timeframe | undefined; filter: RowFilter }
 
 const coinFiltersOf = ({ coin, timeframe, filter }: CoinFilter): CoinFeedFilters => ({
@@ -51,13 +53,13 @@ const coinFiltersOf = ({ coin, timeframe, filter }: CoinFilter): CoinFeedFilters
 export type FeedPosition = { market: Market; position: Position }
 
 const NUMBERS = 4
-/** Markets of one window; there should be one. */
+/** Maximum number of markets of one window; there should be one. */
 const SAME_WINDOW_MAX = 10
 
-/** A market is named by its window, and these bits of its id. */
+/** A market is identified by its window and these bits of its id. */
 const idBits = ({ conditionId }: Market): number => crc32(conditionId) & 0xff_ffff
 
-/** A position in each market of a coin. */
+/** Cursors of a position in each market of a coin. */
 export function createCoinCursors(history: Pick<MarketHistory, 'listMarkets'>, codec: CursorCodec) {
   function* positionsIn(coin: Coin, payload: Uint8Array): Generator<FeedPosition> {
     const numbers = new VarintReader(payload)

@@ -1,6 +1,6 @@
 /**
- * A recorded day as it looks while it passes: of each market only what was recorded and known at
- * the moment of a clock, so that subscribers get the day as it would have come.
+ * A recorded day as a live stream would have shown it at the time of a clock: of each market, only
+ * the rows and facts that were recorded and known by then.
  */
 
 import { ENDLESS_MS, type Gap } from '#src/domain/coverage.ts'
@@ -15,7 +15,7 @@ const BLOCK = 200
 /** The longest window of such a day. */
 const WINDOW_MS_MAX = 3_600_000
 
-/** Offers reads only; `clock` must not run backwards. */
+/** Supports reads only; `clock` must not run backwards. */
 export function createDayView(history: MarketHistory, clock: Clock): MarketHistory {
   const nowMs = () => Math.floor(clock() / STEP_MS) * STEP_MS
   const upTo = <Query extends { toMs?: number | undefined }>(query: Query): Query => ({
@@ -34,6 +34,7 @@ export function createDayView(history: MarketHistory, clock: Clock): MarketHisto
     ready: (ranges) => history.ready(Iterator.from(ranges).map(upTo)),
     page: (query) => history.page(upTo(query)),
     tops: (query) => history.tops(upTo(query)),
+    changes: (query) => history.changes(upTo(query)),
     trades: (query) => history.trades(upTo(query)),
     spot: (query) => history.spot(upTo(query)),
     at: (query) => history.at({ ...query, timestampMs: Math.min(query.timestampMs, nowMs()) }),
@@ -44,7 +45,7 @@ export function createDayView(history: MarketHistory, clock: Clock): MarketHisto
   }
 }
 
-/** A market without what was not known by then. */
+/** A market with only the facts that were known by then. */
 function marketAt(market: Market, nowMs: number): Market {
   const { windowStartMs = 0, windowEndMs = Number.POSITIVE_INFINITY } = market
   const endMs = Math.max(windowEndMs, market.lastSnapshotMs ?? 0)
@@ -64,7 +65,7 @@ function marketAt(market: Market, nowMs: number): Market {
   }
 }
 
-/** Filters by the status at the moment, which is not that of the store. */
+/** Filters by the status at that time, which differs from the stored one. */
 function listAt(history: MarketHistory, query: MarketQuery, nowMs: number): Market[] {
   const { status, limit, ...asked } = query
   const openOnly = { fromMs: nowMs - WINDOW_MS_MAX, toMs: nowMs + 1 }
@@ -81,7 +82,7 @@ function listAt(history: MarketHistory, query: MarketQuery, nowMs: number): Mark
   return found
 }
 
-/** Returns the same list until it changes. A gap that goes on has no end yet. */
+/** Returns the same list until it changes. A gap that has not ended has no end yet. */
 function createGapsAt(history: MarketHistory, nowMs: Clock) {
   const lists = new Map<string, { key: string; gaps: readonly Gap[] }>()
   return (market: Market): readonly Gap[] => {

@@ -1,13 +1,14 @@
-/** A cursor over the rows and gaps of a market, which waits at their end for new ones. */
+/** A cursor over the rows and gaps of a market, which waits for new ones at the end. */
 
 import type { Gap } from '#src/domain/coverage.ts'
+import type { ChangePosition } from '#src/domain/cursor.ts'
 import type { Market } from '#src/domain/market.ts'
 import { comparePositions, type Position } from '#src/domain/snapshot.ts'
 
-import { gapKey, takenBack } from './gaps.ts'
+import { gapKey, retractedGaps } from './gaps.ts'
 import type { Coming, FeedQuery } from './rows.ts'
 
-/** `resume` is the position to continue from, whether there was a row or not. */
+/** `resume` is the position to continue from, even if there was no row. */
 type Page = { resume: Position; hasMore: boolean; seen?: number | undefined }
 
 export type FeedSources = {
@@ -20,15 +21,15 @@ const ALL_MS = Number.POSITIVE_INFINITY
 
 export class MarketCursor {
   market: Market
-  /** Everything up to here, inclusive, was read. */
-  position: Position
+  /** All rows up to here, inclusive, were read. */
+  position: ChangePosition
   readonly #sources: FeedSources
   /** `seen` of the next query. */
   #seen: number | undefined
   /** The revision of which all rows before `#readMs` were read. */
   #readRevision: number | undefined
   #readMs = 0
-  /** The list from which the pending and the sent gaps were made. */
+  /** The list that the pending and the sent gaps were derived from. */
   #gaps: readonly Gap[] | undefined
   #pendingGaps: Gap[] = []
   /** By key: gaps that were returned, and gaps that had ended before the start. */
@@ -54,9 +55,9 @@ export class MarketCursor {
   }
 
   /**
-   * Reads at most `limit` rows, or the next gap, which comes after the rows before its start.
-   * Returns undefined if there is nothing new, or as long as rows are `coming`. An error of `read`
-   * is thrown once; then the cursor waits until the market is written to.
+   * Reads at most `limit` rows, or the next gap, which follows the rows before its start. Returns
+   * undefined if there is nothing new, or while rows are `coming`. An error of `read` is thrown
+   * once; then the cursor waits until the market is written to.
    */
   next<Rows extends Page>(
     read: (query: FeedQuery) => Rows | Coming,
@@ -77,7 +78,7 @@ export class MarketCursor {
     return { kind: 'gap', gap }
   }
 
-  /** Takes the market and its gaps as they are now; returns the market. */
+  /** Refreshes the market and its gaps; returns the market. */
   look(): Market {
     this.market = this.#sources.findMarket(this.market.conditionId) ?? this.market
     const gaps = this.#sources.gaps(this.market)
@@ -85,7 +86,7 @@ export class MarketCursor {
     this.#gaps = gaps
     const sent = gaps.filter((gap) => this.#sentGaps.has(gapKey(gap)))
     const pending = gaps.filter((gap) => !this.#sentGaps.has(gapKey(gap)))
-    this.#pendingGaps = [...takenBack(this.#sentGaps.values(), gaps), ...pending]
+    this.#pendingGaps = [...retractedGaps(this.#sentGaps.values(), gaps), ...pending]
     this.#sentGaps = byKey(sent)
     return this.market
   }
@@ -97,25 +98,26 @@ export class MarketCursor {
 
   /** Continues after a row, unless the cursor has passed it. */
   skipTo(position: Position): void {
-    if (comparePositions(position, this.position) > 0) this.position = position
+    // At an equal row, the new position may also have the other outcome's state.
+    if (comparePositions(position, this.position) >= 0) this.position = position
   }
 
-  /** Whether all rows of the market as it is now were read. */
+  /** True if all current rows of the market were read. */
   get hasAllRows(): boolean {
     this.look()
     return this.#isRead()
   }
 
-  /** What `next` waits for; never rejects. */
+  /** Settles when `next` can continue; never rejects. */
   get coming(): Promise<unknown> | undefined {
     return this.#coming
   }
 
-  /** Identifies all that decides what comes next: cursors with the same step return the same. */
+  /** Identifies the position and its state: cursors with the same step return the same. */
   get step(): string {
-    const { timestampMs, id } = this.position
+    const { timestampMs, id, other } = this.position
     const gaps = this.#pendingGaps.length === 0 ? this.#gaps : undefined
-    return `${this.market.conditionId} ${timestampMs} ${id} ${this.#seen} ${toNumber(gaps)}`
+    return `${this.market.conditionId} ${timestampMs} ${id} ${other} ${this.#seen} ${toNumber(gaps)}`
   }
 
   /** Returns a second cursor at the same position. */
@@ -181,7 +183,7 @@ export class MarketCursor {
 const byKey = (gaps: readonly Gap[]): Map<string, Gap> =>
   new Map(gaps.map((gap) => [gapKey(gap), gap]))
 
-/** Numbers lists of gaps; each undefined list gets a number of its own. */
+/** Numbers lists of gaps; each undefined list gets its own number. */
 const toNumber = (() => {
   const numbers = new WeakMap<readonly Gap[], number>()
   let count = 0

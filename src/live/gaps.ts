@@ -1,6 +1,6 @@
 /** Gaps as streams send them. */
 
-import { ENDLESS_MS, type Gap } from '#src/domain/coverage.ts'
+import { ENDLESS_MS, type Gap, REPLICA_BEHIND } from '#src/domain/coverage.ts'
 import type { Market } from '#src/domain/market.ts'
 import { toIso } from '#src/domain/time.ts'
 
@@ -16,10 +16,11 @@ export function gapMembers({ conditionId }: Market, gap: Gap): string {
 export const gapKey = ({ outcome, reason, fromMs, toMs }: Gap) =>
   `${outcome} ${reason} ${fromMs} ${toMs}`
 
-/** Open gaps that were sent and are gone: each ends where it began. */
-export function takenBack(sent: Iterable<Gap>, now: readonly Gap[]): Gap[] {
+/** Provisional gaps that were sent and no longer exist: each is ended where it began. */
+export function retractedGaps(sent: Iterable<Gap>, now: readonly Gap[]): Gap[] {
+  const mayPass = ({ toMs, reason }: Gap) => toMs === ENDLESS_MS || reason === REPLICA_BEHIND
   return [...sent].flatMap((gap) =>
-    gap.toMs !== ENDLESS_MS ||
+    !mayPass(gap) ||
     now.some(
       ({ outcome, reason, fromMs }) =>
         outcome === gap.outcome && reason === gap.reason && fromMs === gap.fromMs,

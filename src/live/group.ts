@@ -1,18 +1,21 @@
 /**
  * Subscribers at the same position share items that are read and encoded once. A subscriber that is
- * slow, or elsewhere, has a group of its own, and joins the others when it is where they are.
+ * slow, or at another position, has its own group, and joins the others when it reaches their
+ * position.
  */
 
-/** How many items are handed on between two looks at the clock. */
+/** Number of items that are passed on between two checks of the clock. */
 const ITEMS_A_LOOK = 32
 
-/** What a group follows: a feed and its encoding. */
+/** The source of a group: a feed and its encoding. */
 export type Source<Item, Self> = {
-  /** Reads and encodes some new items; none where it waits. */
+  /** Reads and encodes some new items; none while it waits. */
   next(): Item[]
-  /** Whether the last read left items that are there already. */
+  /** True if the last read left items that are already available. */
   readonly hasMore: boolean
-  /** Identifies all that decides the next items: sources of a key with equal steps are alike. */
+  /**
+   * Identifies the state of the source: sources of a key with equal steps return the same items.
+   */
   readonly step: string
   /** Makes another source in the same step. */
   fork(): Self
@@ -21,27 +24,27 @@ export type Source<Item, Self> = {
 }
 
 export type Subscriber<Item, From> = {
-  /** Returns whether the item was taken at once; else it waits. */
+  /** Returns true if the item was taken at once; otherwise it is queued. */
   push(item: Item): boolean
-  /** Whether so many items wait that no more are to be read. */
+  /** True if so many items are queued that no more should be read. */
   readonly isFull: boolean
   /** Follows another source in the same step from now on. */
   move(from: From, to: From): void
-  /** New items cannot be read because of this error. */
+  /** Reports the error because of which no new items can be read. */
   fail(error: unknown): void
 }
 
 type FanoutGroup<Item, From> = {
   readonly source: From
   readonly subscribers: Set<Subscriber<Item, From>>
-  /** Subscribers for whom items may wait. */
+  /** Subscribers that may have queued items. */
   readonly late: Set<Subscriber<Item, From>>
   readonly key: string
   /** All groups with the key. */
   readonly peers: Set<FanoutGroup<Item, From>>
   /** The items that were read last. */
   items: Item[]
-  /** Subscribers that do not have them yet. */
+  /** Subscribers that have not received them yet. */
   owed: Subscriber<Item, From>[]
 }
 
@@ -94,14 +97,14 @@ export function createFanout<Item, From extends Source<Item, From>>() {
       if (!subscriber.push(items[index] as Item)) late.add(subscriber)
   }
 
-  /** Removes a subscriber from those that are owed items; returns whether it was one. */
+  /** Removes a subscriber from those that are owed items; returns true if it was one. */
   function forgive({ owed }: Group, subscriber: Subscriber<Item, From>): boolean {
     const index = owed.indexOf(subscriber)
     if (index >= 0) owed.splice(index, 1)
     return index >= 0
   }
 
-  /** Gives a subscriber all items that were read; returns the source that it follows. */
+  /** Passes all items that were read to a subscriber; returns the source that it follows. */
   function settle(subscriber: Subscriber<Item, From>): From | undefined {
     const group = groupOf.get(subscriber)
     if (group === undefined) return undefined
@@ -109,7 +112,7 @@ export function createFanout<Item, From extends Source<Item, From>>() {
     return group.source
   }
 
-  /** Gives a subscriber all items that were read and a group of its own; returns its source. */
+  /** Settles a subscriber and moves it to its own group; returns its source. */
   function separate(subscriber: Subscriber<Item, From>): From | undefined {
     const source = settle(subscriber)
     const group = groupOf.get(subscriber)
@@ -131,7 +134,7 @@ export function createFanout<Item, From extends Source<Item, From>>() {
     if (group.subscribers.size === 0) drop(group)
   }
 
-  /** Reads on for subscribers that have room; returns false if none has. */
+  /** Reads more for subscribers that have room; returns false if none has. */
   function read(group: Group): boolean {
     const full: Subscriber<Item, From>[] = []
     for (const subscriber of group.late) {
@@ -163,14 +166,14 @@ export function createFanout<Item, From extends Source<Item, From>>() {
     if (owed.length === 0) group.items = []
   }
 
-  /** Returns whether there may be more to read at once. */
+  /** Returns true if there may be more to read at once. */
   function advance(group: Group, isOver: () => boolean): boolean {
     if (group.owed.length === 0 && !read(group)) return false
     if (group.owed.length > 0) handOn(group, isOver)
     return group.source.hasMore
   }
 
-  /** Joins groups that are in step. */
+  /** Merges groups that are in step. */
   function merge(some: readonly Group[]): void {
     const firsts = new Map<string, Group>()
     for (const group of some) {
@@ -198,8 +201,8 @@ export function createFanout<Item, From extends Source<Item, From>>() {
     },
 
     /**
-     * Hands on new items until `isOver`; the next call goes on where this one stopped. Returns
-     * whether items are left to be handed on.
+     * Passes on new items until `isOver`; the next call resumes where this one stopped. Returns
+     * true if items remain.
      */
     tick(isOver: () => boolean): boolean {
       if (queue.length === 0) queue = [...groups]

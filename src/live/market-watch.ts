@@ -1,18 +1,18 @@
-/** Which markets of a coin open, close, are resolved, and change. */
+/** Watches which markets of a coin open, close, resolve and change. */
 
 import { type Coin, factsFingerprint, type Market, statusOf } from '#src/domain/market.ts'
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { type MarketLists, marketPages } from '#src/history/reads/market-pages.ts'
 
-/** How often the markets of a coin are looked at. */
+/** Polling interval for the markets of a coin. */
 const LOOK_MS = 500
-/** How long markets that are over and not resolved are watched. */
+/** Time for which markets that closed without a result are watched. */
 export const UNRESOLVED_MS = 7_200_000
-/** Markets that are listed at a time. */
+/** Number of markets listed at a time. */
 export const MARKETS_A_READ = 200
 
-/** `update`: more is known of a market that opened. */
+/** `update`: more facts are known of a market that opened. */
 export type MarketChange = { kind: 'open' | 'update' | 'closed' | 'resolved'; market: Market }
 
 const sinceEnd = ({ windowEndMs = Number.POSITIVE_INFINITY }: Market, nowMs: number): number =>
@@ -25,7 +25,7 @@ type CoinState = {
   over: Map<string, Market>
 }
 
-/** `tick` is to be called every few milliseconds. */
+/** `tick` must be called every few milliseconds. */
 export function createMarketWatch(
   history: MarketLists & Pick<MarketHistory, 'findMarket'>,
   clock: Clock,

@@ -41,19 +41,19 @@ export type ReplayRange = {
   fromMs: number | undefined
   /** Exclusive. */
   toMs: number | undefined
-  /** In place of `fromMs`, exclusive: a position in the one market, or in the coin's prices. */
+  /** Replaces `fromMs`, exclusive: a position in the one market, or in the coin's prices. */
   after: Position | undefined
-  /** False where only prices of the coin are asked for. */
+  /** False if only prices of the coin are requested. */
   hasMarkets: boolean
-  /** False where only the opening, closing and resolution of markets are asked for. */
+  /** False if only the opening, closing and resolution of markets are requested. */
   hasRows: boolean
   /** Undefined without prices of the coin. */
   spot: SpotFilter | undefined
 }
 
 /**
- * Yields the events of all markets of a range by time, undefined after a long read, so that other
- * work may go between, and promises of rows that are being fetched.
+ * Yields the events of all markets of a range by time; yields undefined after a long read, so that
+ * other work can run, and promises of rows that are being fetched.
  */
 export function* replayEvents(
   range: ReplayRange,
@@ -63,11 +63,11 @@ export function* replayEvents(
 ): Generator<ReplayEvent | Coming | undefined, void> {
   const coming = range.market ? [range.market].values() : marketsIn(range, history)
   let next = coming.next()
-  // First, so that of one moment prices come first.
+  // Started first, so that prices come first among events of the same time.
   const playing = range.spot ? yield* begin(spotEvents(range.spot, range, history)) : []
   while (!next.done || playing.length > 0) {
     let [first] = playing
-    // At one moment, the one that began first comes first.
+    // Among events of the same time, the source that began first comes first.
     for (const each of playing) if (first && each.event.timeMs < first.event.timeMs) first = each
     const startMs = next.done ? Number.POSITIVE_INFINITY : toStartMs(next.value, range)
     if (!next.done && startMs <= (first?.event.timeMs ?? startMs)) {
@@ -85,7 +85,7 @@ export function* replayEvents(
   }
 }
 
-/** Returns events with the next one of them; nothing if there is none. */
+/** Returns the events together with the first one; empty if there is none. */
 function* begin(
   events: Generator<ReplayEvent | Coming, void>,
 ): Generator<Coming, { event: ReplayEvent; events: Generator<ReplayEvent | Coming, void> }[]> {
@@ -158,7 +158,7 @@ function* marketEvents(
       yield row
       continue
     }
-    // At one moment, marks come first.
+    // Marks come before rows of the same time.
     for (let mark = inRange[next]; mark && mark.timeMs <= row.timeMs; mark = inRange[++next])
       yield mark
     lastMs = row.timeMs
@@ -171,7 +171,7 @@ function* marketEvents(
   yield { kind: 'end', timeMs: lastMs, market }
 }
 
-/** Whether a mark ends something at a moment, and so belongs to a range up to there. */
+/** True if a mark ends something at a time, and so belongs to a range that ends there. */
 function isEndAt(mark: MarketEvent, timeMs: number): boolean {
   if (mark.timeMs !== timeMs) return false
   if (mark.kind === 'gap') return mark.gap.toMs === timeMs
@@ -213,12 +213,16 @@ function* rowEvents(
   }
 }
 
-/** Gaps that a recorder notices at their start; others are known when they are over. */
-const noticed: ReadonlySet<GapReason> = new Set(['recorder_down', 'hash_mismatch'])
+/** Gaps that a recorder notices when they begin; others are known only when they end. */
+const noticed: ReadonlySet<GapReason> = new Set([
+  'recorder_down',
+  'hash_mismatch',
+  'replica_behind',
+])
 
 /**
- * The changes and gaps of a market, by time. It is not on record when its winner was known, so it
- * is resolved at its end.
+ * The changes and gaps of a market, by time. The time at which its winner became known is not
+ * recorded, so the market is resolved at its end.
  */
 function listMarks(
   market: Market,
@@ -245,11 +249,11 @@ function listMarks(
   return marks.sort((a, b) => a.timeMs - b.timeMs)
 }
 
-/** When a strike is of a time after the start; `market_open` has any other. */
+/** The time of a strike known only after the start; any other is part of `market_open`. */
 const struckLateMs = ({ strike, strikeMs = 0, windowStartMs = strikeMs }: Market): number =>
   strike !== undefined && strikeMs > windowStartMs ? strikeMs : Number.POSITIVE_INFINITY
 
-/** What was known of a market at an event. It is resolved last: then everything is known. */
+/** The facts of a market that were known at an event. When it is resolved, all facts are known. */
 export function marketAsOf(market: Market, { kind, timeMs }: MarketEvent): Market | MarketAsOf {
   if (kind === 'resolved') return market
   const { conditionId, coin, timeframe, source, slug, question, assetIds } = market

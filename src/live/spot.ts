@@ -1,14 +1,14 @@
-/** A cursor over prices of coins as they are recorded, which waits at their end. */
+/** A cursor over prices of coins as they are recorded, which waits for new ones at the end. */
 
 import type { Coin } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import { compareTicks, seriesOf, type SpotQuery, type StoredTick } from '#src/domain/spot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 
-/** How long after a price of a later time another source's price may still be recorded. */
+/** Maximum delay of a late price: recorded this long after a later one of another source. */
 const LATE_MS = 30_000
 const PAGE_TICKS = 200
-/** So many of the last prices contain the last one of every series that goes on. */
+/** This many of the latest prices contain the last one of every series that continues. */
 const LATEST_TICKS = 64
 
 export type SpotFilter = {
@@ -16,13 +16,13 @@ export type SpotFilter = {
   source?: string | undefined
   windowSeconds?: number | undefined
 }
-/** All prices up to the position were read, but those with an id above `seen`. */
+/** All prices up to the position were read, except those with an id above `seen`. */
 export type SpotPosition = Position & { seen: number }
 export type SpotReads = Pick<MarketHistory, 'spot' | 'lastSpotId'>
 
 export class SpotCursor {
   position: SpotPosition
-  /** Whether prices may be there that were not read. */
+  /** True if there may be prices that were not read. */
   hasMore: boolean
   readonly #history: SpotReads
   readonly #filter: SpotFilter
@@ -58,7 +58,7 @@ export class SpotCursor {
     return copy
   }
 
-  /** First prices that were recorded late, by id, then the others by time, up to an id. */
+  /** Prices that were recorded late come first, by id, then the others by time, up to an id. */
   *#ticks(uptoId: number): Generator<{ tick: StoredTick; position: SpotPosition }, void> {
     const { position } = this
     const { timestampMs, id, seen } = position
@@ -96,7 +96,7 @@ function findEnd(history: SpotReads, filter: SpotFilter): SpotPosition {
   return { timestampMs: last?.timestampMs ?? 0, id: last?.id ?? 0, seen }
 }
 
-/** The last price of each series, before `toMs` if that is given. */
+/** The last price of each series, before `toMs` if that is set. */
 export function latestTicks(
   history: Pick<SpotReads, 'spot'>,
   filter: SpotFilter & { toMs?: number | undefined },

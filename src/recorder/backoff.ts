@@ -1,6 +1,6 @@
 /**
- * How long to wait before the next try: twice as long after each failure in a row, up to `maxMs`,
- * and by chance half as long to half as long again. `random` is from 0 to 1.
+ * The delay before the next attempt: doubled after each consecutive failure up to `maxMs`, with a
+ * jitter of ±50 %. `random` is from 0 to 1.
  */
 export const backoffMs = (
   { firstMs, maxMs }: { firstMs: number; maxMs: number },

@@ -1,4 +1,4 @@
-/** What the books of a market are given, and what they report. */
+/** The input and output of the order books of a market. */
 
 import type { Gap, GapReason } from '#src/domain/coverage.ts'
 import type { Outcome } from '#src/domain/market.ts'
@@ -13,35 +13,35 @@ import type { Watermark } from './watermark.ts'
 export type BooksOptions = {
   market: Pick<LiveMarket, 'conditionId' | 'coin' | 'timeframe' | 'assetIds'>
   verifier: BookVerifier
-  /** The market's, shared by all connections that carry it. */
+  /** The watch of the market, shared by all connections that carry it. */
   watch: RecipeWatch
   output: BooksOutput
-  /** May be shared. */
+  /** Counters, which several books may share. */
   counts: BookCounts
-  /** The most true states of an outcome that are passed on in a second; all when absent. */
+  /** The maximum number of true states of an outcome passed on per second; unlimited if absent. */
   maxPerSecond?: number | undefined
-  /** Every message of the connection raises it; its markets share it. */
+  /** Raised by every message of the connection; all its markets share it. */
   watermark?: Watermark | undefined
 }
 
 export type BooksOutput = {
   /**
-   * A true state, in order of time for each outcome. It never changes. `isVerified` is true, or
-   * undefined where there was no hash or hashes say nothing at present.
+   * A true state; states of an outcome come in order of time and never change. `isVerified` is
+   * true, or undefined if there was no hash or hashes are no evidence at present.
    */
   state(snapshot: Snapshot): void
   trade(trade: Trade, conditionId: string): void
-  /** The book is unknown from `fromMs` on, the millisecond after its last true state. */
+  /** The book is unknown from `fromMs`, the millisecond after its last true state. */
   lost(loss: { outcome: Outcome; fromMs: number; reason: GapReason }): void
   /**
-   * The book is known again, or for the first time. `atMs` is the time of the state that follows.
-   * If it is `fromMs` of the loss, no state follows: the venue's book was still the last true
+   * The book is known, again or for the first time. `atMs` is the time of the state that follows.
+   * If it equals `fromMs` of the loss, no state follows: the venue's book was still the last true
    * state, so nothing was missed.
    */
   found(find: { outcome: Outcome; atMs: number }): void
   /**
-   * A gap that is over: up to a true state, which may be the next, the book was different for a
-   * while, and the messages about that came too late.
+   * A gap that has ended: for some time before a true state the book was different, but the
+   * messages about that time came too late.
    */
   missed(gap: Gap): void
 }
@@ -49,25 +49,25 @@ export type BooksOutput = {
 export type BookCounts = ReturnType<typeof noCounts>
 
 export const noCounts = () => ({
-  /** Whole books that came. */
+  /** Whole books received. */
   books: 0,
-  /** Levels that changed. */
+  /** Changed levels received. */
   changes: 0,
   trades: 0,
-  /** States that reproduced their hash. */
+  /** States that matched their hash. */
   verified: 0,
-  /** States that did not, and are not true. */
+  /** States that did not match their hash; they are not true. */
   mismatched: 0,
-  /** True states whose hash nothing known reproduces. */
+  /** True states whose hash no known recipe reproduces. */
   unknown: 0,
   /** States that could not be checked. */
   unchecked: 0,
-  /** Books and changes that came too late to count, or before the first book. */
+  /** Books and changes that came too late, or before the first book. */
   stale: 0,
-  /** Messages that were not sound. */
+  /** Invalid messages. */
   faults: 0,
   /** True states with a bid at or above an ask. */
   crossed: 0,
-  /** True states that were left out because of `maxPerSecond`. */
+  /** True states omitted because of `maxPerSecond`. */
   leftOut: 0,
 })

@@ -1,6 +1,6 @@
 /**
- * The two order books of a market, from what one connection says of them: which states are true,
- * and from when to when the books are unknown.
+ * The two order books of a market as reported by one connection: which states are true, and in
+ * which periods the books are unknown.
  */
 
 import type { GapReason } from '#src/domain/coverage.ts'
@@ -30,7 +30,7 @@ export function createMarketBooks(options: BooksOptions) {
     order.pass()
   }
 
-  /** Counts a message that is not sound. If it may have been about a book, both are unknown. */
+  /** Counts an invalid message. If it may have been about a book, both books become unknown. */
   function fault(isOfBook: boolean): void {
     counts.faults++
     if (isOfBook) lose('recorder_down')
@@ -61,9 +61,7 @@ export function createMarketBooks(options: BooksOptions) {
     }
   }
 
-  /**
-   * Ends what has waited long enough by the recorder's clock. To be called every few milliseconds.
-   */
+  /** Ends every wait that is over by the recorder's clock. Call it every few milliseconds. */
   function settle(nowMs: number): void {
     for (const outcome of outcomes) both[outcome].settle(nowMs)
     order.pass()
@@ -71,11 +69,11 @@ export function createMarketBooks(options: BooksOptions) {
 
   return {
     /**
-     * Takes events of this market in the order of receipt. Without a receipt, `receivedMs` only
-     * orders the event, and the state that ends with it has no time of receipt.
+     * Takes events of this market in the order of receipt. If `hasReceipt` is false, `receivedMs`
+     * only orders the event, and the state that ends with it has no time of receipt.
      */
     take(event: FeedEvent, receivedMs: number, hasReceipt = true): void {
-      // So that what waited too long by now does not depend on when the owner looked last.
+      // Settles first, so that the result does not depend on when `settle` was called last.
       settle(receivedMs)
       const isSound = !('timestampMs' in event) || !timeFault(event.timestampMs, receivedMs)
       if (event.kind === 'fault') fault(event.isOfBook)
@@ -88,25 +86,25 @@ export function createMarketBooks(options: BooksOptions) {
     settle,
 
     /**
-     * The connection or a message was lost: both books are unknown from their last true state on.
-     * Their levels stay in doubt until a hash proves them. States that wait are decided at once, so
-     * settle first.
+     * Handles a lost connection or message: both books are unknown after their last true state, and
+     * their levels are doubtful until a hash proves them. Waiting states are decided at once, so
+     * call `settle` first.
      */
     lose,
 
-    /** Passes on what waits for the other book only. Nothing more is taken. */
+    /** Passes on states that wait only for the other book. Call nothing afterwards. */
     end: order.end,
   }
 }
 
 export type MarketBooks = ReturnType<typeof createMarketBooks>
 
-/** More than the trades of a burst, one of whose prices is in a book that still waits. */
+/** Exceeds the trades of a burst one of whose prices is in a book that still waits. */
 const TRADES_MAX = 8
 
-/** The last trade prices of a market, which hashes of both books may hold. */
+/** The last trade prices of a market, which the hashes of both books may include. */
 class TradePrices {
-  /** The newest first. */
+  /** Newest first. */
   readonly prices: string[] = []
   #newestMs = 0
 

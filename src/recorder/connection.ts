@@ -4,11 +4,11 @@ import type { VenueFeed } from '#src/venue/feed.ts'
 import type { Every, OpenSocket } from './ports.ts'
 
 const OPEN_MS_MAX = 5000
-/** Pings in a row without an answer after which the connection is dead. */
+/** Consecutive pings without an answer after which the connection is dead. */
 const PINGS_MISSED_MAX = 2
 const CHECK_MS = 1000
 
-/** Opens a connection to a feed, keeps it alive, and notices when it is dead. */
+/** Opens a connection to a feed, keeps it alive and detects when it is dead. */
 export function connect({
   url,
   hello,
@@ -20,14 +20,14 @@ export function connect({
   onEnd,
 }: {
   url: string
-  /** Sent when the connection is open. */
+  /** Messages sent when the connection opens. */
   hello: readonly string[]
   ping: VenueFeed['ping']
   openSocket: OpenSocket
   every: Every
   clock: Clock
   onMessage(text: string, receivedMs: number): void
-  /** Called once, but not after `close`. */
+  /** Called once, but never after `close`. */
   onEnd(reason: string): void
 }) {
   const startedMs = clock()
@@ -76,7 +76,7 @@ export function connect({
   ]
 
   return {
-    /** When the last message came that does not answer a ping. */
+    /** The time of the last message other than an answer to a ping. */
     get lastMessageMs() {
       return lastMessageMs
     },

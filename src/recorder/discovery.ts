@@ -1,7 +1,7 @@
 /** Finds the markets of open and upcoming windows, and requests the outcomes of ended ones. */
 
 import { hasWindow } from '#src/domain/coverage.ts'
-import { ifSound } from '#src/domain/errors.ts'
+import { ifReadable, ifSound } from '#src/domain/errors.ts'
 import {
   type Coin,
   isListed,
@@ -13,27 +13,34 @@ import {
 } from '#src/domain/market.ts'
 import { type Clock, DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { findPublishedStrike } from '#src/history/reads/settlement-read.ts'
 import { type Catalogue, isUsable, type MarketWindow } from '#src/venue/catalogue.ts'
 import { type FeedEvent, resolvedFacts } from '#src/venue/feed.ts'
 import type { Venue } from '#src/venue/venue.ts'
 
+import { createCosts } from './costs.ts'
 import { createClosing, listMissed, listTails, LOOK_BACK_MS } from './downtime.ts'
 import { createFacts } from './facts.ts'
 import type { LiveMarket, Reporter } from './ports.ts'
-import { findPublishedStrike } from './published-strike.ts'
 import { createQuestions } from './questions.ts'
 import { createWindowChain } from './window-chain.ts'
 import type { WindowListing } from './window-watch.ts'
 
-/** How many windows after the open one are searched for. */
+/** Windows after the open one that are searched for. */
 const AHEAD = 2
-/** How soon the strike of an open window is requested again. */
+/** The interval at which the strike of an open window is requested again. */
 const STRIKE_MS = 5000
-/** How soon a missed window is looked for again, if its facts could not be stored. */
+/** The delay before a missed window is searched for again if its facts could not be stored. */
 const STORE_MS = 5000
-/** How soon a market that is not listed yet is looked for again: its window is near, or not. */
+/**
+ * The delay before a market that is not listed yet is searched for again, by how near its window
+ * is.
+ */
 const UNLISTED_MS = { near: 5000, far: 60_000 }
-/** How often and how long the outcome of an ended market is requested: most are resolved within 25 s. */
+/**
+ * Intervals at which the outcome of an ended market is requested; most markets are resolved within
+ * 25 s.
+ */
 const OUTCOME_STEPS = [
   { untilMs: 60_000, everyMs: 5000 },
   { untilMs: 600_000, everyMs: 10_000 },
@@ -41,17 +48,17 @@ const OUTCOME_STEPS = [
   { untilMs: 2 * DAY_MS, everyMs: 3_600_000 },
 ] as const
 /**
- * How long a market is recorded at least after its window ends; then its outcome is requested. A
- * connection that says nothing for as long says nothing more of it.
+ * The minimum time for which a market is recorded after its window ends; then its outcome is
+ * requested. A connection that is silent for this long has nothing more to say about the market.
  */
 export const LINGER_MS = 15_000
 const CLOSE_MS = 60_000
-/** Markets of a series that are looked at to see whether one was recorded. */
+/** Markets of a series that are examined to find out if one was recorded. */
 const SERIES_MARKETS_MAX = 10
 /** A coin has some 800 markets in two days. */
 const MARKETS_MAX = 1000
 
-/** Makes the discovery, which requests nothing before the first `tick`. */
+/** Creates the discovery, which requests nothing before the first `tick`. */
 export function createDiscovery({
   history,
   catalogue,
@@ -59,6 +66,7 @@ export function createDiscovery({
   coins,
   timeframes,
   clock,
+  clockFault,
   random,
   reporter,
   isStored,
@@ -72,27 +80,30 @@ export function createDiscovery({
   coins: readonly Coin[]
   timeframes: readonly Timeframe[]
   clock: Clock
+  /** The option of the same name in `RecorderOptions`. */
+  clockFault: () => string | undefined
   /** From 0, inclusive, to 1, exclusive. */
   random: () => number
   reporter: Reporter
-  /** Whether everything of a market came and is stored, so that it may be closed. */
+  /** True if everything received of a market is stored, so that it may be closed. */
   isStored(conditionId: string): boolean
 }) {
   const questions = createQuestions(clock, random, reporter)
   const closing = createClosing(history, clock, reporter)
   const chain = createWindowChain(history, reporter)
   const facts = createFacts(history, reporter, chain.check)
+  const costs = createCosts({ history, catalogue, put: facts.put, clock, random, reporter })
   const live = new Map<string, LiveMarket>()
-  /** Windows that are looked for, by the name of their question. */
+  /** Windows that are searched for, by the name of their question. */
   const looked = new Map<string, { window: MarketWindow; listing: WindowListing }>()
-  /** By series, whether the venue was seen to list its windows. */
+  /** Series whose windows the venue has or has not been seen to list. */
   const wereListed = new Map<string, boolean>()
   /** Counts events of markets that are not followed. */
   const others = { announced: 0, resolved: 0 }
   /** Windows that passed while no recorder ran; undefined before the first tick. */
   let missed: MarketWindow[] | undefined
 
-  /** Whether the venue listed a window of a series, in this run or one before it. */
+  /** True if the venue listed a window of the series, in this run or an earlier one. */
   function wasListed({ coin, timeframe }: MarketWindow): boolean {
     const series = `${coin} ${timeframe}`
     const nowMs = clock()
@@ -106,9 +117,14 @@ export function createDiscovery({
     return known
   }
 
+  /** True if the history has a market, so that its rows can be stored. */
+  const isHeld = (conditionId: string): boolean =>
+    facts.isStored(conditionId) || ifReadable(() => history.findMarket(conditionId)) !== undefined
+
   function addMarket(market: LiveMarket): void {
     live.set(market.conditionId, market)
     watchOutcome(market)
+    costs.watch(market)
   }
 
   function watchOutcome(market: Parameters<typeof askOutcome>[0]): void {
@@ -122,8 +138,8 @@ export function createDiscovery({
   ): Promise<number | undefined> {
     const nowMs = clock()
     const found = await catalogue.read(slug, { nowMs, signal })
-    if (found?.conditionId === conditionId) facts.put(found)
-    // A void market may turn out to have been won.
+    if (found?.conditionId === conditionId) await facts.put(found)
+    // A void market may later turn out to have a winner.
     const isKnown =
       found !== undefined && winnerOf(found) !== undefined && found.finalPrice !== undefined
     const step = OUTCOME_STEPS.find(({ untilMs }) => nowMs < windowEndMs + untilMs)
@@ -160,7 +176,7 @@ export function createDiscovery({
       return againMs
     }
     note({ kind: 'listed', conditionId })
-    facts.put(found)
+    const stored = facts.put(found)
     addMarket({
       conditionId,
       slug,
@@ -170,6 +186,7 @@ export function createDiscovery({
       windowEndMs: endMs,
       assetIds: { up, down },
     })
+    await stored
     return undefined
   }
 
@@ -184,11 +201,11 @@ export function createDiscovery({
     if (strike === undefined || market === undefined) return nowMs + STRIKE_MS
     const { conditionId } = market
     const known = strikeFacts(strike, { windowStartMs: startMs, source: 'price_page' })
-    facts.put({ conditionId, coin, timeframe, ...known })
+    await facts.put({ conditionId, coin, timeframe, ...known })
     return undefined
   }
 
-  /** Takes the strikes of open windows from the prices that are recorded. */
+  /** Reads the strikes of open windows from the recorded prices. */
   function readStrikes(nowMs: number): void {
     for (const { conditionId, windowStartMs, windowEndMs } of live.values()) {
       if (nowMs < windowStartMs || nowMs >= windowEndMs) continue
@@ -198,16 +215,16 @@ export function createDiscovery({
       const strike = ifSound(() => findPublishedStrike(history, market))
       if (strike === undefined) continue
       const known = strikeFacts(strike, { windowStartMs, source: 'feed' })
-      facts.put({ conditionId, coin, timeframe, ...known })
+      void facts.put({ conditionId, coin, timeframe, ...known })
     }
   }
 
-  /** Requests the market of a window that was not recorded; ignores it if it is not listed. */
+  /** Requests the market of a window that was not recorded, unless it is not listed. */
   async function askMissed(window: MarketWindow, signal: AbortSignal): Promise<number | undefined> {
     const nowMs = clock()
     const found = await catalogue.find(window, { nowMs, signal })
     if (!isUsable(found)) return undefined
-    facts.put(found)
+    await facts.put(found)
     const { conditionId, slug } = found
     if (!facts.isStored(conditionId)) return nowMs + STORE_MS
     if (history.findMarket(conditionId) === undefined) return undefined
@@ -216,7 +233,7 @@ export function createDiscovery({
     return undefined
   }
 
-  /** Continues the markets of an earlier run. Returns the windows that passed since. */
+  /** Resumes the markets of an earlier run. Returns the windows that have passed since. */
   function resume(nowMs: number): MarketWindow[] {
     const windows = ifSound(() =>
       coins.flatMap((coin) =>
@@ -235,18 +252,18 @@ export function createDiscovery({
         addMarket(market)
       if (isOpen) continue
       if (market.winner === undefined) watchOutcome(market)
-      // It was not recorded up to its end.
+      // The market was not recorded to the end of its window.
       if (!market.isClosed || listTails(market).length > 0)
         closing.add(market.conditionId, 'recorder_down')
     }
     return windows ?? []
   }
 
-  /** Windows that are open, and the next ones. */
+  /** The open windows and the next ones. */
   function windowsAt(nowMs: number): MarketWindow[] {
     return timeframes.flatMap((timeframe) => {
       const starts = venue.windowStarts(timeframe, nowMs, AHEAD + 1)
-      // A day is 23 or 25 hours long when clocks change; all other windows have their length.
+      // A day has 23 or 25 hours when clocks change; all other windows have a fixed length.
       const lengthMs = timeframe === '1d' ? Number.POSITIVE_INFINITY : timeframeMs[timeframe]
       const spans = starts.slice(1).map((nextMs, index) => {
         const startMs = starts[index] ?? 0
@@ -258,7 +275,7 @@ export function createDiscovery({
     })
   }
 
-  /** Requests each window once, and drops those that are over. */
+  /** Requests each window once and drops the windows that are over. */
   function look(nowMs: number): void {
     for (const window of windowsAt(nowMs)) {
       const { coin, timeframe, startMs, endMs } = window
@@ -284,22 +301,31 @@ export function createDiscovery({
     }
   }
 
+  /** Closes markets whose windows are over. */
+  function close(nowMs: number): void {
+    for (const { conditionId, windowEndMs } of live.values()) {
+      if (nowMs < windowEndMs + CLOSE_MS) continue
+      if (!isStored(conditionId) || !facts.isStored(conditionId)) continue
+      live.delete(conditionId)
+      costs.drop(conditionId)
+      closing.add(conditionId, 'venue_silent')
+    }
+    void closing.tick()
+  }
+
   return {
-    /** Call this about once a second. */
+    /** Starts due requests. Call it about once a second. */
     tick(): void {
       const nowMs = clock()
-      facts.tick()
-      missed ??= resume(nowMs)
+      const isClockRight = clockFault() === undefined
+      void facts.tick()
+      if (isClockRight) missed ??= resume(nowMs)
       look(nowMs)
       readStrikes(nowMs)
-      for (const { conditionId, windowEndMs } of live.values()) {
-        if (nowMs < windowEndMs + CLOSE_MS) continue
-        if (!isStored(conditionId) || !facts.isStored(conditionId)) continue
-        live.delete(conditionId)
-        closing.add(conditionId, 'venue_silent')
-      }
-      closing.tick()
+      if (isClockRight) close(nowMs)
       questions.tick()
+      costs.tick()
+      if (missed === undefined || !isClockRight) return
       // Open windows come first; missed windows are requested when there is room.
       for (const window of missed.splice(0, questions.room())) {
         const name = `missed ${window.coin} ${window.timeframe} ${window.startMs}`
@@ -307,18 +333,21 @@ export function createDiscovery({
       }
     },
 
-    /** Markets to record, whose facts are stored, in a fixed order. */
+    /**
+     * Markets to record, in a fixed order: those that the history has. Facts of theirs that wait, because
+     * the disk is full, do not interrupt the recording.
+     */
     live(): LiveMarket[] {
       const nowMs = clock()
       return [...live.values()].filter(
         ({ windowEndMs, conditionId }) =>
-          nowMs < windowEndMs + LINGER_MS && facts.isStored(conditionId),
+          (nowMs < windowEndMs + LINGER_MS || clockFault() !== undefined) && isHeld(conditionId),
       )
     },
 
     /**
-     * Takes an announcement of the venue. It mostly saves time, as all windows are requested anyway;
-     * but a winner is known from it also where the catalogue never names one.
+     * Takes an announcement of the venue. All windows are requested anyway, so this mostly saves
+     * time; but it also supplies winners that the catalogue never names.
      */
     take(event: FeedEvent): void {
       if (event.kind === 'announced') {
@@ -335,14 +364,14 @@ export function createDiscovery({
       const known = ifSound(() => history.findMarket(event.conditionId))
       const isOver = known?.windowEndMs !== undefined && clock() >= known.windowEndMs
       const won = isOver && known.source === 'recorded' ? resolvedFacts(known, event) : undefined
-      if (won !== undefined) facts.put(won)
+      if (won !== undefined) void facts.put(won)
       questions.hasten(`winner ${event.conditionId}`)
     },
 
-    /** The windows that are searched for, and their state in the catalogue. */
+    /** The windows that are searched for, with their state in the catalogue. */
     windows: (): WindowListing[] => [...looked.values()].map(({ listing }) => listing),
 
-    /** Whether another market may be found at any moment. */
+    /** True if a question is under way, so that another market may be found at any moment. */
     isAsking: questions.isAsking,
     status: () => ({
       markets: live.size,
@@ -350,11 +379,16 @@ export function createDiscovery({
       contradictions: chain.contradictions(),
       others,
     }),
-    dispose: questions.dispose,
+    /** Resolves when all writes of the discovery have ended. */
+    async dispose(): Promise<void> {
+      questions.dispose()
+      costs.dispose()
+      await Promise.all([facts.tick(), closing.tick()])
+    },
   }
 }
 
-/** Whether a market of an earlier run is still to be recorded, or lacks facts. */
+/** True if a market of an earlier run must still be recorded or lacks facts. */
 function isLeft(market: Market): market is Market & LiveMarket {
   const { source, slug, assetIds } = market
   const isRecorded = source === 'recorded' && slug !== undefined && hasWindow(market)

@@ -1,4 +1,4 @@
-/** What passed while no recorder ran: windows that were missed, and those that were cut short. */
+/** Downtime of the recorder: windows that were missed and windows that were cut short. */
 
 import { coverageOf, type GapReason, silenceMs } from '#src/domain/coverage.ts'
 import {
@@ -17,12 +17,12 @@ import type { Venue } from '#src/venue/venue.ts'
 import type { Reporter } from './ports.ts'
 import { isOfOneMarket } from './sink.ts'
 
-/** How far back the catalogue is asked for windows, and how they ended. */
+/** The period before now in which the catalogue is searched for windows and their outcomes. */
 export const LOOK_BACK_MS = 2 * DAY_MS
 /** A coin and timeframe have some 600 markets in that time. */
 const MARKETS_MAX = 1000
 
-/** Lists windows that are over and not held, since the first one that was recorded. */
+/** Lists ended windows that the history lacks, since the first recorded one. */
 export function listMissed(
   history: Pick<MarketHistory, 'listMarkets'>,
   windowStarts: Venue['windowStarts'],
@@ -43,46 +43,49 @@ export function listMissed(
   })
 }
 
-/** Closes markets that are over, once the history can note why their last part is not recorded. */
+/**
+ * Closes ended markets as soon as the history can store the reason why their last part is missing.
+ */
 export function createClosing(
   history: Pick<MarketHistory, 'findMarket' | 'putGaps' | 'record' | 'gaps' | 'close'>,
   clock: Clock,
   reporter: Reporter,
 ) {
   const waiting = new Map<string, GapReason>()
+  let closing: Promise<void> | undefined
 
   /**
-   * Notes why there are no states from the last ones of a market to the end of its window, unless
-   * that is noted. Gaps that were open when the recorder stopped end there.
+   * Stores the gap from the last states of a market to the end of its window, unless it is stored
+   * already. Gaps that were open when the recorder stopped end there.
    */
-  function noteTails(market: Market, reason: GapReason): void {
+  async function noteTails(market: Market, reason: GapReason): Promise<void> {
     const { conditionId, windowEndMs } = market
     const tails = listTails(market)
     if (windowEndMs === undefined || (tails.length === 0 && market.isClosed)) return
     const ended = outcomes.map(
       (outcome) => ({ kind: 'ended', conditionId, outcome, atMs: windowEndMs }) as const,
     )
-    history.record({ snapshots: [], trades: [], gaps: ended })
+    await history.record({ snapshots: [], trades: [], gaps: ended })
     const known = history.gaps(market)
     const gaps = tails.filter((tail) =>
       coverageOf({ market, gaps: known, nowMs: clock(), ...tail }).some((outcome) =>
         outcome.gaps.some((gap) => gap.reason === 'import'),
       ),
     )
-    history.putGaps(
+    await history.putGaps(
       conditionId,
       gaps.map((tail) => ({ ...tail, reason })),
     )
   }
 
-  /** Returns whether the market is done with. */
-  function tryToClose(conditionId: string, reason: GapReason): boolean {
+  /** Returns true if nothing is left to do for the market. */
+  async function tryToClose(conditionId: string, reason: GapReason): Promise<boolean> {
     try {
       const market = history.findMarket(conditionId)
       if (market === undefined) return true
       const isHeld = market.spans.up !== undefined || market.spans.down !== undefined
-      noteTails(market, isHeld ? reason : 'recorder_down')
-      if (!market.isClosed) history.close(conditionId)
+      await noteTails(market, isHeld ? reason : 'recorder_down')
+      if (!market.isClosed) await history.close(conditionId)
       return true
     } catch (error) {
       reporter.report(`market ${conditionId}`, messageOf(error))
@@ -90,20 +93,30 @@ export function createClosing(
     }
   }
 
+  async function closeAll(): Promise<void> {
+    for (const [conditionId, reason] of waiting) {
+      if (!(await tryToClose(conditionId, reason))) return
+      waiting.delete(conditionId)
+    }
+  }
+
   return {
-    /** `reason` is why there are no states to the end of the window. */
+    /** Adds a market; `reason` is why it has no states to the end of its window. */
     add: (conditionId: string, reason: GapReason): void => void waiting.set(conditionId, reason),
-    /** To be called about every second. */
-    tick(): void {
-      for (const [conditionId, reason] of waiting) {
-        if (!tryToClose(conditionId, reason)) return
-        waiting.delete(conditionId)
-      }
+    /** Retries the waiting markets. Call it about once a second. */
+    tick(): Promise<void> {
+      closing ??= closeAll().finally(() => {
+        closing = undefined
+      })
+      return closing
     },
   }
 }
 
-/** Times from the last states of a market to the end of its window; a short silence is usual. */
+/**
+ * Periods from the last states of a market to the end of its window; short silences are normal and
+ * omitted.
+ */
 export function listTails({ timeframe, windowStartMs, windowEndMs: toMs, spans }: Market) {
   if (windowStartMs === undefined || toMs === undefined) return []
   return outcomes.flatMap((outcome) => {

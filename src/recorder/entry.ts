@@ -2,9 +2,9 @@ import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import type { GapChange } from '#src/history/history.ts'
 
-/** What waits to be written. */
+/** A row that waits to be written. */
 export type Entry =
-  /** The book is known without a break since `knownFromMs`. */
+  /** A state; the book is known without a break since `knownFromMs`. */
   | { kind: 'state'; snapshot: Snapshot; knownFromMs?: number | undefined }
   | { kind: 'trade'; conditionId: string; trade: Trade }
   | GapChange

@@ -1,8 +1,8 @@
 /**
- * The connections that carry every market once, each of them a group of markets. A connection is
- * never asked for tokens other than those that it began with, because the venue's server keeps and
- * silently drops subscriptions: a second connection is opened beside it, and the first one is
- * closed when the second has every book.
+ * Groups of markets, each carried by one connection, so that every market is carried once. The
+ * tokens of a connection never change, because the venue's server silently keeps or drops
+ * subscriptions. To change them, a second connection is opened, and the first one is closed when
+ * the second has every book.
  */
 
 import { type GapReason, silenceMs } from '#src/domain/coverage.ts'
@@ -17,28 +17,28 @@ import type { Journal } from './journal.ts'
 import type { MarketRecording } from './market-recording.ts'
 import type { Every, OpenSocket, Reporter } from './ports.ts'
 
-/** From the opening of a connection to the last of its books. */
+/** The maximum time from opening a connection to its last book. */
 const BOOKS_MS_MAX = 5000
-/** How long both connections run once the newer one has every book. */
+/** The overlap of both connections after the newer one has every book. */
 const OVERLAP_MS = 300
-/** A market this near to its window is subscribed to at once; others wait for more to come. */
+/** A market this near to its window is subscribed to at once; others wait to be grouped. */
 const NEAR_MS = 60_000
 const GATHER_MS = 120_000
-/** A live window without a message for longer is in trouble; longer timeframes may be longer. */
+/** The longest normal silence of a live window; longer timeframes may be silent for longer. */
 const QUIET_MS = 5000
-/** The longest pause before unknown books are asked for again; each pause is twice the last. */
+/** The longest delay before unknown books are requested again; each delay doubles the last. */
 const RETRY_MS_MAX = 60_000
-/** How often a group with a connection looks whether it needs another. */
+/** The interval at which a connected group checks if it needs another connection. */
 const LOOK_MS = 50
 const BACKOFF = { firstMs: 500, maxMs: 30_000 }
 
 type FeedConnection = {
-  /** Its number in the journal. */
+  /** The number of the connection in the journal. */
   id: number
-  /** Undefined while the connection is being made. */
+  /** Undefined while the connection is being opened. */
   connection: Connection | undefined
   following: Following
-  /** Tokens whose book has not come. */
+  /** Tokens whose book has not arrived. */
   pending: Set<string>
   startedMs: number
   completeMs: number | undefined
@@ -48,17 +48,17 @@ type FeedGroup = {
   wanted: readonly MarketRecording[]
   current: FeedConnection | undefined
   next: FeedConnection | undefined
-  /** When the next connection may be opened. */
+  /** The earliest time at which the next connection may be opened. */
   dueMs: number
   lookedMs: number
-  /** Connections in a row that failed. */
+  /** Consecutive failed connections. */
   failures: number
   rotatedMs: number
-  /** Connections in a row that were opened because of unknown books. */
+  /** Consecutive connections opened because of unknown books. */
   retries: number
 }
 
-/** Makes the groups; `want` and `tick` make them work. */
+/** Creates the groups, which do nothing until `want` and `tick` are called. */
 export function createFeedGroups({
   url,
   feed,
@@ -82,9 +82,9 @@ export function createFeedGroups({
   random: () => number
   reporter: Reporter
   journal: Journal
-  /** Takes every message as it came, and its events. */
+  /** Receives every message unchanged, with its events. */
   onMessage(text: string, receivedMs: number, events: readonly FeedEvent[]): void
-  /** Takes an event of a market that the connection was not asked for. */
+  /** Receives an event of a market to which the connection has not subscribed. */
   onUnfollowed(event: FeedEvent): void
 }) {
   const groups: FeedGroup[] = []
@@ -131,7 +131,7 @@ export function createFeedGroups({
     journal.end(id, reason, clock())
   }
 
-  /** Why nothing comes over a connection that the venue ended, or that it says nothing over. */
+  /** The cause of the silence of a connection that was closed by the venue or sends nothing. */
   function causeOf(reason: GapReason): GapReason {
     const fromMs = clock()
     return isRestart({ fromMs, toMs: fromMs + 1 }) ? 'venue_restart' : reason
@@ -149,7 +149,7 @@ export function createFeedGroups({
     drop(feedConnection, causeOf('recorder_down'))
     if (feedConnection.completeMs === undefined) {
       group.dueMs = clock() + backoffMs(BACKOFF, group.failures++, random)
-      // It did not ask for the books: only `dueMs` makes the next one wait.
+      // The connection requested no books, so only `dueMs` delays the next one.
       if (feedConnection.connection?.openedMs === undefined) group.retries = 0
     }
     if (group.current === undefined)
@@ -168,7 +168,7 @@ export function createFeedGroups({
     drop(current, causeOf('venue_silent'))
   }
 
-  /** Decides whether the next connection takes over, also when its books do not come. */
+  /** Decides if the next connection takes over, including when its books do not arrive. */
   function judge(group: FeedGroup, next: FeedConnection, nowMs: number): void {
     const { current } = group
     if (next.pending.size === 0) {
@@ -193,7 +193,7 @@ export function createFeedGroups({
     if (group.next !== undefined) judge(group, group.next, nowMs)
     else if (
       nowMs >= group.dueMs &&
-      // A group without a connection looks at every tick; the clock may have been set back.
+      // A group without a connection checks at every tick; the clock may have been set back.
       (current === undefined || nowMs - lookedMs >= LOOK_MS || nowMs < lookedMs)
     ) {
       group.lookedMs = nowMs
@@ -203,7 +203,7 @@ export function createFeedGroups({
   }
 
   return {
-    /** Sets the markets that are carried from now on. */
+    /** Sets the markets to carry. */
     want(recordings: readonly MarketRecording[]): void {
       const size = Math.floor(feed.tokensMax / 2)
       while (groups.length < Math.ceil(recordings.length / size))
@@ -222,8 +222,9 @@ export function createFeedGroups({
     },
 
     /**
-     * Whether no message of a market from before `atMs`, the venue's time, is on its way: each
-     * connection that carries it was heard up to then, or has been silent for `quietMs`.
+     * True if no message of a market from before `atMs`, by the venue's clock, can still arrive:
+     * each connection that carries the market has received later messages, or has been silent for
+     * `quietMs`.
      */
     hasPassed(conditionId: string, atMs: number, quietMs: number): boolean {
       const nowMs = clock()
@@ -237,7 +238,7 @@ export function createFeedGroups({
         )
     },
 
-    /** To be called every few milliseconds. */
+    /** Opens and replaces connections. Call it every few milliseconds. */
     tick(): void {
       for (const group of groups) {
         if (group.wanted.length > 0) tick(group)
@@ -245,7 +246,7 @@ export function createFeedGroups({
       }
     },
 
-    /** Closes every connection; a gap begins where no other feed carries the markets. */
+    /** Closes every connection; a gap begins for markets that no other feed carries. */
     close: (): void => groups.forEach(close),
 
     counts,
@@ -268,7 +269,7 @@ const describeConnection = (
   lastMessageMs: connection?.lastMessageMs,
 })
 
-/** Whether the next connection, which lacks books, has every book that the current one has. */
+/** True if the next connection, which lacks books, has every book that the current one has. */
 const hasEveryBook = (next: FeedConnection, current: FeedConnection): boolean =>
   [...current.following.follows.values()].every(({ recording: { market } }) =>
     [market.assetIds.up, market.assetIds.down].every(
@@ -294,8 +295,8 @@ function needsNext(group: FeedGroup, nowMs: number): boolean {
 }
 
 /**
- * Whether the trouble is over. Books that came do not end the trouble of a quiet market, because
- * each connection begins with books.
+ * True if the trouble has ended. Receiving books does not end the trouble of a quiet market,
+ * because each connection begins with books.
  */
 const isCalm = (group: FeedGroup, nowMs: number): boolean =>
   group.current !== undefined &&
@@ -306,7 +307,7 @@ const isCalm = (group: FeedGroup, nowMs: number): boolean =>
 const patienceMs = ({ retries }: FeedGroup): number =>
   Math.min(RETRY_MS_MAX, QUIET_MS * 2 ** retries)
 
-/** Whether a book is unknown that another connection may bring. */
+/** True if a book is unknown that another connection may supply. */
 function isTroubled(
   { pending, following }: FeedConnection,
   wanted: readonly MarketRecording[],

@@ -5,7 +5,7 @@ import type { MarketBooks } from './books.ts'
 import type { MarketRecording } from './market-recording.ts'
 import { Watermark } from './watermark.ts'
 
-/** The books of the markets that one connection carries. */
+/** The books of the markets carried by one connection. */
 export function followMarkets(recordings: readonly MarketRecording[], nowMs: number) {
   const source = {}
   const watermark = new Watermark()
@@ -20,14 +20,14 @@ export function followMarkets(recordings: readonly MarketRecording[], nowMs: num
   return {
     follows: follows as Pick<typeof follows, 'get' | 'has' | 'keys' | 'values' | 'size'>,
 
-    /** The venue's time up to which the connection was heard. */
+    /** The newest time received over the connection, by the venue's clock. */
     heardMs: (): number => watermark.newestMs,
 
     /** Returns false for an event of a market that is not followed. */
     take(event: FeedEvent, receivedMs: number): boolean {
       if (event.kind === 'unknown' || event.kind === 'announced') return true
       if (event.kind === 'fault' && event.conditionId === undefined) {
-        // The message names no market, so it may have been of any of them.
+        // The message names no market, so it may belong to any of them.
         for (const { books } of follows.values()) books.take(event, receivedMs)
         return true
       }
@@ -43,7 +43,7 @@ export function followMarkets(recordings: readonly MarketRecording[], nowMs: num
       for (const { books } of follows.values()) books.settle(nowMs)
     },
 
-    /** The connection is gone. */
+    /** Ends the books, because the connection was closed. */
     end(reason: GapReason): void {
       for (const { recording, books } of follows.values()) {
         books.end()

@@ -1,6 +1,6 @@
 /**
- * What the recorder hears and does, in order. The same journal, taken in the same order again,
- * makes the same rows.
+ * The journal of everything that the recorder receives and does, in order. Replaying the journal in
+ * the same order produces the same rows.
  */
 
 import type { GapReason } from '#src/domain/coverage.ts'
@@ -9,41 +9,44 @@ import type { MarketFacts } from '#src/domain/market.ts'
 import type { Following } from './following.ts'
 
 export type Heard =
-  /** A recorder began, or the journal is kept again: no connection from before is open. */
+  /** The recorder started, or journaling resumed: no earlier connection is open. */
   | { kind: 'started' }
-  /** The first line of a file, which continues a file whose latest time is `afterMs`. */
+  /** The first line of a file, which continues the file whose latest time is `afterMs`. */
   | { kind: 'file'; afterMs: number }
   | { kind: 'market'; facts: MarketFacts; maxPerSecond: number | undefined }
-  /** A connection was opened; `markets` are condition ids. */
+  /** An opened connection; `markets` are condition ids. */
   | { kind: 'opened'; connection: number; markets: readonly string[] }
   /** `isSound` is false for a message that could not be read, and may not even be JSON. */
   | { kind: 'message'; connection: number; text: string; isSound: boolean }
   | { kind: 'dropped'; connection: number; reason: GapReason }
-  /** The market is not recorded any more. */
+  /** A market that is no longer recorded. */
   | { kind: 'finished'; conditionId: string }
-  /** A connection to a source of prices was opened; the one before it is over. */
+  /** An opened connection to a price source; the previous one has ended. */
   | { kind: 'spotOpened'; source: string }
-  /** A message of the last connection to that source. */
+  /** A message of the last connection to the source. */
   | { kind: 'spotMessage'; source: string; text: string; isSound: boolean }
-  /** All rows so far went to the history. */
+  /** All previous rows were sent to the history. */
   | { kind: 'stored' }
 
-/** Books look at the clock at multiples of this, so that it does not matter when they are asked. */
+/**
+ * Books read the clock in multiples of this step, so that results do not depend on when they are
+ * called.
+ */
 const STEP_MS = 1
-/** Longer than anything waits for its time. */
+/** Exceeds the longest wait of a book, in steps. */
 const STEPS_MAX = 3000
 
 /** Takes an entry of the journal and its time by the recorder's clock. */
 export type KeepHeard = (heard: Heard, atMs: number) => void
 
-/** Makes the journal of the connections that are open. */
+/** Creates the journal of the open connections. */
 export function createJournal(keep: KeepHeard = () => {}) {
-  /** In the order in which they were opened. */
+  /** In the order of opening. */
   const open = new Map<number, Following>()
   let opened = 0
   let settledStep: number | undefined
 
-  /** Ends what has waited long enough, in the order of time. */
+  /** Ends every wait that is over, in order of time. */
   function settle(nowMs: number): void {
     const nowStep = Math.floor(nowMs / STEP_MS)
     settledStep ??= nowStep - 1
@@ -54,7 +57,7 @@ export function createJournal(keep: KeepHeard = () => {}) {
     settledStep = Math.max(settledStep, nowStep)
   }
 
-  /** To be called before the entry has an effect. */
+  /** Writes an entry. Call it before the entry takes effect. */
   function note(heard: Heard, atMs: number): void {
     settle(atMs)
     keep(heard, atMs)
@@ -65,7 +68,7 @@ export function createJournal(keep: KeepHeard = () => {}) {
     note,
     open: open as ReadonlyMap<number, Following>,
 
-    /** Opens a connection under its number, or the next one of this journal. */
+    /** Opens a connection under the given number or the next one of this journal. */
     begin(following: Following, nowMs: number, connection: number = ++opened): number {
       const markets = [...following.follows.keys()]
       note({ kind: 'opened', connection, markets }, nowMs)
@@ -87,7 +90,7 @@ export type Journal = ReturnType<typeof createJournal>
 
 /**
  * Prints an entry as a line of JSON. A message is kept byte for byte: as the last member `frame`,
- * or as a string where it is not JSON or holds a newline.
+ * or as a string if it is not JSON or contains a newline.
  */
 export function toHeardLine(heard: Heard, atMs: number): string {
   if (heard.kind !== 'message' && heard.kind !== 'spotMessage') {

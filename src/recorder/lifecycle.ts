@@ -9,9 +9,9 @@ const TICK_MS = 1000
 const BACKOFF = { firstMs: 1000, maxMs: 60_000 }
 
 /**
- * Hears which markets the venue announces and resolves, over a connection of its own. The recorder
- * does not rely on it, because it asks for everything anyway: it only learns sooner. Starts once a
- * market is known.
+ * Receives the markets that the venue announces and resolves over a separate connection, which
+ * opens when a market is known. The recorder does not depend on it: it requests everything anyway
+ * and only learns sooner.
  */
 export function followLifecycle({
   feed,
@@ -27,10 +27,10 @@ export function followLifecycle({
 }: {
   feed: VenueFeed
   url: string
-  /** A subscription has to name tokens; those of one market are enough. */
+  /** Live markets; a subscription must name tokens, and those of one market suffice. */
   live(): readonly LiveMarket[]
   onEvent(event: FeedEvent): void
-  /** Takes a message that cannot be read. */
+  /** Receives a message that cannot be read. */
   onFault(event: FaultEvent): void
   openSocket: OpenSocket
   every: Every

@@ -2,23 +2,23 @@ import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
 import type { Ladder, Levels } from '#src/domain/snapshot.ts'
 import type { LevelChange } from '#src/venue/feed.ts'
 
-/** One side of a book. Arrays that are shared are copied before they change. */
+/** One side of a book. Shared arrays are copied before they change. */
 type Side = { ladder: { prices: Millionths[]; sizes: Millionths[] }; isShared: boolean }
 
-/** The two sides of a book that changes level by level. */
+/** The two sides of a book that is changed level by level. */
 export class LiveLadders {
   readonly #sides: Record<keyof Levels, Side> = {
     bids: { ladder: { prices: [], sizes: [] }, isShared: false },
     asks: { ladder: { prices: [], sizes: [] }, isShared: false },
   }
 
-  /** Takes whole sides, which may not change from then on. */
+  /** Replaces both sides with arrays that the caller must not change afterwards. */
   replace({ bids, asks }: Levels): void {
     this.#sides.bids = { ladder: bids as Side['ladder'], isShared: true }
     this.#sides.asks = { ladder: asks as Side['ladder'], isShared: true }
   }
 
-  /** Sets the whole size at a price; 0 removes the level. */
+  /** Sets the total size at a price; 0 removes the level. */
   set(key: keyof Levels, price: Millionths, size: Millionths): void {
     const side = this.#sides[key]
     const { prices, sizes } = side.ladder
@@ -40,7 +40,7 @@ export class LiveLadders {
     }
   }
 
-  /** Both sides as they are now; they never change, and a side that did not change is the same. */
+  /** The current sides as immutable arrays; an unchanged side is the same array as before. */
   share(): Levels {
     const { bids, asks } = this.#sides
     bids.isShared = true
@@ -49,7 +49,7 @@ export class LiveLadders {
   }
 }
 
-/** Finds the index of a price, or where it belongs, by bisection; best prices come first. */
+/** Finds the index of a price, or its insertion point, by bisection; best prices come first. */
 function findIndex(prices: readonly Millionths[], price: Millionths, isAscending: boolean): number {
   let low = 0
   let high = prices.length
@@ -62,15 +62,18 @@ function findIndex(prices: readonly Millionths[], price: Millionths, isAscending
   return low
 }
 
-/** 0 for an empty side. */
+/** The best bid; 0 for an empty side. */
 const bestBid = ({ bids }: Levels): Millionths => bids.prices[0] ?? 0
 const bestAsk = ({ asks }: Levels): Millionths => asks.prices[0] ?? 0
 
-/** Whether the best bid is at or above the best ask. */
+/** True if the best bid is at or above the best ask. */
 export const isCrossed = (levels: Levels): boolean =>
   bestAsk(levels) !== 0 && bestBid(levels) >= bestAsk(levels)
 
-/** Whether two books are those of a market's outcomes: a bid for one is an ask for the other. */
+/**
+ * True if the books mirror each other like the outcomes of a market: a bid in one is an ask in the
+ * other.
+ */
 export const areMirrored = (a: Levels, b: Levels): boolean =>
   isReflection(a.bids, b.asks) && isReflection(a.asks, b.bids)
 
@@ -82,8 +85,8 @@ const isReflection = (a: Ladder, b: Ladder): boolean =>
   )
 
 /**
- * Whether the best prices are those that the venue named. Where it named none, a crossed book does
- * not agree.
+ * True if the best prices are those named by the venue. If it named none, a crossed book does not
+ * agree.
  */
 export function agrees(named: Pick<LevelChange, 'bestBid' | 'bestAsk'>, levels: Levels): boolean {
   if (named.bestBid === undefined && named.bestAsk === undefined) return !isCrossed(levels)

@@ -1,4 +1,4 @@
-/** A market while it is recorded: both outcomes, from all connections that carry them. */
+/** The recording of a market: both outcomes, from all connections that carry them. */
 
 import { ENDLESS_MS, type GapReason } from '#src/domain/coverage.ts'
 import { type Outcome, type OutcomeMap, outcomes } from '#src/domain/market.ts'
@@ -13,7 +13,7 @@ import type { LiveMarket } from './ports.ts'
 import { createRecipeWatch } from './recipe-watch.ts'
 import type { Watermark } from './watermark.ts'
 
-/** Begins to record a market. */
+/** Starts to record a market. */
 export function recordMarket({
   market,
   verifier,
@@ -25,21 +25,24 @@ export function recordMarket({
 }: {
   market: LiveMarket
   verifier: BookVerifier
-  /** Called when nothing known reproduces the market's hashes, and when that is over. */
+  /**
+   * Called with true when no known recipe reproduces the hashes of the market, and with false when
+   * one does again.
+   */
   onRecipe?: ((isUnknown: boolean) => void) | undefined
-  /** Shared by all markets. */
+  /** Counters shared by all markets. */
   counts: BookCounts
   sink: { add(entry: Entry): void }
-  /** Times of the last states that the history holds. */
+  /** Times of the last states in the history. */
   heldMs: OutcomeMap<number>
-  /** The most states of an outcome that are kept in a second; all where undefined. */
+  /** The maximum number of states of an outcome kept per second; unlimited if undefined. */
   maxPerSecond: number | undefined
 }) {
   const { conditionId, windowStartMs, windowEndMs } = market
   const watch = createRecipeWatch((isUnknown) => onRecipe?.(isUnknown))
   const counts = { events: 0, faults: 0, firstFault: undefined as string | undefined }
   let isOver = false
-  /** Whether books from before the end of the window came after `finish`. */
+  /** True if books from before the end of the window arrived after `finish`. */
   let isLate = false
   const merges = { up: mergeOutcome('up'), down: mergeOutcome('down') }
 
@@ -71,7 +74,7 @@ export function recordMarket({
   return {
     market,
 
-    /** Follows the market on a connection; the books begin unknown. */
+    /** Follows the market on a connection, whose books begin unknown. */
     follow: (source: object, watermark: Watermark): MarketBooks =>
       createMarketBooks({
         market,
@@ -89,7 +92,9 @@ export function recordMarket({
         },
       }),
 
-    /** A connection is gone, which heard messages up to `heardMs`, the venue's time. */
+    /**
+     * Removes a closed connection, which received messages up to `heardMs` by the venue's clock.
+     */
     unfollow(source: object, reason: GapReason, heardMs: number): void {
       const isWhole = isOver && (!isLate || heardMs >= windowEndMs)
       for (const outcome of outcomes) merges[outcome].lost(source, isWhole ? undefined : reason)
@@ -97,13 +102,13 @@ export function recordMarket({
     },
 
     /**
-     * Ends the recording, once its messages came: no gap reaches beyond the window, or begins when
-     * its connection ends. If messages from before the end of the window come later, their states
-     * and gaps are recorded all the same.
+     * Ends the recording once the messages of the window have arrived: no gap extends past the
+     * window or begins when a connection closes. States and gaps from late messages of the window
+     * are still recorded.
      */
     finish,
 
-    /** Counts what any connection reported of the market. */
+    /** Counts an event of the market from any connection. */
     heard(event: FeedEvent): void {
       const isOfBook = event.kind === 'book' || event.kind === 'changes'
       if (isOver && isOfBook && event.timestampMs < windowEndMs) isLate = true
@@ -114,13 +119,13 @@ export function recordMarket({
     },
     counts: counts as Readonly<typeof counts>,
 
-    /** Outcomes whose book is unknown now. */
+    /** Outcomes whose book is currently unknown. */
     unknown: (): Outcome[] => outcomes.filter((outcome) => !merges[outcome].isKnown),
 
     /** Times of the last states. */
     heldMs: (): OutcomeMap<number> => ({ up: merges.up.lastMs, down: merges.down.lastMs }),
 
-    /** The venue's time of the last state; undefined before the first. */
+    /** The time of the last state by the venue's clock; undefined before the first. */
     lastMs: (): number | undefined =>
       Math.max(merges.up.lastMs ?? 0, merges.down.lastMs ?? 0) || undefined,
   }

@@ -1,53 +1,59 @@
 /**
- * Joins what several connections report of one outcome's book into one list of states and gaps, in
- * order of time. One connection leads. The states of the others are kept until the leader has given
- * them too, so that another connection can take the lead where it stopped.
+ * Merges the states and gaps of one outcome from several connections into one list, in order of
+ * time. One connection leads. States of the others are kept until the leader has delivered them
+ * too, so that another connection can take over where the leader stopped.
  */
 
 import type { Gap, GapReason } from '#src/domain/coverage.ts'
 import { compareLevels, type Snapshot } from '#src/domain/snapshot.ts'
 
-/** The most states kept of a source that does not lead: the leader should long have given them. */
+/**
+ * The maximum number of states kept for a source that does not lead; a leader that far behind is
+ * unusual.
+ */
 const WAITING_MAX = 2000
-/** States remembered: more than one source is behind another. */
+/** Times of states remembered: more than one source lags behind another. */
 const TIMES_MAX = 500
 
-/** Makes the merge of one outcome, which begins with a gap. Sources are compared by identity. */
+/** Creates the merge of one outcome, which begins with a gap. Sources are compared by identity. */
 export function createMerge(
   output: {
-    /** The book is known without a break since `knownFromMs`; undefined if this state ends one. */
-    state(snapshot: Snapshot, knownFromMs: number | undefined): void
-    /** Nothing is known from `fromMs`, inclusive, on. */
-    gapOpened(fromMs: number, reason: GapReason): void
     /**
-     * The book is known again at `atMs`. Nothing is known from `fromMs` to then; there is no gap if
-     * `atMs` is not after it.
+     * A state; the book is known without a break since `knownFromMs`, or undefined if the state
+     * ends a gap.
      */
+    state(snapshot: Snapshot, knownFromMs: number | undefined): void
+    /** A gap begins at `fromMs`, inclusive. */
+    gapOpened(fromMs: number, reason: GapReason): void
+    /** The gap from `fromMs` ends at `atMs`; there is no gap unless `atMs` is later. */
     gapEnded(fromMs: number, atMs: number, reason: GapReason): void
-    /** A gap that was noticed after it was over, and after later states. */
+    /** A gap that was detected after it had ended and after later states. */
     gapFound(fromMs: number, toMs: number, reason: GapReason): void
-    /** The book is known without a break in this time, in which there was no state. */
+    /** A period without a state in which the book is known without a break. */
     known(fromMs: number, toMs: number): void
   },
   {
     heldMs,
     windowStartMs,
   }: {
-    /** Time of the last state that is stored: what comes after it is unknown. */
+    /** The time of the last stored state, after which the book is unknown. */
     heldMs: number | undefined
-    /** Without a stored state everything from here on is unknown. */
+    /** The start of the gap if no state is stored. */
     windowStartMs: number
   },
 ) {
-  /** The sources that know the book. `waiting` are the states of a source that does not lead. */
+  /** Sources that know the book. `waiting` are the states of a source that does not lead. */
   const sources = new Map<object, { sinceMs: number; waiting: Snapshot[] }>()
   let leader: object | undefined
-  /** Times of the last states that were put out, ascending. */
+  /** Times of the last emitted states, ascending. */
   const times: number[] = []
   let lastMs = heldMs
   let last: Snapshot | undefined
   let gap: { fromMs: number; reason: GapReason } | undefined
-  /** Since when the book is known, or the last state that was put out since; undefined in a gap. */
+  /**
+   * Start of the period in which the book is known, or the last state emitted since; undefined in a
+   * gap.
+   */
   let knownFromMs: number | undefined
   openGap('recorder_down')
 
@@ -66,12 +72,14 @@ export function createMerge(
   }
 
   /**
-   * Takes a state from before the last one. Either it was put out already, or the venue set its
-   * clock back: then its times run twice, and the states of the second time are not put out.
+   * Skips a state older than the last one: either it was emitted before, or the venue set its clock
+   * back. After a clock change its times repeat, and the states of the repeated times are not
+   * emitted.
    */
   function passOver({ timestampMs, receivedMs = 0 }: Snapshot, toMs: number): void {
     if (gap !== undefined || times.includes(timestampMs)) return
-    // The clock was set back after the last state was heard, and nothing may have been heard since.
+    // The clock was set back after the last state was received, and nothing may have been received
+    // since.
     const { receivedMs: heardMs = receivedMs } = last ?? {}
     output.gapFound(timestampMs - (receivedMs - heardMs), toMs, 'recorder_down')
     openGap('recorder_down')
@@ -102,7 +110,7 @@ export function createMerge(
     leader = id
     const { sinceMs, waiting } = source
     const [first] = waiting
-    // With the same book at a later time, the leader before missed nothing.
+    // If the book is the same at a later time, the previous leader missed nothing.
     const isSame = first && last && compareLevels(first, last) === 0
     if (gap !== undefined) endGap(sinceMs)
     else if (reason !== undefined && lastMs !== undefined && sinceMs > lastMs + 1 && !isSame) {
@@ -113,7 +121,7 @@ export function createMerge(
   }
 
   return {
-    /** The source has the book from `atMs`, the venue's time, on. */
+    /** A source has the book from `atMs`, by the venue's clock. */
     found(id: object, atMs: number): void {
       sources.set(id, { sinceMs: atMs, waiting: [] })
       if (leader === undefined) lead(id, 'venue_silent')
@@ -127,7 +135,7 @@ export function createMerge(
       if (waiting.length > WAITING_MAX) waiting.shift()
     },
 
-    /** The source missed something between two states, and noticed that late. */
+    /** A source detected late that it had missed something between two states. */
     missed(id: object, { fromMs, toMs, reason }: Gap): void {
       if (id !== leader) return
       output.gapFound(fromMs, toMs, reason)
@@ -135,7 +143,7 @@ export function createMerge(
     },
 
     /**
-     * The source lost the book. The source that has known it for longest takes the lead. `reason` is
+     * A source lost the book; the one that has known it for longest takes the lead. `reason` is
      * undefined if nothing is missing.
      */
     lost(id: object, reason: GapReason | undefined): void {
@@ -146,7 +154,7 @@ export function createMerge(
       else if (reason !== undefined) openGap(reason)
     },
 
-    /** The market is over: an open gap ends with it. What comes late is taken as before. */
+    /** The market has ended, and an open gap with it. Late states are still accepted. */
     finish(atMs: number): void {
       if (knownFromMs !== undefined && knownFromMs < atMs) output.known(knownFromMs, atMs)
       endGap(atMs)

@@ -1,11 +1,12 @@
 import type { Snapshot } from '#src/domain/snapshot.ts'
 
-/** How long after a step its last state may still come, by the recorder's clock. */
+/** The wait for the last state of a step after its end, by the recorder's clock. */
 const LATE_MS_MAX = 25
 
 /**
- * Limits the states of a token in a second: passes on the last one of each step of the venue's
- * time, once the step is over. A state that comes after its step was passed on is one more.
+ * Limits the states of a token per second: passes on the last state of each step of the venue's
+ * time when the step is over. A state that arrives after its step was passed on is passed on as
+ * well.
  */
 export class Pace {
   readonly #stepMs: number
@@ -13,7 +14,7 @@ export class Pace {
   readonly #counts: { leftOut: number }
   #held: Snapshot | undefined
 
-  /** Without `maxPerSecond` every state is passed on at once. */
+  /** Passes on every state at once if `maxPerSecond` is undefined. */
   constructor(
     maxPerSecond: number | undefined,
     counts: { leftOut: number },
@@ -40,7 +41,7 @@ export class Pace {
     this.#held = state
   }
 
-  /** Passes on the held state, because its step is over or nothing else will come. */
+  /** Passes on the held state, because its step is over or nothing else will arrive. */
   flush(): void {
     const held = this.#held
     this.#held = undefined

@@ -1,4 +1,4 @@
-/** Asks the venue's page for prices of coins, where no socket has them. */
+/** Polls the venue's page for prices of coins that no socket provides. */
 
 import type { Coin } from '#src/domain/market.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
@@ -13,19 +13,22 @@ import { createQuestions } from './questions.ts'
 import { createSpotReader } from './spot-reader.ts'
 
 const NAME = 'page'
-/** How soon a price that is not there yet is asked for again. */
+/** The interval at which a missing price is requested again. */
 const AGAIN_MS = 5000
-/** How soon a price that moves is asked for again. */
+/** The interval at which a moving price is requested. */
 const MOVING_MS = 10_000
-/** A window's first price comes after some seconds; after this, the next window is waited for. */
+/**
+ * The longest polling for the first price of a window, which appears after some seconds; then the
+ * next window is awaited.
+ */
 const PATIENCE_MS = 60_000
 
 /** `url` has no slash at its end. */
 export type SpotPage = { page: PricePage; url: string; fetch: CataloguePorts['fetch'] }
 
 /**
- * Starts to ask: for each coin and each average once a window, more often only where the page has a
- * price that moves. After failures it waits longer and longer, up to a minute.
+ * Polls the page once a window for each coin and average, more often only if the page has a price
+ * that moves. After failures it backs off, up to a minute.
  */
 export function followPage(
   { page, url, fetch }: SpotPage,
@@ -51,7 +54,7 @@ export function followPage(
   let heardMs = clock()
   let faults = 0
   let isConnected = false
-  /** Start of the last window of which a price came. */
+  /** Start of the last window that has a price. */
   let pricedMs = -1
 
   async function get(path: string, signal: AbortSignal): Promise<string | undefined> {
@@ -62,7 +65,7 @@ export function followPage(
     return response.text()
   }
 
-  /** Throws a `catalogue` fault for what cannot be read. */
+  /** Reads a page; throws a `catalogue` fault if it cannot be read. */
   function hear(text: string): SpotTick[] {
     const receivedMs = clock()
     const ticks = reader.read(text, receivedMs)

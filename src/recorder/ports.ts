@@ -1,4 +1,4 @@
-/** What the recorder uses of the outside world. */
+/** The interfaces of the recorder to the outside world. */
 
 import type { Coin, Timeframe } from '#src/domain/market.ts'
 import type { Log } from '#src/platform/log.ts'
@@ -6,11 +6,11 @@ import type { Log } from '#src/platform/log.ts'
 export type SocketEvents = {
   opened(): void
   message(text: string): void
-  /** Called once, however the connection ended; also when it never opened. */
+  /** Called once, however the connection ended, including when it never opened. */
   closed(reason: string): void
 }
 
-/** Opens a connection. After `close` none of its events is called. */
+/** Opens a connection. No callback is called after `close`. */
 export type OpenSocket = (
   url: string,
   events: SocketEvents,
@@ -19,12 +19,12 @@ export type OpenSocket = (
 /** Calls `work` at an interval until the returned function is called. */
 export type Every = (ms: number, work: () => void) => () => void
 
-/** Tells the operator what is wrong: once for each `topic`, until the topic is settled. */
+/** Reports problems to the operator: once for each `topic`, until the topic is settled. */
 export type Reporter = {
   report(topic: string, text: string): void
-  /** Says `text` if the topic was reported. */
+  /** Settles a topic, and logs `text` if it was reported. */
   settle(topic: string, text: string): void
-  /** Whether a topic was reported and is not settled. */
+  /** True if a topic was reported and is not settled. */
   isOpen(topic: string): boolean
 }
 
@@ -43,7 +43,7 @@ export function createReporter(log: Log): Reporter {
   }
 }
 
-/** A market that is recorded. */
+/** A recorded market. */
 export type LiveMarket = {
   conditionId: string
   slug: string

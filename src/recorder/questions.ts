@@ -1,4 +1,4 @@
-/** Asks the venue what is due, few questions at a time, and again after failures. */
+/** A queue of requests to the venue with limited concurrency and retries. */
 
 import type { Clock } from '#src/domain/time.ts'
 import { isFault } from '#src/platform/fault.ts'
@@ -7,20 +7,21 @@ import { sentenceOf } from '#src/platform/message.ts'
 import { backoffMs } from './backoff.ts'
 import type { Reporter } from './ports.ts'
 
-/** The most questions that are under way at a time. */
+/** The maximum number of concurrent requests. */
 const ASKED_MAX = 4
 const ASK_MS_MAX = 10_000
 const BACKOFF = { firstMs: 1000, maxMs: 60_000 }
 
-/** Sources fail on their own: one may be out of reach while the other answers. */
+/** Sources fail independently: one may be unreachable while the other answers. */
 const sourceNames = {
   catalogue: "The venue's catalogue",
   page: "The venue's page of prices",
+  costs: "The venue's order book API",
 } as const
 
 type Question = {
   source: keyof typeof sourceNames
-  /** Returns when to ask again; undefined when there is nothing more to ask. */
+  /** Sends the request; returns when to repeat it, undefined if it is done. */
   ask: (signal: AbortSignal) => Promise<number | undefined>
   dueMs: number
   tries: number
@@ -31,7 +32,7 @@ export function createQuestions(clock: Clock, random: () => number, reporter: Re
   const questions = new Map<string, Question>()
   const asked = new Set<string>()
   const stop = new AbortController()
-  const pausedMs = { catalogue: 0, page: 0 }
+  const pausedMs = { catalogue: 0, page: 0, costs: 0 }
 
   function failed(question: Question, error: unknown): void {
     if (stop.signal.aborted) return
@@ -71,7 +72,7 @@ export function createQuestions(clock: Clock, random: () => number, reporter: Re
   }
 
   return {
-    /** Adds a question, unless one of that name is there. */
+    /** Adds a question, unless one with that name exists. */
     add(
       name: string,
       dueMs: number,
@@ -81,7 +82,7 @@ export function createQuestions(clock: Clock, random: () => number, reporter: Re
       if (!questions.has(name)) questions.set(name, { source, ask, dueMs, tries: 0 })
     },
     drop: (name: string) => void questions.delete(name),
-    /** Asks a waiting question at once. */
+    /** Sends a waiting question at once. */
     hasten(name: string): void {
       const question = questions.get(name)
       if (question !== undefined) question.dueMs = clock()
@@ -89,7 +90,10 @@ export function createQuestions(clock: Clock, random: () => number, reporter: Re
     tick,
     size: () => questions.size,
     isAsking: () => asked.size > 0,
-    /** How many more could be asked now, with room for one that becomes due. */
+    /**
+     * The number of further questions that can start now, with one left free for a question that
+     * becomes due.
+     */
     room: () => Math.max(0, ASKED_MAX - 1 - asked.size),
     dispose: () => stop.abort(),
   }

@@ -1,18 +1,18 @@
 /**
- * Books of this many tokens have to miss their hash as the venue sent them. A rebuilt book is no
- * evidence: after lost messages many do not fit, and their best prices may be right for a while.
+ * Tokens with a mismatched whole book that prove the recipe unknown. Rebuilt books are no evidence:
+ * after lost messages many mismatch, although their best prices may be right for a while.
  */
 const WHOLE_BOOKS_MIN = 2
-/** Books in a row, of either token, that have to agree. */
+/** Consecutive matching books, of either token, that prove the recipe known again. */
 const IN_A_ROW_MIN = 10
 
 export type RecipeWatch = ReturnType<typeof createRecipeWatch>
 
 /**
- * Notices when nothing known reproduces the hashes of a market: that says nothing about its books.
- * The recipe of a market is undecided until a book fits, or until the evidence is that none does,
- * from the beginning or since the venue changed it. Calls `changed` with true when hashes turn out
- * to say nothing, and with false when they fit again.
+ * Detects when no known recipe reproduces the hashes of a market, so that they are no evidence
+ * about its books. The recipe is undecided until a book matches, or until the evidence shows that
+ * none does, from the beginning or since the venue changed it. Calls `changed` with true when
+ * hashes stop being evidence, and with false when they match again.
  */
 export function createRecipeWatch(changed: (isAdvisory: boolean) => void) {
   let recipe: 'undecided' | 'known' | 'unknown' = 'undecided'
@@ -30,16 +30,18 @@ export function createRecipeWatch(changed: (isAdvisory: boolean) => void) {
   }
 
   return {
-    /** Whether a hash that does not fit says nothing at present. */
+    /** True if a mismatched hash is currently no evidence. */
     isAdvisory: () => recipe === 'unknown',
 
-    /** Whether the venue has changed the recipe, by which books of the market fitted before. */
+    /** True if the venue has changed the recipe, after books of the market matched. */
     hasChanged: () => recipe === 'unknown' && wasKnown,
 
-    /** Whether no book fitted so far, and too few missed to say that none will. */
+    /**
+     * True if no book has matched so far, and too few have mismatched to conclude that none will.
+     */
     isUndecided: () => recipe === 'undecided',
 
-    /** A book fitted its hash. */
+    /** Notes a book that matched its hash. */
     fitted(): void {
       if (recipe === 'undecided') turn('known')
       else if (recipe === 'known') {
@@ -48,7 +50,7 @@ export function createRecipeWatch(changed: (isAdvisory: boolean) => void) {
       } else if (++inARow >= IN_A_ROW_MIN) turn('known')
     },
 
-    /** A book did not fit its hash, though nothing else contradicts it. */
+    /** Notes a book that did not match its hash, although nothing else contradicts it. */
     missed(assetId: string, isWhole: boolean): void {
       if (recipe === 'unknown') {
         inARow = 0
@@ -59,7 +61,7 @@ export function createRecipeWatch(changed: (isAdvisory: boolean) => void) {
       if (inARow >= IN_A_ROW_MIN && wholeBooks.size >= WHOLE_BOOKS_MIN) turn('unknown')
     },
 
-    /** A book waited long enough for another of its market that fits. */
+    /** Notes a book that waited long enough for another of its market to match. */
     giveUp(): void {
       if (recipe === 'undecided') turn('unknown')
     },

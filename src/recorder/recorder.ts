@@ -1,4 +1,4 @@
-/** The recorder: finds markets, hears their books, and keeps the states that are proved. */
+/** The recorder: finds markets, follows their books and stores the proved states. */
 
 import type { Coin, MarketFacts, Timeframe } from '#src/domain/market.ts'
 import type { Clock } from '#src/domain/time.ts'
@@ -27,20 +27,20 @@ import { recordSpot, type SpotOptions } from './spot.ts'
 import { createUnreadable } from './unreadable.ts'
 import { createWindowWatch } from './window-watch.ts'
 
-/** How often batches are looked at. */
+/** The interval at which batches are processed. */
 const FAST_MS = 1
-/** How often everything else is. */
+/** The interval of all other work. */
 const SLOW_MS = 1000
-/** The most slow ticks for which found markets wait for more. */
+/** The maximum number of slow ticks for which found markets wait for more. */
 const GATHER_TICKS = 3
 /** Messages of unknown types that are kept for inspection. */
 const UNKNOWN_MAX = 20
 const TEXT_MAX = 2000
-/** Books a second whose hash is searched for by every recipe, a millisecond each. */
+/** Books per second whose hash is tried with every recipe, a millisecond each. */
 const SEARCHES_MAX = 3
-/** How far the venue's clock and ours may be apart, the latency included. */
+/** The tolerated difference between the venue's clock and ours, including latency. */
 const DRIFT_MS_MAX = 5000
-/** The quickest message of so many seconds counts, because others were held up. */
+/** Seconds of which only the fastest message counts, because others were delayed. */
 const DRIFT_SECONDS = 10
 
 export type RecorderOptions = {
@@ -51,11 +51,13 @@ export type RecorderOptions = {
   catalogue: Catalogue
   coins: readonly Coin[]
   timeframes: readonly Timeframe[]
-  /** The most states of an outcome a second, by timeframe; all where undefined. */
+  /**
+   * The maximum number of states of an outcome per second, by timeframe; unlimited if undefined.
+   */
   maxPerSecond: { readonly [timeframe in Timeframe]?: number }
-  /** How many connections carry each market at the same time: 1 or 2. */
+  /** The number of concurrent connections that carry each market: 1 or 2. */
   feedCopies: number
-  /** Whether a connection of its own hears what the venue announces. */
+  /** True if a separate connection receives the venue's announcements. */
   hearsLifecycle: boolean
   batchMs: number
   freeBytes(): number | undefined
@@ -67,18 +69,24 @@ export type RecorderOptions = {
   log: Log
   spotSources: SpotOptions['sources']
   spotPage?: SpotOptions['page']
+  /**
+   * Returns why the clock cannot be used; undefined if it can. While it returns a reason, no end of
+   * a window and no gap is stored.
+   */
+  clockFault?: (() => string | undefined) | undefined
   /** Called when rows were committed. */
   onStored?: (() => void) | undefined
-  /** Keeps the journal, where that is wanted; `toHeardLine` makes lines of it. */
+  /** Receives the entries of the journal, if wanted; `toHeardLine` prints them. */
   keep?: KeepHeard | undefined
 }
 
 const RECIPE_TEXT =
   'Nothing known reproduces the hashes of a market, though best prices fit: the venue has another recipe. Its books are recorded unverified until hashes fit.'
 
-/** Starts to record. Dispose of it before the history. */
+/** Starts the recorder. Dispose of it, and await that, before closing the history. */
 export function startRecorder(options: RecorderOptions) {
   const { history, venue, feed, coins, openSocket, every, clock, random, maxPerSecond } = options
+  const { clockFault = () => undefined } = options
   const reporter = createReporter((line, level) => options.log(`bookfeed: ${line}`, level))
   const journal = createJournal(options.keep)
   journal.note({ kind: 'started' }, clock())
@@ -94,7 +102,7 @@ export function startRecorder(options: RecorderOptions) {
     batchMs: options.batchMs,
     freeBytes: options.freeBytes,
     freeBytesMin: options.freeBytesMin,
-    // Rows were lost, whatever the connections know: they begin again.
+    // Rows were lost, whatever the connections know, so every connection is opened again.
     onOverflow: closeFeeds,
     onFlush: () => journal.note({ kind: 'stored' }, clock()),
     onStored: options.onStored,
@@ -111,7 +119,7 @@ export function startRecorder(options: RecorderOptions) {
       ...history,
       putMarket(facts) {
         journal.note(toEntry(facts), clock())
-        history.putMarket(facts)
+        return history.putMarket(facts)
       },
     },
     catalogue: options.catalogue,
@@ -119,12 +127,13 @@ export function startRecorder(options: RecorderOptions) {
     coins,
     timeframes: options.timeframes,
     clock,
+    clockFault,
     random,
     reporter,
     isStored: (conditionId) => !recordings.has(conditionId) && !sink.holds(conditionId),
   })
 
-  /** Each of them carries every market. */
+  /** Feeds, each of which carries every market. */
   const feeds = Array.from({ length: options.feedCopies }, () =>
     createFeedGroups({
       url: options.feedUrl,
@@ -144,13 +153,13 @@ export function startRecorder(options: RecorderOptions) {
   const recordings = new Map<string, MarketRecording>()
   const books = noCounts()
   const verifier = venue.createBookVerifier({ searchesMax: SEARCHES_MAX, clock })
-  /** Markets whose hashes nothing known reproduces. */
+  /** Markets whose hashes no known recipe reproduces. */
   const unknownRecipes = new Set<string>()
 
   function noteRecipe(conditionId: string, isUnknown: boolean): void {
     if (isUnknown) {
       unknownRecipes.add(conditionId)
-      // Once for all of them.
+      // Reported once for all of them.
       reporter.report('recipe', RECIPE_TEXT)
       return
     }
@@ -195,7 +204,7 @@ export function startRecorder(options: RecorderOptions) {
     clock(),
   )
 
-  /** Begins to record a market, unless that is done already. */
+  /** Starts to record a market, unless it is recorded already. */
   function record(market: LiveMarket): MarketRecording[] {
     const { conditionId, timeframe } = market
     const known = recordings.get(conditionId)
@@ -214,17 +223,17 @@ export function startRecorder(options: RecorderOptions) {
       recordings.set(conditionId, recording)
       return [recording]
     } catch (error) {
-      // A fault of one market stops no other.
+      // A fault of one market does not stop the others.
       reporter.report(`market ${conditionId}`, messageOf(error))
       return []
     }
   }
 
-  /** Whether the messages up to the end of a window came, however late they are. */
+  /** True if all messages up to the end of a window have arrived, even if late. */
   const isHeard = ({ conditionId, windowEndMs }: LiveMarket): boolean =>
     feeds.every((each) => each.hasPassed(conditionId, windowEndMs, LINGER_MS))
 
-  /** Records the markets that are live, and others until their messages came. */
+  /** Records the live markets, and others until all their messages have arrived. */
   function recordLive(): void {
     const wanted = discovery.live().flatMap(record)
     for (const [conditionId, recording] of recordings) {
@@ -238,7 +247,10 @@ export function startRecorder(options: RecorderOptions) {
   }
 
   function warning(): string | undefined {
-    const texts: (string | undefined)[] = []
+    const wrong = clockFault()
+    const texts: (string | undefined)[] = [
+      wrong && `${wrong} No window is closed, and no gap is stored, until that is mended.`,
+    ]
     if (reporter.isOpen('feed')) texts.push("The venue's feed is down; the recorder keeps trying.")
     else if (reporter.isOpen('catalogue'))
       texts.push("The venue's catalogue does not answer; the recorder keeps trying.")
@@ -257,7 +269,7 @@ export function startRecorder(options: RecorderOptions) {
     }),
     every(SLOW_MS, () => {
       discovery.tick()
-      // Markets that are found a moment later are carried by the same connection.
+      // Waits so that markets found a moment later share the connection.
       if (!discovery.isAsking() || gathered++ >= GATHER_TICKS) {
         gathered = 0
         recordLive()
@@ -269,7 +281,7 @@ export function startRecorder(options: RecorderOptions) {
   discovery.tick()
 
   return {
-    /** What it does now, as `bookfeed status` prints it. */
+    /** The current state, as printed by `bookfeed status`. */
     status: () => ({
       ...messages.status(),
       books,
@@ -282,7 +294,7 @@ export function startRecorder(options: RecorderOptions) {
         faults: counts.faults,
         firstFault: counts.firstFault,
       })),
-      // Feeds are lanes in the status file, which other versions of this service read.
+      // The status file calls feeds lanes, because other versions of this service read it.
       connections: feeds.flatMap((each, lane) =>
         each.status().map((connection) => ({ lane, ...connection })),
       ),
@@ -296,13 +308,13 @@ export function startRecorder(options: RecorderOptions) {
       warning: warning(),
     }),
 
-    /** Why it cannot store what it hears; undefined when it can. */
+    /** Why received rows cannot be stored; undefined if they can. */
     fault: sink.fault,
 
-    /** What is wrong with the venue, or not recorded of it; undefined when nothing is. */
+    /** A problem of the venue, or a window that is not recorded; undefined if there is none. */
     warning,
 
-    /** Lines that a file of the journal can begin with: the markets that are followed now. */
+    /** The first lines of a journal file: the markets that are followed now. */
     preamble(): string[] {
       const nowMs = clock()
       journal.settle(nowMs)
@@ -313,27 +325,26 @@ export function startRecorder(options: RecorderOptions) {
       return [...markets, ...opened].map((heard) => toHeardLine(heard, nowMs))
     },
 
-    /** Stops hearing, writes what was heard, and leaves gaps open. */
-    dispose(): void {
+    /** Closes the connections, writes what was received and leaves gaps open. */
+    async dispose(): Promise<void> {
       for (const stop of stops) stop()
-      discovery.dispose()
-      spot.dispose()
+      const ended = [discovery.dispose(), spot.dispose()]
       lifecycle?.dispose()
       closeFeeds()
-      sink.end()
+      await Promise.all([...ended, sink.end()])
     },
   }
 }
 
 export type Recorder = ReturnType<typeof startRecorder>
 
-/** Counts messages, and watches the venue's clock. */
+/** Counts messages and monitors the venue's clock. */
 function createMessageCounts(reporter: Reporter, log: Log) {
   const counts = {
     messages: 0,
     faults: 0,
     unknown: 0,
-    /** Events of markets that no connection was asked for. */
+    /** Events of markets to which no connection has subscribed. */
     unfollowed: 0,
     driftMs: undefined as number | undefined,
   }
@@ -366,7 +377,7 @@ function createMessageCounts(reporter: Reporter, log: Log) {
       lastMessageMs = receivedMs
       for (const event of events) {
         unreadable.heard()
-        // Only changes count: a book is sent again long after its time.
+        // Only changes count: a book may be sent again long after its time.
         if (event.kind === 'changes') leastMs = Math.min(leastMs, receivedMs - event.timestampMs)
         if (event.kind === 'fault') countFault(event)
         if (event.kind !== 'unknown') continue
@@ -383,7 +394,7 @@ function createMessageCounts(reporter: Reporter, log: Log) {
       counts.unfollowed++
       unreadable.unfollowed()
     },
-    /** To be called every second. */
+    /** Completes the counts of a second. Call it every second. */
     tick(): void {
       checkClock()
       unreadable.tick()

@@ -1,4 +1,4 @@
-/** Writes what was recorded into the history, in batches. */
+/** Writes recorded rows into the history in batches. */
 
 import { ENDLESS_MS } from '#src/domain/coverage.ts'
 import { AppError, type ErrorCode, ifSound, isPassing } from '#src/domain/errors.ts'
@@ -12,28 +12,30 @@ import { sentenceOf } from '#src/platform/message.ts'
 import { type Entry, isGapChange, marketOf } from './entry.ts'
 import type { Reporter } from './ports.ts'
 
-/** The most rows of one transaction, some 30 ms. */
+/** The maximum rows of a transaction, some 30 ms. */
 const ROWS_MAX = 500
-/** The most rows that wait for a slow disk, some 100 MB. */
+/** The maximum rows that wait for a slow disk, some 100 MB. */
 const WAITING_MAX = 20_000
 const RETRY_MS = 1000
-/** The shortest pause between two commits: each costs some 0.5 ms, however few rows it writes. */
+/** The shortest pause between two commits: each costs some 0.5 ms, even for few rows. */
 const PAUSE_MS_MIN = 2
-/** How long a look at the free room counts for a small commit; a full batch looks again. */
+/**
+ * The validity of a reading of the free disk space for small commits; a full batch reads it again.
+ */
 const ROOM_MS = 20
 
 export type SinkOptions = {
   history: Pick<MarketHistory, 'record' | 'findMarket'>
   clock: Clock
   reporter: Reporter
-  /** The longest pause between two commits, milliseconds. */
+  /** The longest pause between two commits, in milliseconds. */
   batchMs: number
-  /** Bytes that are free on the disk; undefined where that is unknown. */
+  /** Free bytes of the disk; undefined if unknown. */
   freeBytes(): number | undefined
   freeBytesMin: number
-  /** Called when rows were dropped: every book is unknown from then on. */
+  /** Called when rows were dropped, from which time every book is unknown. */
   onOverflow(): void
-  /** Called before everything that waits is written. */
+  /** Called before all waiting rows are written. */
   onFlush?: (() => void) | undefined
   /** Called when rows were committed. */
   onStored?: (() => void) | undefined
@@ -43,16 +45,19 @@ type OpenedGap = Extract<Entry, { kind: 'opened' }>
 type KnownTime = Extract<Entry, { kind: 'known' }>
 
 /**
- * Makes the sink. Call `tick` every millisecond. A commit begins when rows wait and the commit
- * before it has ended; the rows that arrive meanwhile are the next batch. Commits run on the event
- * loop, so a pause as long as the commit took, of two milliseconds at least and `batchMs` at most,
- * keeps half of the time for requests when the disk is slow. Rows wait in memory while the history
- * takes none; beyond `WAITING_MAX` they are dropped, and `onOverflow` opens the gaps.
+ * Creates the sink. Call `tick` every millisecond. A commit begins when rows wait and the previous
+ * commit has ended; rows that arrive meanwhile form the next batch. Commits to a file block the
+ * event loop, so the pause after a commit equals its duration, from 2 ms to `batchMs`, which leaves
+ * half of the time for requests if the disk is slow. Rows wait in memory while the history accepts
+ * none; beyond `WAITING_MAX` they are dropped, and `onOverflow` opens the gaps.
  */
 export function createSink(options: SinkOptions) {
   const { history, clock, reporter, freeBytesMin } = options
   let waiting: Entry[] = []
-  /** When the next commit may begin. */
+  /** Rows that are being written; they return to the queue if the history rejects them. */
+  let leaving: Entry[] = []
+  let flushing: Promise<boolean> | undefined
+  /** The earliest time of the next commit. */
   let dueMs = 0
   let refusal: unknown
   let roomCheckedMs = Number.NEGATIVE_INFINITY
@@ -64,16 +69,16 @@ export function createSink(options: SinkOptions) {
     dropped: 0,
     lastFlushMs: 0,
     slowestMs: 0,
-    /** From the venue's time of the newest state of the last batch until it was stored. */
+    /** The delay from the venue's time of the newest state in the last batch to its storage. */
     lagMs: undefined as number | undefined,
   }
   const write = createWrite(history, reporter, counts)
-  /** By token, gaps on record of states that wait because the disk is nearly full. */
+  /** Stored gaps, by token, of states that wait because the disk is nearly full. */
   const heldBack = new Map<string, OpenedGap>()
-  /** By token, where the gap of dropped states ends until the next state of the token is known. */
+  /** Ends, by token, of the gap of dropped states, until the next state of the token is known. */
   const droppedTo = new Map<string, number>()
 
-  /** `freshMs` is how long the last look counts. */
+  /** True if the disk has room; a reading is valid for `freshMs`. */
   function hasRoom(freshMs = RETRY_MS): boolean {
     const nowMs = clock()
     if (nowMs - roomCheckedMs < freshMs) return isRoomLeft
@@ -86,7 +91,7 @@ export function createSink(options: SinkOptions) {
     return isRoomLeft
   }
 
-  /** The first time before a state that is unknown without it: gaps in the history end before. */
+  /** The start of the unknown period before a state; gaps in the history end before it. */
   function missedFromMs({ conditionId, outcome, timestampMs }: Snapshot): number {
     const lastMs = ifSound(() => history.findMarket(conditionId)?.spans[outcome]?.lastMs)
     return Math.min((lastMs ?? timestampMs) + 1, timestampMs)
@@ -99,7 +104,7 @@ export function createSink(options: SinkOptions) {
     if (waiting.push(kept) > WAITING_MAX) overflow()
   }
 
-  /** The book before this state was dropped, so the time up to the state is a gap, too. */
+  /** Extends the gap up to this state, because the states before it were dropped. */
   function extendGap(snapshot: Snapshot): void {
     const { conditionId, outcome, timestampMs: toMs } = snapshot
     const token = toToken(snapshot)
@@ -110,7 +115,7 @@ export function createSink(options: SinkOptions) {
   }
 
   function overflow(): void {
-    // Gaps stay: they are few, and the history must not lose them.
+    // Gaps are kept: they are few, and the history must not lose them.
     const kept = waiting.filter((entry) => isGapChange(entry) && entry.kind !== 'known')
     counts.dropped += waiting.length - kept.length
     const dropped = waiting.flatMap((entry) => (entry.kind === 'state' ? [entry.snapshot] : []))
@@ -130,8 +135,8 @@ export function createSink(options: SinkOptions) {
     options.onOverflow()
   }
 
-  /** Notes as a gap, of each token, that nothing is known from the first waiting entry on. */
-  function noteHeldBack(): void {
+  /** Stores a gap for each token, from its first waiting entry. */
+  async function noteHeldBack(): Promise<void> {
     const opened = new Map<string, OpenedGap>()
     try {
       for (const entry of waiting) {
@@ -144,51 +149,61 @@ export function createSink(options: SinkOptions) {
         const gap = { outcome, fromMs, toMs: ENDLESS_MS, reason: 'recorder_down' } as const
         opened.set(token, { kind: 'opened', conditionId, gap })
       }
-      if (opened.size > 0) write([...opened.values()])
+      if (opened.size > 0) await write([...opened.values()])
       for (const [token, gap] of opened) heldBack.set(token, gap)
     } catch {
-      // A full disk may not take even that. Then the gap is noted with the waiting rows, or at the
+      // A full disk may reject even the gap, which is then stored with the waiting rows or at the
       // next start.
     }
   }
 
-  /** Why nothing can be stored now; undefined when it can. */
+  /** Why nothing can be stored now; undefined if rows can be stored. */
   function fault(): string | undefined {
     if (!hasRoom()) return NO_ROOM
     if (refusal === undefined) return undefined
-    // The text of other errors than ours may say anything.
+    // The texts of unknown errors are not shown.
     const reason = refusal instanceof AppError ? ` ${refusal.message}` : ''
     return `The history takes nothing that is recorded.${reason}`
   }
 
-  function pause(): false {
-    if (!hasRoom()) noteHeldBack()
+  async function pause(): Promise<false> {
+    if (!hasRoom()) await noteHeldBack()
     dueMs = clock() + RETRY_MS
     return false
   }
 
-  /** Writes what waits. Returns whether all of it was written. */
-  function flush(): boolean {
+  /** Writes the waiting rows. Returns true if all were written. */
+  function flush(): Promise<boolean> {
+    flushing ??= writeAll().finally(() => {
+      flushing = undefined
+    })
+    return flushing
+  }
+
+  async function writeAll(): Promise<boolean> {
     const nowMs = clock()
     if (!hasRoom()) return pause()
     options.onFlush?.()
-    // First, so that the gaps are gone when the rows are written.
+    // Comes first, so that the gaps are withdrawn before the rows are written.
     waiting.unshift(...heldBack.values().map((gap) => ({ ...gap, kind: 'withdrawn' as const })))
     heldBack.clear()
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, ROWS_MAX)
-      if (!hasRoom(batch.length === ROWS_MAX ? 0 : ROOM_MS)) return pause()
+      const isFull = waiting.length >= ROWS_MAX
+      if (!hasRoom(isFull ? 0 : ROOM_MS)) return pause()
+      leaving = waiting.splice(0, ROWS_MAX)
+      const last = leaving.findLast((entry) => entry.kind === 'state')
       try {
-        write(batch)
+        await write(leaving)
       } catch (error) {
+        waiting.unshift(...leaving)
+        leaving = []
         refusal = error
         const reason = `The recorder cannot write: ${sentenceOf(error)} It tries again.`
-        // What does not pass by itself is reported beside what did not pass yet.
+        // Permanent faults are reported beside a passing one that is still open.
         reporter.report(isPassing(error) ? 'history' : 'refusal', reason)
         return pause()
       }
-      waiting.splice(0, batch.length)
-      const last = batch.findLast((entry) => entry.kind === 'state')
+      leaving = []
       if (last) counts.lagMs = clock() - last.snapshot.timestampMs
     }
     refusal = undefined
@@ -206,22 +221,32 @@ export function createSink(options: SinkOptions) {
   return {
     add,
     flush,
-    /** Writes what waits for the last time. What cannot be written is a gap at the next start. */
-    end(): void {
-      if (waiting.length > 0 && !flush())
+    /**
+     * Writes the waiting rows for the last time. Rows that cannot be written become a gap at the
+     * next start.
+     */
+    async end(): Promise<void> {
+      await flushing
+      if (waiting.length > 0 && !(await flush()))
         reporter.report(
           'end',
           `${count(waiting.length, 'row')} ${waiting.length === 1 ? 'was' : 'were'} lost: the history cannot be written.`,
         )
     },
-    /** Whether anything of a market waits. */
-    holds: (conditionId: string) => waiting.some((entry) => marketOf(entry) === conditionId),
+    /** True if a row of a market waits. */
+    holds: (conditionId: string) =>
+      [leaving, waiting].some((entries) =>
+        entries.some((entry) => marketOf(entry) === conditionId),
+      ),
     tick(): void {
-      if (waiting.length > 0 && (clock() >= dueMs || waiting.length >= ROWS_MAX)) flush()
+      if (flushing !== undefined || waiting.length === 0) return
+      const isFull = waiting.length >= ROWS_MAX
+      // Each attempt on a full disk reads all waiting rows.
+      if (clock() >= dueMs || (isFull && isRoomLeft)) void flush()
     },
     fault,
     get waiting() {
-      return waiting.length
+      return leaving.length + waiting.length
     },
     counts,
   }
@@ -231,19 +256,19 @@ const toToken = ({ conditionId, outcome }: Pick<Snapshot, 'conditionId' | 'outco
   `${conditionId} ${outcome}`
 
 /**
- * Returns a function that writes entries in one transaction. If one market's entries are at fault,
- * those of the others are written all the same.
+ * Returns a function that writes entries in one transaction. If the entries of one market are at
+ * fault, those of the others are still written.
  */
 export function createWrite(
   history: Pick<MarketHistory, 'record'>,
   reporter: Pick<Reporter, 'report'>,
   counts: Record<'rows' | 'duplicates' | 'batches' | 'dropped', number>,
 ) {
-  return function write(entries: readonly Entry[]): void {
+  return async function write(entries: readonly Entry[]): Promise<void> {
     const of = <Kind extends Entry['kind']>(kind: Kind) =>
       entries.filter((entry): entry is Extract<Entry, { kind: Kind }> => entry.kind === kind)
     try {
-      const { accepted, duplicates } = history.record({
+      const { accepted, duplicates } = await history.record({
         snapshots: of('state').map(({ snapshot }) => snapshot),
         trades: of('trade'),
         gaps: listGapChanges(entries),
@@ -254,7 +279,7 @@ export function createWrite(
     } catch (error) {
       if (!isOfOneMarket(error)) throw error
       const byMarket = Map.groupBy(entries, marketOf)
-      if (byMarket.size > 1) for (const own of byMarket.values()) write(own)
+      if (byMarket.size > 1) for (const own of byMarket.values()) await write(own)
       else {
         counts.dropped += entries.length
         reporter.report(`market ${byMarket.keys().next().value}`, error.message)
@@ -263,7 +288,10 @@ export function createWrite(
   }
 }
 
-/** Changes of gaps, and when the book was known between states, in order; states in a row are one time. */
+/**
+ * Gap changes and periods in which the book was known between states, in order; consecutive states
+ * form one period.
+ */
 function listGapChanges(entries: readonly Entry[]): GapChange[] {
   const changes: GapChange[] = []
   const lastOf = new Map<string, KnownTime>()
@@ -284,7 +312,7 @@ function listGapChanges(entries: readonly Entry[]): GapChange[] {
   return changes
 }
 
-/** Faults of a single market that another try does not mend. */
+/** Faults of a single market that a retry does not fix. */
 const marketFaults: ReadonlySet<ErrorCode> = new Set([
   'market_conflict',
   'unknown_market',

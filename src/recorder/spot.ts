@@ -1,4 +1,4 @@
-/** Records reference prices from the feeds that are configured. */
+/** Records reference prices from the configured feeds. */
 
 import type { Coin } from '#src/domain/market.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
@@ -15,16 +15,16 @@ import type { Every, OpenSocket, Reporter } from './ports.ts'
 import { createSpotReader } from './spot-reader.ts'
 
 const FLUSH_MS = 250
-/** A feed has a tick a second of each coin; longer than this it is frozen. */
+/** A feed sends a tick per second and coin; after this silence it is considered frozen. */
 const QUIET_MS = 30_000
 const BACKOFF = { firstMs: 500, maxMs: 60_000 }
-/** The most ticks that wait for the history, some ten minutes of eight coins. */
+/** The maximum number of ticks that wait for the history: some ten minutes of eight coins. */
 const WAITING_MAX = 5000
 
 export type SpotOptions = {
   history: Pick<MarketHistory, 'putSpot'>
   sources: readonly { name: string; feed: SpotFeed; url: string; key: string }[]
-  /** The page of prices, where it is to be asked. */
+  /** The page of prices, if it is to be polled. */
   page?: SpotPage | undefined
   coins: readonly Coin[]
   openSocket: OpenSocket
@@ -36,10 +36,11 @@ export type SpotOptions = {
   journal: Pick<Journal, 'note'>
 }
 
-/** Starts to record prices; without sources it does nothing. */
+/** Starts to record prices; does nothing without sources. */
 export function recordSpot(options: SpotOptions) {
   const { history, page, every, reporter } = options
   let waiting: SpotTick[] = []
+  let writing: Promise<void> | undefined
   const counts = { ticks: 0, dropped: 0 }
 
   function take(ticks: readonly SpotTick[]): void {
@@ -48,15 +49,23 @@ export function recordSpot(options: SpotOptions) {
     if (waiting.length > WAITING_MAX) waiting = waiting.slice(-WAITING_MAX)
   }
 
-  function flush(): void {
-    if (waiting.length === 0) return
+  async function write(ticks: readonly SpotTick[]): Promise<void> {
     try {
-      counts.ticks += history.putSpot(waiting)
-      waiting = []
+      counts.ticks += await history.putSpot(ticks)
       reporter.settle('spot', 'Prices can be written again.')
     } catch (error) {
       reporter.report('spot', `Prices cannot be written: ${sentenceOf(error)}`)
+      waiting = [...ticks, ...waiting].slice(-WAITING_MAX)
     }
+  }
+
+  function flush(): void {
+    if (writing !== undefined || waiting.length === 0) return
+    const ticks = waiting
+    waiting = []
+    writing = write(ticks).finally(() => {
+      writing = undefined
+    })
   }
 
   const followed = options.sources.map((source) => followSource(source, options, take))
@@ -65,10 +74,12 @@ export function recordSpot(options: SpotOptions) {
   const stop = every(FLUSH_MS, flush)
   return {
     status: () => ({ ...counts, sources: all.map(({ status }) => status()) }),
-    dispose(): void {
+    async dispose(): Promise<void> {
       stop()
       for (const each of all) each.dispose()
+      await writing
       flush()
+      await writing
     },
   }
 }
@@ -84,9 +95,9 @@ function followSource(
   let failures = 0
   let heardMs = clock()
   let faults = 0
-  /** What the feed refused last. */
+  /** The last refusal of the feed. */
   let refused: string | undefined
-  /** Whether it refused something on this connection. */
+  /** True if the feed refused something on this connection. */
   let isRefused = false
   const reader = createSpotReader(feed)
 
@@ -98,7 +109,7 @@ function followSource(
       isRefused = true
       const then = waitMs === undefined ? 'Its other prices go on.' : 'Check BOOKFEED_SPOT_KEY.'
       reporter.report(`spot ${name} refused`, `The price feed ${name} refuses: ${code}. ${then}`)
-      // Nothing comes over the connection any more.
+      // The connection will deliver nothing more.
       if (waitMs !== undefined) leave(waitMs)
     }
     const answer = feed.answer(text, coins)

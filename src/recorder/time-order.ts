@@ -1,18 +1,18 @@
 /**
- * Puts what the two books of a market report in order of time. Otherwise a subscriber to both would
- * never get a state that comes after a later one of the other book.
+ * Orders the reports of the two books of a market by time. Without it a subscriber to both outcomes
+ * would never receive a state that arrives after a later one of the other book.
  */
 
 import { type Outcome, outcomes } from '#src/domain/market.ts'
 
 import type { BooksOutput } from './book-output.ts'
 
-/** `waitingMs` is the time of a book's first state that may still turn out true. */
+/** Orders states; `waitingMs` is the time of a book's first undecided state. */
 export function createTimeOrder(
   output: BooksOutput,
   waitingMs: (outcome: Outcome) => number | undefined,
 ) {
-  /** `timeMs` is negative for what waits for nothing. */
+  /** `timeMs` is negative for a report that waits for nothing. */
   const waiting: Record<Outcome, { timeMs: number; pass: () => void }[]> = { up: [], down: [] }
 
   function canPass(outcome: Outcome, other: Outcome): boolean {
@@ -40,12 +40,12 @@ export function createTimeOrder(
       missed: (gap) => add(gap.outcome, -1, () => output.missed(gap)),
     } satisfies BooksOutput,
 
-    /** Passes on all that waits for nothing. */
+    /** Passes on all reports that wait for nothing. */
     pass(): void {
       for (let pass = takeNext(); pass !== undefined; pass = takeNext()) pass()
     },
 
-    /** Passes on everything: nothing more will turn out true. */
+    /** Passes on everything, because no further state will be found true. */
     end(): void {
       for (const outcome of outcomes) for (const { pass } of waiting[outcome].splice(0)) pass()
     },

@@ -11,28 +11,30 @@ import { TrueTimes } from './true-times.ts'
 import type { Watermark } from './watermark.ts'
 
 /**
- * How long a book that does not fit its hash waits for an explanation: the rest of its batch, or a
- * trade whose message comes after the book that holds its price (88 ms were seen).
+ * The wait of a book that mismatches its hash for an explanation: the rest of its batch, or a trade
+ * whose message arrives after the book with its price (88 ms were seen).
  */
 const EXPLAIN_MS = 100
 
 /**
- * How long a whole book that does not fit waits, in a market of which no book fitted so far, for one
- * that does: then it is wrong, else the recipe of the market is unknown.
+ * The wait of a mismatched whole book for one that matches, in a market without a match so far. If
+ * one matches, the first book is wrong; otherwise the recipe of the market is unknown.
  */
 const DECIDE_MS = 2000
 
-/** A batch is over this long after its last message; with a hash, it is checked sooner. */
+/** The silence after which a batch is complete; a batch with a hash is checked sooner. */
 const BATCH_WAIT_MS = 25
 const PROVABLE_WAIT_MS = 1
 
-/** What is known of a book beside its levels. */
+/** Information about a book besides its levels. */
 type Claims = Pick<LevelChange, 'hash' | 'bestBid' | 'bestAsk'> & {
-  /** Whether all levels came in one message. */
+  /** True if all levels arrived in one message. */
   isWhole: boolean
-  /** Whether they did, but for changes since. */
+  /** True if all levels arrived in one message, apart from later changes. */
   isBased: boolean
-  /** Whether the other outcome's book, which is no surer than this one, contradicts it. */
+  /**
+   * True if the book of the other outcome, which is no more certain than this one, contradicts it.
+   */
   isContradicted: boolean
 }
 
@@ -45,15 +47,15 @@ const noClaims: Claims = {
   isContradicted: false,
 }
 
-/** The changes of one millisecond. Their hash is that of the book after the last of them. */
+/** The changes of one millisecond. Their hash is that of the book after the last change. */
 type Batch = Claims & { timestampMs: number; receivedMs: number; hasReceipt: boolean }
 
-/** A state that is not passed on yet. */
+/** A state that has not been passed on yet. */
 type Pending = Claims & {
   state: { -readonly [Name in keyof Snapshot]: Snapshot[Name] }
-  /** Whether it fits its hash, as far as is known; undefined without one. */
+  /** True if it matches its hash, as far as known; undefined without a hash. */
   verdict: boolean | undefined
-  /** Whether more than likely guesses were tried, once its explanation had the time to come. */
+  /** True if unlikely recipes were tried too, after the explanation had time to arrive. */
   isSearched: boolean
 }
 
@@ -63,9 +65,9 @@ export class TokenBook {
   readonly #other: () => TokenBook
   readonly #pace: Pace
   readonly #ladders = new LiveLadders()
-  /** Whether a whole book came, so that changes have something to change. */
+  /** True after a whole book, which changes can be applied to. */
   #hasLevels = false
-  /** Time of the last message that was applied. */
+  /** The time of the last applied message. */
   #timeMs = 0
   #batch: Batch | undefined
   /** States in order of time; the first one waits for its explanation. */
@@ -77,10 +79,10 @@ export class TokenBook {
   #minOrderSize: string | undefined
   #isNegRisk: boolean | undefined
   #version: string | undefined
-  /** Whether the tick changed since the last proved state: the venue may have moved levels. */
+  /** True if the tick changed since the last proved state: the venue may have moved levels. */
   #isTickDoubtful = false
   /**
-   * Whether nothing was proved or disproved since the last whole book. Where hashes say nothing,
+   * True if nothing was proved or disproved since the last whole book. If hashes are no evidence,
    * the book is then right as far as can be known.
    */
   #isPlain = false
@@ -89,7 +91,7 @@ export class TokenBook {
     outcome: Outcome,
     terms: BooksOptions & {
       watermark: Watermark
-      /** The market's last trade prices, the newest first, as the venue printed them. */
+      /** The last trade prices of the market, newest first, as printed by the venue. */
       tradePrices: readonly string[]
     },
     other: () => TokenBook,
@@ -101,7 +103,7 @@ export class TokenBook {
     this.#pace = new Pace(maxPerSecond, counts, (state) => output.state(state))
   }
 
-  /** Time of the first state that was not passed on yet. */
+  /** The time of the first state that has not been passed on. */
   get waitingMs(): number | undefined {
     return this.#pace.heldMs ?? (this.#queue[0]?.state ?? this.#batch)?.timestampMs
   }
@@ -126,7 +128,7 @@ export class TokenBook {
       return
     }
     if (timestampMs < this.#timeMs) {
-      // What was taken since the last true state did not lead to a true one.
+      // The messages since the last true state did not lead to a true one.
       this.#batch = undefined
       this.#queue = []
     }
@@ -162,7 +164,7 @@ export class TokenBook {
     this.#isPlain = false
   }
 
-  /** Checks the waiting states again, because a trade price became known. */
+  /** Checks the waiting states again after a new trade price. */
   recheck(nowMs: number): void {
     this.#verifyQueue()
     this.#drain(nowMs)
@@ -175,7 +177,7 @@ export class TokenBook {
   }
 
   lose(reason: GapReason): void {
-    // The rest of the batch may be lost: only its hash can show that it is whole.
+    // The rest of the batch may be lost: only its hash can prove it complete.
     if (this.#isProvable(this.#batch)) this.#close(Number.POSITIVE_INFINITY, reason)
     this.#batch = undefined
     this.#drain(Number.POSITIVE_INFINITY, reason)
@@ -189,13 +191,13 @@ export class TokenBook {
 
   #isOver(batch: Batch, nowMs: number): boolean {
     const waitedMs = nowMs - batch.receivedMs
-    // The hash shows whether the batch is whole; if not, it is reopened when more comes.
+    // The hash shows if the batch is complete; if not, it is reopened by the next message.
     if (this.#isProvable(batch)) return waitedMs > PROVABLE_WAIT_MS
     if (batch.isWhole) return waitedMs > BATCH_WAIT_MS
     return this.#terms.watermark.hasPassed(batch, BATCH_WAIT_MS, nowMs)
   }
 
-  /** A message that is too late to apply may still show that a state was missed. */
+  /** A message that is too late to apply may still reveal a missed state. */
   #takeLate(timestampMs: number): void {
     this.#terms.counts.stale++
     this.#miss(this.#times.late(timestampMs))
@@ -214,7 +216,10 @@ export class TokenBook {
     return isLast ? this.#lastTrue : undefined
   }
 
-  /** The other outcome's book, which is no surer than this one, differs at this millisecond. */
+  /**
+   * Notes that the book of the other outcome, which is no more certain than this one, differs at
+   * this millisecond.
+   */
   #contradict(timestampMs: number): void {
     if (this.#batch?.timestampMs === timestampMs) this.#batch.isContradicted = true
     for (const pending of this.#queue) {
@@ -226,7 +231,7 @@ export class TokenBook {
     this.#markLost('hash_mismatch')
   }
 
-  /** Whether a book is the last true state, and nothing is known to have come after it. */
+  /** True if a book equals the last true state and nothing is known to have followed it. */
   #isLastTrue(event: BookEvent): boolean {
     const last = this.#lastTrue
     return (
@@ -244,7 +249,7 @@ export class TokenBook {
     this.#isPlain = true
   }
 
-  /** Returns the batch of a millisecond; ends the batch of any other. */
+  /** Returns the batch of a millisecond and ends the batch of any other. */
   #open(timestampMs: number, receivedMs: number, hasReceipt: boolean): Batch {
     if (this.#batch && this.#batch.timestampMs !== timestampMs) this.#close(receivedMs)
     this.#timeMs = timestampMs
@@ -254,7 +259,7 @@ export class TokenBook {
       return this.#batch
     }
     const last = this.#queue.at(-1)
-    // A state that waits for the rest of its batch is taken back.
+    // Takes back a state that waits for the rest of its batch.
     const isReopened = last?.state.timestampMs === timestampMs && last.verdict !== true
     if (isReopened) this.#queue.pop()
     const isBased = isReopened && last.isBased
@@ -262,7 +267,7 @@ export class TokenBook {
     return this.#batch
   }
 
-  /** Ends a batch: its levels become a state, unless they repeat the one before. */
+  /** Ends a batch: its levels become a state, unless they repeat the previous one. */
   #close(nowMs: number, reason?: GapReason): void {
     const batch = this.#batch
     this.#batch = undefined
@@ -292,7 +297,7 @@ export class TokenBook {
       verdict: undefined,
       isSearched: false,
     }
-    // A whole book that does not fit is evidence against the recipe, so it is checked in full.
+    // A mismatched whole book is evidence against the recipe, so it is checked with all recipes.
     this.#verify(pending, !pending.isWhole)
     this.#tellWatch(pending)
     this.#queue.push(pending)
@@ -310,7 +315,7 @@ export class TokenBook {
       tradePrices,
       isQuick,
     })
-    // A hash that nothing known reproduces is the watch's to judge.
+    // A hash that no known recipe reproduces is judged by the watch.
     pending.verdict = verdict === true
   }
 
@@ -326,7 +331,7 @@ export class TokenBook {
     for (const pending of this.#queue) if (pending.verdict === false) this.#verify(pending, true)
   }
 
-  /** Passes on true states in order and drops the others, up to the first that has to wait. */
+  /** Passes on true states in order and drops the others, up to the first undecided one. */
   #drain(nowMs: number, lostFor?: GapReason): void {
     for (let head = this.#queue[0]; head !== undefined; head = this.#queue[0]) {
       const isTrue = this.#judge(head, nowMs, lostFor !== undefined)
@@ -337,7 +342,7 @@ export class TokenBook {
     }
   }
 
-  /** Whether a state is true; undefined while that is open. */
+  /** True or false once it is known if a state is true; undefined until then. */
   #judge(pending: Pending, nowMs: number, isLost: boolean): boolean | undefined {
     if (pending.verdict === true) return true
     const { watch, watermark } = this.#terms
@@ -360,7 +365,7 @@ export class TokenBook {
     return this.#isSound(pending)
   }
 
-  /** Whether a state without a verdict is right as far as can be known. */
+  /** True if a state without a verdict is right as far as can be known. */
   #isSound(pending: Pending): boolean {
     const isPlain = this.#isPlain && this.#terms.watch.isAdvisory()
     const isTrusted = (this.#isKnown && !this.#isTickDoubtful) || pending.isBased || isPlain
@@ -381,7 +386,7 @@ export class TokenBook {
       this.#isPlain = false
     } else if (verdict === false) {
       counts.unknown++
-      // By the market's own recipe, which no longer holds, it would be judged false.
+      // The market's own recipe, which no longer applies, would reject the hash.
       if (this.#terms.watch.hasChanged()) state.sourceHash = undefined
     } else counts.unchecked++
     if (verdict === true || isBased) this.#isTickDoubtful = false
@@ -395,7 +400,7 @@ export class TokenBook {
     }
     this.#isKnown = true
     output.found({ outcome: this.#outcome, atMs: state.timestampMs })
-    // Passed on whatever the pace, because until then the state before the loss seems to last.
+    // Passed on regardless of the pace; otherwise the state before the loss would seem to last.
     this.#pace.offer(state)
     this.#pace.flush()
   }

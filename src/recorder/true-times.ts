@@ -1,16 +1,16 @@
 import type { Span } from '#src/domain/coverage.ts'
 
-/** How many states are remembered: more than come while a message is held up. */
+/** The number of remembered states: more than arrive while a message is delayed. */
 const TIMES_MAX = 128
 
-/** The times of a book's last true states, and the times that a late message shows they missed. */
+/** Times of the last true states of a book, and gaps between them revealed by late messages. */
 export class TrueTimes {
   /** Ascending. */
   readonly #times: number[] = []
   #passedOver = false
   #reported: Span = { fromMs: 0, toMs: 0 }
 
-  /** Adds a true state; returns the span before it in which a state was missed. */
+  /** Adds a true state; returns the gap before it in which a state was missed. */
   add(timestampMs: number): Span | undefined {
     const lastMs = this.#times.at(-1)
     const isPassedOver = this.#passedOver && lastMs !== undefined
@@ -20,14 +20,14 @@ export class TrueTimes {
     return isPassedOver ? { fromMs: lastMs + 1, toMs: timestampMs } : undefined
   }
 
-  /** From the last true state on nothing is known. */
+  /** Forgets the times: after the last true state nothing is known. */
   end(): void {
     this.#passedOver = false
   }
 
   /**
-   * Notes a message about a time earlier than the last state. Unless a state of that time is known,
-   * it was missed: returns the span from there to the last state, once.
+   * Notes a message older than the last state. If no state of its time is known, that state was
+   * missed: returns the gap from there to the last state, once.
    */
   late(timestampMs: number): Span | undefined {
     const beforeMs = this.#times.findLast((ms) => ms <= timestampMs)
@@ -37,7 +37,7 @@ export class TrueTimes {
       this.#passedOver = true
       return undefined
     }
-    // Other connections have the states before the first one.
+    // States before the first one are known to other connections.
     const fromMs = beforeMs === undefined ? timestampMs : beforeMs + 1
     if (toMs === this.#reported.toMs && fromMs >= this.#reported.fromMs) return undefined
     this.#reported = { fromMs, toMs }

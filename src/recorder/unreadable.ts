@@ -1,9 +1,9 @@
 import { count } from '#src/platform/count.ts'
 import type { Log } from '#src/platform/log.ts'
 
-/** The time that a warning is about, and the shortest time between two lines. */
+/** The period, in seconds, that a warning covers, and the shortest time between two lines. */
 const SECONDS = 60
-/** A larger share of unreadable messages is a warning. */
+/** The share of unreadable messages above which a warning is given. */
 const SHARE_MAX = 0.01
 
 const newSecond = () => ({
@@ -13,7 +13,7 @@ const newSecond = () => ({
   reason: undefined as string | undefined,
 })
 
-/** Counts messages that cannot be read, and logs once a minute how many, with the first reason. */
+/** Counts unreadable messages, and logs their number once a minute with the first reason. */
 export function createUnreadable(log: Log) {
   let now = newSecond()
   const seconds = [now]
@@ -48,7 +48,7 @@ export function createUnreadable(log: Log) {
       now.unfollowed++
     },
 
-    /** To be called every second. */
+    /** Completes the counts of a second. Call it every second. */
     tick(): void {
       quietSeconds++
       const { faults, reason } = unreported
@@ -63,7 +63,7 @@ export function createUnreadable(log: Log) {
       if (seconds.length > SECONDS) seconds.shift()
     },
 
-    /** Undefined while few messages are unreadable. */
+    /** Undefined if few messages are unreadable. */
     warning(): string | undefined {
       const { events, faults, firstFault } = status()
       const share = faults / Math.max(1, events)

@@ -1,6 +1,6 @@
 /**
- * For 5m, 15m and 4h the strike of a window is exactly the final price of the window before. So one
- * gives the other, and shows when the venue contradicts itself.
+ * For 5m, 15m and 4h, the strike of a window is exactly the final price of the previous one. Each
+ * supplies the other, and a difference shows that the venue contradicts itself.
  */
 
 import {
@@ -16,18 +16,18 @@ import type { MarketHistory } from '#src/history/history.ts'
 import type { Reporter } from './ports.ts'
 
 const chained: ReadonlySet<Timeframe> = new Set(['5m', '15m', '4h'])
-/** The most markets of a coin and timeframe that can begin at the same time. */
+/** The maximum number of markets of a coin and timeframe that can begin at the same time. */
 const NEIGHBOURS_MAX = 10
 
-/** Makes the chain; `check` is to be called for each market of which facts were put. */
+/** Creates the chain; call `check` for each market whose facts were stored. */
 export function createWindowChain(
   history: Pick<MarketHistory, 'putMarket' | 'findMarket' | 'listMarkets'>,
   reporter: Reporter,
 ) {
   const contradictions = new Set<string>()
 
-  /** Fills what is missing, and replaces nothing but what a price feed said. */
-  function link(before: Market, after: Market): void {
+  /** Fills missing values; replaces only values from a price feed. */
+  async function link(before: Market, after: Market): Promise<void> {
     const { finalPrice } = before
     const { strike } = after
     if (finalPrice === undefined && strike === undefined) return
@@ -37,9 +37,9 @@ export function createWindowChain(
       strike === undefined ||
       (finalPrice !== undefined && after.strikeSource === 'feed' && !isSame)
     )
-      put(after, strikeFacts(finalPrice, { ...after, source: 'chain' }))
+      await put(after, strikeFacts(finalPrice, { ...after, source: 'chain' }))
     else if (finalPrice === undefined)
-      put(before, finalPriceFacts(strike, { ...before, source: 'chain' }))
+      await put(before, finalPriceFacts(strike, { ...before, source: 'chain' }))
     else if (!isSame) {
       contradictions.add(after.conditionId)
       const name = after.slug ?? after.conditionId
@@ -48,9 +48,9 @@ export function createWindowChain(
     }
   }
 
-  function put(market: Market, facts: Partial<MarketFacts>): void {
+  function put(market: Market, facts: Partial<MarketFacts>): Promise<void> {
     const { conditionId, coin, timeframe, source } = market
-    history.putMarket({ conditionId, coin, timeframe, source, ...facts })
+    return history.putMarket({ conditionId, coin, timeframe, source, ...facts })
   }
 
   function findAt({ coin, timeframe, source }: Market, startMs: number): Market | undefined {
@@ -61,22 +61,22 @@ export function createWindowChain(
   }
 
   return {
-    /** May throw what the history throws. */
-    check(conditionId: string): void {
+    /** Rejects if the history does. */
+    async check(conditionId: string): Promise<void> {
       const market = history.findMarket(conditionId)
       if (market?.windowStartMs === undefined || !chained.has(market.timeframe)) return
       const lengthMs = timeframeMs[market.timeframe]
       const before = findAt(market, market.windowStartMs - lengthMs)
       const after = findAt(market, market.windowStartMs + lengthMs)
-      if (before !== undefined) link(before, market)
-      if (after !== undefined) link(history.findMarket(conditionId) ?? market, after)
+      if (before !== undefined) await link(before, market)
+      if (after !== undefined) await link(history.findMarket(conditionId) ?? market, after)
     },
 
-    /** How many windows have a strike that is not the final price of the window before. */
+    /** The number of windows whose strike differs from the final price of the previous window. */
     contradictions: () => contradictions.size,
   }
 }
 
-/** `64000.50` is the same price as `64000.5`. */
+/** Normalizes a price: `64000.50` equals `64000.5`. */
 const plain = (digits: string): string =>
   digits.includes('.') ? digits.replace(/\.?0+$/, '') : digits

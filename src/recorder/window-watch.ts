@@ -1,6 +1,6 @@
 /**
- * Which of the open windows are not recorded, and why. Without it a venue that lists nothing, or
- * whose messages cannot be read, looks like a quiet one.
+ * Open windows that are not recorded, with the reasons. Without this watch a venue that lists
+ * nothing, or sends unreadable messages, would look like a quiet one.
  */
 
 import { count } from '#src/platform/count.ts'
@@ -8,28 +8,31 @@ import { count } from '#src/platform/count.ts'
 import type { MarketRecording } from './market-recording.ts'
 import type { Reporter } from './ports.ts'
 
-/** From the start of the recorder, or since a window of the series was recorded last. */
+/**
+ * The tolerated time from the start of the recorder, or from the last recorded window of the
+ * series.
+ */
 const GRACE_MS = 30_000
-/** The most windows that a line names. */
+/** The maximum number of windows named in a line. */
 const NAMED_MAX = 3
 
-/** What the catalogue says of a window. */
+/** The state of a window in the catalogue. */
 export type WindowListing = {
-  /** The name that the venue should have for it. */
+  /** The expected name of the window at the venue. */
   name: string
-  /** Its coin and length: one window of a series follows another. */
+  /** The coin and length of the window: windows of a series follow each other. */
   series: string
   startMs: number
   endMs: number
 } & (
   | { kind: 'not_asked' }
-  /** `wasListed` is whether another window of the series was listed before. */
+  /** `wasListed` is true if another window of the series was listed before. */
   | { kind: 'not_listed'; wasListed: boolean }
   | { kind: 'not_usable'; reason: string }
   | { kind: 'listed'; conditionId: string }
 )
 
-/** Why a window is not recorded, as the end of "No open window is … any more." */
+/** Reasons why a window is not recorded, each the end of "No open window is … any more." */
 const phrases = {
   not_asked: 'unanswered by the catalogue',
   not_listed: 'not listed',
@@ -44,7 +47,7 @@ const phrases = {
 export const missingReasons = Object.keys(phrases) as (keyof typeof phrases)[]
 type MissingWindow = { name: string; reason: keyof typeof phrases; text: string }
 
-/** Makes the watch; `check` is to be called every second. */
+/** Creates the watch; call `check` every second. */
 export function createWindowWatch(
   {
     reporter,
@@ -53,16 +56,16 @@ export function createWindowWatch(
     unfollowed,
   }: {
     reporter: Reporter
-    /** Undefined while the market of a window is not recorded at all. */
+    /** Undefined until the market of a window is recorded. */
     recordingOf(conditionId: string): MarketRecording | undefined
-    /** Whether a connection to the feed is open. */
+    /** True if a connection to the feed is open. */
     isConnected(): boolean
-    /** Messages in the last minute about markets that are not followed. */
+    /** Messages of the last minute about markets that are not followed. */
     unfollowed(): number
   },
   startedMs: number,
 ) {
-  /** When a window of each series was recorded last. */
+  /** The time at which a window of each series was last recorded. */
   const recordedMs = new Map<string, number>()
   let open = 0
   let missing: MissingWindow[] = []
@@ -76,7 +79,7 @@ export function createWindowWatch(
     if (listing.kind === 'not_asked')
       return { reason: 'not_asked', text: 'the catalogue has not answered' }
     if (listing.kind === 'not_listed') {
-      // Where nothing is recorded at all, it is not the series that the venue lacks.
+      // If nothing is recorded at all, the venue does not lack only this series.
       if (listing.wasListed || !isAnyRecorded) return { reason: 'not_listed', text: 'not listed' }
       const text = 'not listed, like none of its coin and length so far'
       return { reason: 'never_listed', text }
@@ -96,7 +99,7 @@ export function createWindowWatch(
     return { reason: 'not_readable', text: `messages that cannot be read: ${share}` }
   }
 
-  /** One line about all windows: how many, and the first of each reason. */
+  /** Summarizes all windows in one line: their number, and the first of each reason. */
   function summarize(windows: readonly MissingWindow[]): string {
     const byText = [...Map.groupBy(windows, ({ text }) => text)]
     const parts = byText.slice(0, NAMED_MAX).map(([text, same]) => {
@@ -112,7 +115,7 @@ export function createWindowWatch(
       const openNow = windows.filter(({ startMs, endMs }) => startMs <= nowMs && nowMs < endMs)
       open = openNow.length
       missing = []
-      /** Includes the reasons of windows within their grace: those are not over yet. */
+      /** Includes the reasons of windows within their grace period, which have not ended. */
       const reasons = new Set<MissingWindow['reason']>()
       const isAnyRecorded = openNow.some(isRecorded)
       for (const listing of openNow) {
@@ -136,8 +139,7 @@ export function createWindowWatch(
     },
 
     /**
-     * Undefined while every open window is recorded, or within its grace, or one that the venue
-     * does not have.
+     * Undefined if every open window is recorded, within its grace period, or absent at the venue.
      */
     warning(): string | undefined {
       const wanted = missing.filter(({ reason }) => reason !== 'never_listed')

@@ -1,7 +1,7 @@
 /**
- * The book of a simulated market as an array of sizes over every price the venue allows: whole
+ * The book of a simulated market: an array of sizes over every price that the venue allows, whole
  * cents and, near 0 and 1, tenths of a cent. Slots up to `bid` hold bids, slots from `ask` on hold
- * asks, so it cannot be crossed. It is the book of Up; that of Down is its exact mirror.
+ * asks, so the book cannot be crossed. It is the book of Up; that of Down is its exact mirror.
  */
 import { type Millionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
 import type { Ladder } from '#src/domain/snapshot.ts'
@@ -14,7 +14,7 @@ const MILLS_PER_CENT = 10
 const CENTS_PER_UNIT = 100
 const MILLIONTHS_PER_MILL = 1_000
 const MILLIONTHS_PER_HUNDREDTH = 10_000
-/** The finer tick holds below this price and above its complement. */
+/** The finer tick applies below this price and above its complement. */
 export const FINE_MILLS = 40
 
 /** The price of each slot in thousandths, ascending: 1 to 40, 50 to 950 by 10, 960 to 999. */
@@ -29,48 +29,48 @@ export const SLOTS = slotMills.length
 const slotOfMills = new Map(slotMills.map((mills, slot) => [mills, slot]))
 const slotPrices = slotMills.map((mills): Millionths => mills * MILLIONTHS_PER_MILL)
 
-/** Thick levels vary less in size than others: hundredths of a share, before their percentage. */
+/** Thick levels vary less than others. In hundredths of a share, before their percentage. */
 const EDGE_SIZE = 400 * HUNDREDTHS
-/** Levels at the touch are thinner; by distance from it in ticks. */
+/** Levels near the touch are thinner; by distance from it in ticks. */
 const TOUCH_PERCENTS = [50, 72, 88, 97] as const
-/** Cheap orders far from the touch are thicker; from one tick off 0 (bids) or 1 (asks) on. */
+/** Cheap orders far from the touch are thicker; by distance in ticks from 0 (bids) or 1 (asks). */
 const EDGE_PERCENTS = [3_000, 720, 500, 230, 220, 110, 120] as const
-/** Ticks from the touch beyond which `EDGE_PERCENTS` holds. */
+/** Distance from the touch in ticks beyond which `EDGE_PERCENTS` applies. */
 const EDGE_DISTANCE_MIN = 12
-/** In 13 % of changes a level goes back to the size before the last one. */
+/** In 13 % of changes, a level returns to the size before the last one. */
 const REVERT_SHARE = 0.11
-/** Most vacant levels that are tried are filled again: half of all states have all 99. */
+/** Most vacant levels that are drawn are refilled: half of all states have all 99 levels. */
 const REFILL_SHARE = 0.8
-/** Thousandths by which the fair price may leave the middle before the touch follows. */
+/** Thousandths between the fair price and the middle beyond which the touch follows. */
 const FOLLOW_MILLS = 19
-/** Thousandths beyond which both sides are requoted at once: 3 % of states. */
+/** Distance in thousandths beyond which both sides are requoted at once: 3 % of states. */
 const JUMP_MILLS = 31
-/** A spread of two or more ticks closes by one with this chance at each state. */
+/** Chance at each state that a spread of two or more ticks narrows by one. */
 const CLOSE_SHARE = 0.5
-/** A touch of one tick loses a best level with this chance at each state. */
+/** Chance at each state that a spread of one tick loses a best level. */
 const OPEN_SHARE = 0.015
-/** Spread after a jump in ticks. Of all states 79 % have one tick, 12 % two, 4 % three. */
+/** Spreads in ticks after a jump. Of all states, 79 % have one tick, 12 % two, 4 % three. */
 const JUMP_SPREADS = [1, 1, 2, 2, 3, 3, 4, 5, 7, 10] as const
-/** The share of levels that are taken at the finer tick (4 to 35 levels recorded). */
+/** Share of levels that are occupied at the finer tick (4 to 35 levels recorded). */
 const FINE_FILL_SHARE = 0.4
-/** At the finer tick the touch follows the price more closely. */
+/** At the finer tick, the touch follows the price more closely. */
 const FINE_TICK_DIVISOR = 4
 
 const emptyLadder: Ladder = { prices: [], sizes: [] }
 const emptySides = { bids: emptyLadder, asks: emptyLadder }
 
-/** The working state of one book. Sizes are hundredths of a share; 0 is a vacant slot. */
+/** The working state of a book. Sizes are hundredths of a share; 0 is a vacant slot. */
 export type SimulatedBook = ReturnType<typeof createBook>
 
 /** Opens a book with a spread of one cent around even odds; `sizes` has `SLOTS` entries. */
 export function createBook(parts: { model: Model; random: Random; sizes: Int32Array }) {
   const book = {
     ...parts,
-    /** Before the last change of each slot. */
+    /** The size before the last change of each slot. */
     formerSizes: new Int32Array(SLOTS),
-    /** What each slot tends to. */
+    /** The size that each slot tends to. */
     usualSizes: new Int32Array(SLOTS),
-    /** The slots of the best; -1 and `SLOTS` when there is none. */
+    /** Slots of the best levels; -1 and `SLOTS` if there is none. */
     bid: -1,
     ask: 0,
     /** Orders at tenths of a cent are allowed. */
@@ -85,7 +85,7 @@ export function createBook(parts: { model: Model; random: Random; sizes: Int32Ar
 /** The slot of a price in whole cents, 1 to 99. */
 export const slotOfCents = (cents: number): number => slotOfMills.get(cents * MILLS_PER_CENT) ?? -1
 
-/** The next slot up (`step` 1) or down (-1) that may hold an order now; `SLOTS` or -1 if none. */
+/** The next slot up (`step` 1) or down (-1) that may hold an order; `SLOTS` or -1 if none. */
 function slotBeside(book: SimulatedBook, from: number, step: 1 | -1): number {
   let slot = from + step
   while (slot >= 0 && slot < SLOTS && !book.isFine && !isWholeCent(slot)) slot += step
@@ -95,7 +95,10 @@ function slotBeside(book: SimulatedBook, from: number, step: 1 | -1): number {
 const slotAbove = (book: SimulatedBook, slot: number): number => slotBeside(book, slot, 1)
 const slotBelow = (book: SimulatedBook, slot: number): number => slotBeside(book, slot, -1)
 
-/** Moves the touch: fills what a side gained, vacates what lies between. Counts the changes. */
+/**
+ * Moves the touch: fills the levels that a side gained and clears those in between. Returns the
+ * number of changes.
+ */
 function setTouch(book: SimulatedBook, bid: number, ask: number): number {
   const former = { bid: book.bid, ask: book.ask }
   const first = Math.max(0, Math.min(bid, former.bid))
@@ -110,7 +113,9 @@ function setTouch(book: SimulatedBook, bid: number, ask: number): number {
   return changes
 }
 
-/** Gives a slot what its side now asks for. Returns, as those below, whether that is a change. */
+/**
+ * Fills or clears a slot according to its side. Like the functions below, returns true on change.
+ */
 function renewSlot(book: SimulatedBook, slot: number, isOnSameSide: boolean): boolean {
   const isTouch = slot === book.bid || slot === book.ask
   const isVacant = book.sizes[slot] === 0
@@ -150,7 +155,7 @@ export function removeLevel(book: SimulatedBook, slot: number): boolean {
   return true
 }
 
-/** Allows orders at tenths of a cent and places some below 0.04 or above 0.96. */
+/** Allows orders at tenths of a cent, and places some below 0.04 or above 0.96. */
 export function refineTick(book: SimulatedBook, isHigh: boolean): void {
   book.isFine = true
   for (let slot = 0; slot < SLOTS; slot++) {
@@ -162,8 +167,8 @@ export function refineTick(book: SimulatedBook, isHigh: boolean): void {
 }
 
 /**
- * Renews `up` and `down` from the sizes. What is unchanged keeps its arrays, and both outcomes
- * share the arrays of sizes, so that a state costs little to make and to keep.
+ * Updates `up` and `down` from the sizes. Unchanged sides keep their arrays, and both outcomes
+ * share the size arrays, so that a state is cheap to make and to keep.
  */
 export function renewLadders(book: SimulatedBook): void {
   const { up, down } = book
@@ -201,7 +206,7 @@ function mirror(ladder: Ladder, former: Ladder, formerMirror: Ladder): Ladder {
   }
 }
 
-/** Places a fresh order of a size that is usual this far from the touch and from the edge. */
+/** Places an order with a size that is usual at this distance from the touch and the edge. */
 function fill(book: SimulatedBook, slot: number): void {
   const { model, random } = book
   const isBid = slot <= book.bid
@@ -218,7 +223,7 @@ function fill(book: SimulatedBook, slot: number): void {
   book.sizes[slot] = endSize(book, Math.floor((usual * (TOUCH_PERCENTS[distance] ?? 100)) / 100))
 }
 
-/** Half of what is no round change is one of whole shares, the rest ends anyhow. */
+/** Half of the other changes are whole shares; the rest end in any digits. */
 function otherSize(book: SimulatedBook, slot: number): number {
   const { model, random } = book
   const amount = lookUp(model.otherChanges, random.uniform())
@@ -226,7 +231,7 @@ function otherSize(book: SimulatedBook, slot: number): number {
   return endSize(book, moveSize(book, slot, amount))
 }
 
-/** Adds or takes an amount, towards the usual size when far from it; never takes all there is. */
+/** Adds or removes an amount, towards the usual size if far from it; never a whole level. */
 function moveSize(book: SimulatedBook, slot: number, amount: number): number {
   const size = book.sizes[slot] ?? 0
   const usual = book.usualSizes[slot] ?? 0
@@ -244,13 +249,16 @@ function endSize(book: SimulatedBook, size: number): number {
   return Math.max(HUNDREDTHS, size - (size % HUNDREDTHS)) + ending
 }
 
-/** Whether an order is placed at a slot that falls to a side. */
+/** True if an order is placed at a slot that changes sides. */
 const isTaken = (book: SimulatedBook, slot: number): boolean =>
   isWholeCent(slot) || (book.isFine && book.random.uniform() < FINE_FILL_SHARE)
 
 const isWholeCent = (slot: number): boolean => (slotMills[slot] ?? 0) % MILLS_PER_CENT === 0
 
-/** Moves the touch towards a price in thousandths: late, by a tick, or at once. Counts changes. */
+/**
+ * Moves the touch towards a price in thousandths: later, by a tick, or at once. Returns the number
+ * of changes.
+ */
 export function followPrice(book: SimulatedBook, mills: number): number {
   if (book.bid < 0 || book.ask >= SLOTS) return requote(book, mills)
   const deviation = mills - ((slotMills[book.bid] ?? 0) + (slotMills[book.ask] ?? 0)) / 2
@@ -263,7 +271,7 @@ export function followPrice(book: SimulatedBook, mills: number): number {
   return book.random.uniform() < OPEN_SHARE ? moveAway(book, isUp) : 0
 }
 
-/** Empties the asks of a book that is going to 1, or the bids of one that is going to 0. */
+/** Removes the asks of a book that goes to 1, or the bids of one that goes to 0. */
 export const withdrawSide = (book: SimulatedBook, isUp: boolean): number =>
   isUp ? setTouch(book, slotBelow(book, SLOTS), SLOTS) : setTouch(book, -1, slotAbove(book, -1))
 
@@ -287,7 +295,7 @@ const closeIn = (book: SimulatedBook, isUp: boolean): number =>
     ? setTouch(book, slotAbove(book, book.bid), book.ask)
     : setTouch(book, book.bid, slotBelow(book, book.ask))
 
-/** Takes the best level that the price goes to, unless it is the last. */
+/** Removes the best level that the price moves towards, unless it is the last. */
 function moveAway(book: SimulatedBook, isUp: boolean): number {
   const slot = isUp ? slotAbove(book, book.ask) : slotBelow(book, book.bid)
   if (slot < 0 || slot >= SLOTS) return 0

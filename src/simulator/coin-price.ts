@@ -1,4 +1,4 @@
-/** The price of a coin in a simulated window, once a second as feeds have it, and what it settles on. */
+/** A coin's price in a simulated window, once a second as in real feeds, and the final price. */
 
 import { type Coin, coinTable, type Outcome } from '#src/domain/market.ts'
 import { averageOf } from '#src/domain/settlement.ts'
@@ -6,13 +6,13 @@ import type { SpotTick } from '#src/domain/spot.ts'
 import type { Random } from '#src/platform/random.ts'
 
 const TICK_MS = 1000
-/** Standard deviation of what a coin moves in a window, as a share; roughly Bitcoin's in 5m. */
+/** Standard deviation of a coin's relative move in a window; roughly Bitcoin's in 5m. */
 export const VOLATILITY = 0.0008
 
-/** Prices in USD as they are printed. */
+/** Prices in USD as printed. */
 export type Opening = {
   strike: string
-  /** The price of the coin when the window opens: not the strike, if that is an average. */
+  /** The coin's price when the window opens; differs from the strike if that is an average. */
   price: string
 }
 
@@ -21,13 +21,13 @@ type Terms = Opening & {
   random: Random
   windowStartMs: number
   windowEndMs: number
-  /** The time before the end whose average is the final price; 0 for the price of the end. */
+  /** Length of the average at the end that is the final price; 0 for the price at the end. */
   averageMs: number
 }
 
 export type CoinPrice = ReturnType<typeof createCoinPrice>
 
-/** A random walk: what happens in it follows from its terms alone. */
+/** A random walk, determined by its terms alone. */
 export function createCoinPrice(terms: Terms) {
   const { coin, random, windowStartMs, windowEndMs, averageMs } = terms
   const strike = readPrice(coin, terms.strike)
@@ -37,9 +37,9 @@ export function createCoinPrice(terms: Terms) {
   /** In the coin's smallest unit, with a fraction. */
   let units = readPrice(coin, terms.price)
   let nextMs = windowStartMs
-  /** Prices that the average is of, each times the milliseconds for which it held. */
+  /** Sum of the prices in the average, each times the milliseconds for which it held. */
   let averaged = 0
-  /** Ticks from the start of the average on. */
+  /** Ticks since the start of the average. */
   let lastTicks: SpotTick[] = []
   let finalPrice: string | undefined
 
@@ -55,7 +55,7 @@ export function createCoinPrice(terms: Terms) {
   return {
     strike: terms.strike,
 
-    /** Known from the end of the window on. */
+    /** Undefined until the window ends. */
     get finalPrice() {
       return finalPrice
     },
@@ -64,13 +64,13 @@ export function createCoinPrice(terms: Terms) {
       return printPrice(coin, Math.round(units))
     },
 
-    /** Known from the end of the window on: Up wins at the strike or above. */
+    /** Undefined until the window ends: Up wins at the strike or above. */
     get winner(): Outcome | undefined {
       if (finalPrice === undefined) return undefined
       return readPrice(coin, finalPrice) >= strike ? 'up' : 'down'
     },
 
-    /** Moves on to a time; returns the prices that are new, the last one that of the end. */
+    /** Advances to a time; returns the new prices, the last of which is at the end. */
     advance(untilMs: number): SpotTick[] {
       const ticks: SpotTick[] = []
       for (; nextMs <= Math.min(untilMs, windowEndMs); nextMs += TICK_MS) {
@@ -78,7 +78,7 @@ export function createCoinPrice(terms: Terms) {
         ticks.push(tick)
         if (nextMs >= averageFromMs) lastTicks.push(tick)
         if (nextMs < windowEndMs) continue
-        // The average of no time is not known.
+        // An average over no time is undefined.
         finalPrice =
           averageOf(lastTicks, { fromMs: averageFromMs, toMs: windowEndMs }) ?? tick.price
         lastTicks = []
@@ -86,7 +86,7 @@ export function createCoinPrice(terms: Terms) {
       return ticks
     },
 
-    /** How far Up is expected to end ahead of the strike, in standard deviations of a whole window. */
+    /** The expected lead of Up over the strike at the end, in deviations of a whole window. */
     get lead() {
       const lastMs = nextMs - TICK_MS
       const isAveraged = averageMs > 0 && lastMs >= averageFromMs
@@ -95,8 +95,8 @@ export function createCoinPrice(terms: Terms) {
     },
 
     /**
-     * The time in which the price varies as much as what it settles on still does, this long before
-     * the end. What is over of an average is certain, so its rest moves it less and less.
+     * The time over which the price varies as much as the settlement price still does, this long
+     * before the end. The past part of an average is fixed, so the rest moves it less and less.
      */
     variableMs: (remainingMs: number): number =>
       remainingMs < averageMs
@@ -108,7 +108,7 @@ export function createCoinPrice(terms: Terms) {
 /** The first price of a coin, in its smallest unit. */
 export const firstPriceOf = (coin: Coin): number => readPrice(coin, coinTable[coin].simulatedPrice)
 
-/** A printed price in the coin's smallest unit. */
+/** Converts a printed price into the coin's smallest unit. */
 const readPrice = (coin: Coin, digits: string): number =>
   Math.round(Number(digits) * 10 ** decimalsOf(coin))
 

@@ -1,9 +1,9 @@
 /**
- * What the simulator knows of real books. Figures here, in book.ts and in market.ts are measured on
- * both full-rate recordings, snapshots-btc-5m-20260413 and -20260414 (220,487 states of 99 tokens;
- * see SOURCES.md next to them), unless a line names one. A constant that differs from the figure
- * beside it is fitted, so that what comes out agrees with the figure. Every recording is of Bitcoin
- * in 5-minute windows: other coins and timeframes are that, relabelled.
+ * Statistics of real books. Figures here, in book.ts and in market.ts are measured on both
+ * full-rate recordings, snapshots-btc-5m-20260413 and -20260414 (220,487 states of 99 tokens; see
+ * SOURCES.md next to them), unless a line names one. A constant that differs from the figure beside
+ * it is fitted, so that the output agrees with the figure. All recordings are of Bitcoin in
+ * 5-minute windows: other coins and timeframes are relabelled copies.
  */
 
 const fineRanks = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 1]
@@ -14,7 +14,7 @@ const gapMs = {
   values: [2, 4, 5, 10, 15, 22, 32, 49, 73, 112, 190, 285, 438, 600, 1_700, 3_000],
 }
 
-/** States a second of a token that `gapMs` amounts to; SOURCES.md gives a median of 12. */
+/** States per second and token that `gapMs` amounts to; SOURCES.md gives a median of 12. */
 export const STATES_PER_SECOND = 12.5
 
 /** Levels that differ between two states of a token. */
@@ -25,21 +25,23 @@ const changedLevels = {
 
 /**
  * Shares that a level in the middle of a ladder tends to. Recorded sizes 5 to 30 ticks from the
- * touch are 130 to 870 (p10 to p90) around 400; changes widen what is drawn here to that.
+ * touch are 130 to 870 (p10 to p90) around 400; changes widen this distribution to that.
  */
 const levelShares = {
   ranks: [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1],
   values: [5, 8, 48, 105, 200, 310, 410, 540, 700, 2_500, 7_000],
 }
 
-/** A size ends in `.00`, in one of nine tenths, or else in any hundredth; of 10,000 sizes. */
+/**
+ * Of 10,000 sizes: those that end in `.00`, in each of nine tenths, and the rest in any hundredth.
+ */
 const sizeTenths = [2_190, 210, 180, 510, 440, 650, 180, 400, 680, 240] as const
 const SIZE_PARTS = 10_000
 
 /**
  * Weights of a changed level's distance from the touch in ticks, fitted so that near levels keep
- * their share although one level changes but once a state. On 20260414 a state changes 1.67 levels
- * at the touch (both sides), 0.92 one tick away, 0.57 at 5 to 10, 0.13 at 20, 0.06 at 30.
+ * their share although a level changes only once per state. On 20260414, a state changes 1.67
+ * levels at the touch (both sides), 0.92 one tick away, 0.57 at 5 to 10, 0.13 at 20, 0.06 at 30.
  */
 const changesByDistance = [
   1300, 1110, 985, 850, 765, 730, 690, 685, 665, 675, 680, 615, 460, 294, 269, 224, 194, 171, 154,
@@ -49,25 +51,25 @@ const changesByDistance = [
   5, 5, 4, 4,
 ] as const
 
-/** Shares by which a level changes most often, and how many of a thousand changes each makes. */
+/** The most frequent changes of a level in shares, and how many of 1,000 changes each makes. */
 const roundChanges = [5, 10, 100, 15, 20, 25, 30, 450, 200, 60, 50, 105, 6, 40, 35, 45, 75, 400]
 const roundChangeWeights = [198, 66, 66, 42, 37, 30, 29, 18, 16, 15, 13, 9, 9, 15, 8, 6, 6, 5]
 const CHANGE_PARTS = 1_000
 
-/** Shares by which a level changes otherwise: 20 % of changes are whole, 24 % have any ending. */
+/** Other changes of a level in shares: 20 % of changes are whole, 24 % have any ending. */
 const otherChangeShares = {
   ranks: [0, 0.3, 0.5, 0.75, 0.9, 0.98, 1],
   values: [1, 12, 40, 120, 260, 700, 2_000],
 }
 
-/** Hundredths of a share: sizes in the recordings have two decimals at most. */
+/** Hundredths of a share: recorded sizes have at most two decimals. */
 export const HUNDREDTHS = 100
 
 const TABLE_LENGTH = 4_096
 
 export type Model = ReturnType<typeof createModel>
 
-/** Builds the distributions as tables, so that a draw is one look-up; a few milliseconds. */
+/** Builds the distributions as tables, so that a draw is one lookup; takes a few milliseconds. */
 export const createModel = () => ({
   gapMs: tabulateQuantiles(gapMs, 1),
   changedLevels: tabulateQuantiles(changedLevels, 1),
@@ -93,7 +95,7 @@ export const createModel = () => ({
 export const lookUp = (table: Int32Array, rank: number): number =>
   table[Math.min(table.length - 1, Math.floor(rank * table.length))] ?? 0
 
-/** Values between those given are interpolated. */
+/** Interpolates between the given values. */
 function tabulateQuantiles(
   { ranks, values }: { ranks: readonly number[]; values: readonly number[] },
   scale: number,
@@ -108,7 +110,7 @@ function tabulateQuantiles(
   })
 }
 
-/** Gives the value of each index `weight / parts` of the table, and that of -1 what is left. */
+/** Fills the table with `weight / parts` entries for each index, and with -1 for the rest. */
 function tabulateWeights(
   weights: readonly number[],
   parts: number,

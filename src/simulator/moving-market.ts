@@ -1,6 +1,6 @@
 /**
- * An open market that moves as time passes, for a server that has nothing else to show: books,
- * trades and prices of the coin, all marked as simulated.
+ * A live simulated market for a server that has no other data: books, trades and prices of the
+ * coin, all marked as simulated.
  */
 
 import {
@@ -25,25 +25,27 @@ import {
 const TIMEFRAME: Timeframe = '5m'
 const WINDOW_MS = timeframeMs[TIMEFRAME]
 const SEED = 'moving-3'
-/** Of versions whose markets had gaps, or settled on no average. */
+/** Seeds of versions whose markets had gaps, or did not settle on an average. */
 const FORMER_SEEDS = ['moving', 'moving-2']
-/** Enough to see it move; real ones have three times as many. That of a coin beside Bitcoin. */
+/**
+ * States per second of Bitcoin: enough to see movement; real markets have three times as many. The
+ * other coins have fewer.
+ */
 const STATES_PER_SECOND = 4
 const OTHERS_STATES_PER_SECOND = 0.75
-/** States that are written at once: some milliseconds. */
+/** States written per step: a few milliseconds. */
 const STATES_MAX = 100
-/** The most markets that are looked at for those that an earlier run left open. */
+/** Maximum number of markets searched for ones that an earlier run left open. */
 const LEFT_MAX = 20
 
-/** Whether the history has a market that was recorded. */
+/** True if the history has a recorded market. */
 export const hasRecorded = (history: Pick<MarketHistory, 'coinTotals'>, nowMs: number): boolean =>
   history.coinTotals(nowMs).some(({ source }) => source === 'recorded')
 
 /**
- * Makes a market of a coin, and the next one when its window ends, until the history has a market
- * that was recorded: then the markets that were begun are finished, and no other begins. What happens
- * in a window follows from its time, so a server that starts again continues where the one before it
- * would be.
+ * Simulates a market of a coin, and the next one when its window ends, until the history has a
+ * recorded market: then the current markets are finished, and no new one begins. A window is
+ * determined by its time, so a restarted server continues where the previous one would be.
  */
 export function createMovingMarket(
   history: Pick<
@@ -61,7 +63,7 @@ export function createMovingMarket(
   model = createModel(),
 ) {
   const statesPerSecond = coin === 'btc' ? STATES_PER_SECOND : OTHERS_STATES_PER_SECOND
-  /** By the start of its window. */
+  /** By the start of the window. */
   const live = new Map<number, TradedMarket>()
   let isResumed = false
 
@@ -71,16 +73,16 @@ export function createMovingMarket(
   const idOf = (windowStartMs: number, seed: string): string =>
     begin(windowStartMs, seed).market.conditionId
 
-  function open(windowStartMs: number): void {
+  async function open(windowStartMs: number): Promise<void> {
     if (live.has(windowStartMs)) return
     const traded = begin(windowStartMs)
     if (history.findMarket(traded.market.conditionId)?.isClosed) return
-    history.putMarket(toTradedFacts(traded))
+    await history.putMarket(toTradedFacts(traded))
     live.set(windowStartMs, traded)
   }
 
-  /** Opens markets again that an earlier run left. */
-  function resume(nowMs: number, isEnding: boolean): void {
+  /** Reopens the markets that an earlier run left open. */
+  async function resume(nowMs: number, isEnding: boolean): Promise<void> {
     const query = {
       coin,
       timeframe: TIMEFRAME,
@@ -92,21 +94,21 @@ export function createMovingMarket(
       .flatMap((status) => history.listMarkets({ ...query, status }))
       .filter(({ isClosed }) => !isClosed)
     for (const { windowStartMs = 0, windowEndMs = nowMs, conditionId } of left) {
-      if (idOf(windowStartMs, SEED) === conditionId) open(windowStartMs)
-      // Another version made it: nothing will continue it.
+      if (idOf(windowStartMs, SEED) === conditionId) await open(windowStartMs)
+      // A market of another version: nothing will continue it.
       else if (
         FORMER_SEEDS.some((seed) => idOf(windowStartMs, seed) === conditionId) ||
         (!isSimulatedId(conditionId) && windowEndMs <= nowMs)
       )
-        history.close(conditionId)
+        await history.close(conditionId)
     }
-    // A sample that is made while a window ends does not have it.
+    // A sample that is made while a window ends does not contain that window.
     const beforeMs = Math.floor(nowMs / WINDOW_MS - 1) * WINDOW_MS
-    if (!isEnding && listWindow(beforeMs).length === 0) open(beforeMs)
+    if (!isEnding && listWindow(beforeMs).length === 0) await open(beforeMs)
     isResumed = true
   }
 
-  /** The final price of the window before, and the price of the coin at its end. */
+  /** The final price of the previous window, and the coin's price at its end. */
   function findOpening({ market }: TradedMarket): Opening {
     const { windowStartMs } = market.price
     const beforeMs = windowStartMs - WINDOW_MS
@@ -120,7 +122,7 @@ export function createMovingMarket(
     return { strike: known ?? price, price }
   }
 
-  /** All simulated markets of a window, also those of the sample. */
+  /** All simulated markets of a window, including those of the sample. */
   const listWindow = (windowStartMs: number): Market[] =>
     history.listMarkets({
       coin,
@@ -131,18 +133,18 @@ export function createMovingMarket(
       limit: LEFT_MAX,
     })
 
-  function moveAll(nowMs: number): 'written' | 'behind' | 'over' {
+  async function moveAll(nowMs: number): Promise<'written' | 'behind' | 'over'> {
     const isEnding = hasRecorded(history, nowMs)
-    if (!isResumed) resume(nowMs, isEnding)
+    if (!isResumed) await resume(nowMs, isEnding)
     if (!isEnding) {
       const startMs = Math.floor(nowMs / WINDOW_MS) * WINDOW_MS
-      open(startMs)
-      if (nowMs >= startMs + WINDOW_MS - LEAD_MS) open(startMs + WINDOW_MS)
+      await open(startMs)
+      if (nowMs >= startMs + WINDOW_MS - LEAD_MS) await open(startMs + WINDOW_MS)
     }
     const progress = { untilMs: nowMs, statesMax: STATES_MAX, findOpening }
-    // A window that is behind goes before the next one, which opens at its prices.
+    // An older window goes first, because the next one opens at its prices.
     for (const [windowStartMs, traded] of [...live].sort(([a], [b]) => a - b)) {
-      if (moveTradedMarket(history, traded, progress)) live.delete(windowStartMs)
+      if (await moveTradedMarket(history, traded, progress)) live.delete(windowStartMs)
       else if (traded.market.nextMs <= nowMs) return 'behind'
     }
     return isEnding && live.size === 0 ? 'over' : 'written'
@@ -150,13 +152,13 @@ export function createMovingMarket(
 
   return {
     /**
-     * To be called some times a second. Returns whether everything up to now is written, or there
-     * is more to write, or it is over for good. What cannot be written is made again at the next
+     * Called several times a second, but not before it has resolved. Returns whether everything up to now is written, more is to be
+     * written, or the simulation is over. A state that cannot be written is made again by the next
      * call.
      */
-    tick(nowMs: number): 'written' | 'behind' | 'over' {
+    async tick(nowMs: number): Promise<'written' | 'behind' | 'over'> {
       try {
-        return moveAll(nowMs)
+        return await moveAll(nowMs)
       } catch (error) {
         live.clear()
         isResumed = false

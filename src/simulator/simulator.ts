@@ -1,4 +1,4 @@
-/** Makes order books from a seed: a market is the same whatever runs beside it. See model.ts. */
+/** Simulates order books from a seed: each market is independent of the others. See model.ts. */
 import {
   type Coin,
   type MarketFacts,
@@ -29,28 +29,30 @@ export type SimulateOptions = {
   timeframes: readonly Timeframe[]
   /** Consecutive windows of each coin and timeframe. */
   markets: number
-  /** Start of the first window; moved up to the next multiple of the timeframe. */
+  /** Start of the first window; rounded up to the next multiple of the timeframe. */
   startMs: number
-  /** The rate of a 5-minute market, both outcomes changing at once; longer ones are slower. */
+  /**
+   * The rate of a 5-minute market in which both outcomes change together; longer ones are slower.
+   */
   statesPerSecond?: number | undefined
   outcomes?: 'both' | Outcome | undefined
-  /** The recording of a market ends early at this number, before its window does. */
+  /** Ends the recording of a market early, after this number of snapshots. */
   maxSnapshotsPerMarket?: number | undefined
 }
 
-/** Yields what happened in one stretch of time after the other. */
+/** Yields one batch of time after the other. */
 export function* simulate(options: SimulateOptions) {
   const waiting = listWindows(options)
   const model = createModel()
   const { fromMs, toMs } = simulatedSpan(options)
   const live: SimulatedMarket[] = []
-  /** In ascending order of time, markets mixed; up comes before down at equal times. */
+  /** In ascending order of time across markets; up comes before down at equal times. */
   let snapshots: Snapshot[] = []
-  /** Facts of markets that began in this batch, and with the winner of those that closed in it. */
+  /** Facts of markets that began in this batch, and of those that closed in it, with the winner. */
   let facts: MarketFacts[] = []
   const endBatch = () => {
     const lastMs = snapshots.at(-1)?.timestampMs ?? toMs
-    /** The share of the simulated time that is over, 0 to 1. */
+    /** The simulated share of the time, 0 to 1. */
     const fraction = Math.min(1, (lastMs - fromMs) / (toMs - fromMs))
     const batch = { snapshots, facts, fraction }
     snapshots = []
@@ -67,7 +69,7 @@ export function* simulate(options: SimulateOptions) {
       next++
       continue
     }
-    // A market is live here: otherwise a window would be waiting.
+    // At least one market is live here: otherwise a window would be waiting.
     if (market && advanceMarket(market, snapshots) !== undefined) {
       live.splice(live.indexOf(market), 1)
       facts.push(toFacts(market))
@@ -77,7 +79,7 @@ export function* simulate(options: SimulateOptions) {
   if (snapshots.length + facts.length > 0) yield endBatch()
 }
 
-/** The time that a simulation covers, in Unix milliseconds: no snapshot is outside. */
+/** The time that a simulation covers, in Unix milliseconds: all snapshots are inside. */
 export function simulatedSpan({ timeframes, startMs, markets }: SimulateOptions) {
   const starts = timeframes.map((timeframe) => alignUp(startMs, timeframe))
   const ends = timeframes.map((each) => alignUp(startMs, each) + markets * timeframeMs[each])
@@ -87,7 +89,7 @@ export function simulatedSpan({ timeframes, startMs, markets }: SimulateOptions)
 const alignUp = (timestampMs: number, timeframe: Timeframe): number =>
   Math.ceil(timestampMs / timeframeMs[timeframe]) * timeframeMs[timeframe]
 
-/** At most a few windows of each coin and timeframe are live at once, so a scan is short. */
+/** Few windows of each coin and timeframe are live at once, so a scan is short. */
 function findEarliest(live: readonly SimulatedMarket[]): SimulatedMarket | undefined {
   let earliest = live[0]
   for (const market of live) {
@@ -116,7 +118,7 @@ function listWindows(options: SimulateOptions) {
   return windows.sort((a, b) => a.windowStartMs - b.windowStartMs)
 }
 
-/** What is known of a market by now. */
+/** The current facts of a market. */
 export function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFacts {
   const { coin, timeframe } = plan
   const { windowStartMs, windowEndMs, winner } = price
@@ -135,18 +137,21 @@ export function toFacts({ plan, conditionId, price }: SimulatedMarket): MarketFa
   }
 }
 
-/** One transaction a step. The options name the batches: again, it adds only what is missing. */
-export function* storeSimulation(history: MarketHistory, options: SimulateOptions) {
+/**
+ * Writes one transaction per step. The options name the batches: running it again adds only what is
+ * missing.
+ */
+export async function* storeSimulation(history: MarketHistory, options: SimulateOptions) {
   const name = nameSimulation(options)
-  /** `snapshots` are those made; those not held before are `accepted`. */
+  /** `snapshots` counts those made; `accepted` counts those that the history did not have. */
   const progress = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
   let index = 0
   for (const { snapshots, facts, fraction } of simulate(options)) {
-    for (const known of facts) history.putMarket(known)
+    for (const known of facts) await history.putMarket(known)
     const batch = { id: `simulate-${name}-${index++}`, snapshots, source: 'simulated' } as const
-    const result = history.append({ ...batch, gapReason: 'venue_silent' })
+    const result = await history.append({ ...batch, gapReason: 'venue_silent' })
     const closed = facts.filter(({ winner }) => winner !== undefined)
-    for (const { conditionId } of closed) history.close(conditionId)
+    for (const { conditionId } of closed) await history.close(conditionId)
     progress.markets += closed.length
     progress.snapshots += snapshots.length
     if (result.kind === 'appended') progress.accepted += result.accepted

@@ -1,6 +1,6 @@
 /**
- * A simulated market with all that a recorded one has: books without a gap, trades, prices of its
- * coin, a strike and a final price.
+ * A simulated market with everything that a recorded one has: books without a gap, trades, prices
+ * of its coin, a strike and a final price.
  */
 
 import {
@@ -39,7 +39,7 @@ type Plan = {
   statesPerSecond: number
 }
 
-/** What happens in it follows from its plan, and in its window from what it opens at. */
+/** A market is determined by its plan, and in its window by its opening prices. */
 export function createTradedMarket(plan: Plan, model: Model): TradedMarket {
   const market = createMarket(
     { ...plan, outcomes, maxSnapshots: Number.POSITIVE_INFINITY, isWhole: true },
@@ -57,29 +57,30 @@ const settlementRuleOf = ({ plan, price }: SimulatedMarket) =>
 
 type Progress = {
   untilMs: number
-  /** The most states that are written at once. */
+  /** Maximum number of states written per step. */
   statesMax: number
   /** Called once, when the window opens. */
   findOpening: (traded: TradedMarket) => Opening
 }
 
-/** Writes what happened in a market up to a moment. Returns whether it is over. */
-export function moveTradedMarket(
+/** Writes the events of a market up to a time. Returns true if the market is over. */
+export async function moveTradedMarket(
   history: Pick<MarketHistory, 'putMarket' | 'record' | 'putSpot' | 'close'>,
   traded: TradedMarket,
   { untilMs, statesMax, findOpening }: Progress,
-): boolean {
+): Promise<boolean> {
   const { market, random } = traded
   const { conditionId } = market
   const snapshots: Snapshot[] = []
   const trades: Trade[] = []
   const ticks: SpotTick[] = []
-  /** Moves the price of the coin, which does so also between states. */
+  let opened: MarketFacts | undefined
+  /** Advances the coin's price, which also moves between states. */
   const movePrice = (timestampMs: number): void => {
     if (timestampMs < market.price.windowStartMs) return
     if (market.coinPrice === undefined) {
       market.coinPrice = openPrice(market, findOpening(traded))
-      history.putMarket(toTradedFacts(traded))
+      opened = toTradedFacts(traded)
     }
     ticks.push(...market.coinPrice.advance(timestampMs))
   }
@@ -90,18 +91,19 @@ export function moveTradedMarket(
     if (!isOver) trades.push(...drawTrade(snapshots.slice(-2), random))
   }
   if (market.nextMs > untilMs) movePrice(untilMs)
+  if (opened !== undefined) await history.putMarket(opened)
   if (snapshots.length > 0) {
-    history.record({
+    await history.record({
       source: 'simulated',
       snapshots,
       trades: trades.map((trade) => ({ conditionId, trade })),
       gaps: [],
     })
   }
-  if (ticks.length > 0) history.putSpot(ticks)
+  if (ticks.length > 0) await history.putSpot(ticks)
   if (isOver) {
-    history.putMarket(toTradedFacts(traded))
-    history.close(conditionId)
+    await history.putMarket(toTradedFacts(traded))
+    await history.close(conditionId)
   }
   return isOver
 }
@@ -119,7 +121,7 @@ function openPrice(market: SimulatedMarket, opening: Opening): CoinPrice {
   })
 }
 
-/** What is known of it by now. */
+/** The current facts of the market. */
 export function toTradedFacts({ market }: TradedMarket): MarketFacts {
   const { windowStartMs, windowEndMs, winner } = market.price
   const origin = { windowStartMs, windowEndMs, source: 'simulated' } as const
@@ -128,12 +130,12 @@ export function toTradedFacts({ market }: TradedMarket): MarketFacts {
     ...toFacts(market),
     settlementRule: settlementRuleOf(market),
     ...strikeFacts(strike, origin),
-    // With the winner.
+    // Published together with the winner.
     ...finalPriceFacts(winner && finalPrice, origin),
   }
 }
 
-/** Sometimes makes a trade at the best level of an outcome. */
+/** Makes a trade at the best level of an outcome, with a certain chance. */
 export function drawTrade(state: readonly Snapshot[], random: Random): Trade[] {
   const isTrade = random.uniform() < TRADE_SHARE
   const { outcome, timestampMs, bids, asks } = random.pick(state)

@@ -1,4 +1,4 @@
-/** Readers of members of others' JSON. They throw a `record` fault with the path of the member. */
+/** Readers for members of foreign JSON. They throw a `record` fault with the path of the member. */
 
 import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
 import {
@@ -16,7 +16,7 @@ import { isRecord } from '#src/platform/record.ts'
 
 export type JsonObject = { readonly [key: string]: unknown }
 
-/** Members whose numbers are kept as text, because a float could lose digits of them. */
+/** Members whose numbers stay text, because a float could lose digits. */
 const exactKeys = new Set([
   'priceToBeat',
   'finalPrice',
@@ -36,7 +36,7 @@ const exactKeys = new Set([
   'token_id',
 ])
 
-/** Whether an object has the members of a kind, and none that make it another one. */
+/** True if an object has the members of a kind, and none that make it another kind. */
 export const fitsKind = (
   kind: { required: readonly (readonly string[])[]; forbidden: readonly string[] },
   value: JsonObject,
@@ -44,7 +44,7 @@ export const fitsKind = (
   kind.required.every((members) => members.some((member) => Object.hasOwn(value, member))) &&
   !kind.forbidden.some((member) => Object.hasOwn(value, member))
 
-/** Undefined for text that is not JSON. Exact members are the text of their number. */
+/** Undefined for text that is not JSON. Exact members become the text of their number. */
 export function parseJson(text: string): unknown {
   const keepExact = (key: string, value: unknown, context?: { source?: string }): unknown =>
     typeof value === 'number' && exactKeys.has(key) ? context?.source : value
@@ -67,11 +67,12 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
 
 export type Reading = {
   nowMs: number
-  /** Whether an object is refused for a fact that could also be left out. */
+  /** True if a faulty optional fact refuses the whole object. */
   isStrict: boolean
 }
 
-const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === ''
+export const isAbsent = (value: unknown): boolean =>
+  value === undefined || value === null || value === ''
 
 export function readText(value: unknown, path: string): string {
   const text = readOptionalText(value, path)
@@ -79,7 +80,7 @@ export function readText(value: unknown, path: string): string {
   return text
 }
 
-/** The longest text of a member; the venue's longest are a tenth of it. */
+/** The longest accepted text of a member; the venue's longest have a tenth of that. */
 const TEXT_LENGTH_MAX = 2000
 
 export function readOptionalText(value: unknown, path: string): string | undefined {
@@ -128,7 +129,7 @@ export const readOptionalTimeMs = (value: unknown, path: string): number | undef
 export const tryTimeMs = (value: unknown): number | undefined =>
   tolerate([], () => readOptionalTimeMs(value, ''))
 
-/** Reads an optional fact: what is wrong with it goes to `faults`. */
+/** Reads an optional fact; a fault of it goes to `faults`. */
 export function tolerate<T>(faults: string[], read: () => T): T | undefined {
   try {
     return read()
@@ -148,7 +149,7 @@ export function readPrice(value: unknown, path: string): Millionths {
   return price
 }
 
-/** Reads plain digits, as many as the text has: `1e5` is `100000`. */
+/** Reads plain digits, all that the text has: `1e5` is `100000`. */
 export function readOptionalDecimal(value: unknown, path: string): string | undefined {
   const text = readOptionalText(value, path)
   if (text === undefined) return undefined
@@ -158,8 +159,8 @@ export function readOptionalDecimal(value: unknown, path: string): string | unde
 }
 
 /**
- * The plain digits of a decimal text, which is counted in units of 10^-`digits`; undefined for
- * anything else. Zeros at the end stay: they are digits of the source.
+ * Converts an integer count of 10^-`digits` into the digits of a decimal; undefined for anything
+ * else. Trailing zeros stay: they are digits of the source.
  */
 export function exactDecimal(value: unknown, digits: number): string | undefined {
   if (typeof value !== 'string') return undefined
@@ -171,7 +172,7 @@ export function exactDecimal(value: unknown, digits: number): string | undefined
   return text.replace(/\.?0+$/, '')
 }
 
-/** Moves the point of a number as JSON writes it; returns other texts as they are. */
+/** Removes the exponent of a JSON number; returns other texts unchanged. */
 export function withoutExponent(text: string): string {
   const parts = /^(\d+)(?:\.(\d+))?e([+-]?\d{1,2})$/i.exec(text)
   if (parts === null) return text
@@ -184,7 +185,7 @@ export function withoutExponent(text: string): string {
   return `${padded.slice(0, end).replace(/^0+(?=\d)/, '')}${rest === '' ? '' : `.${rest}`}`
 }
 
-/** Reads a schedule of fees, in the one form in which it is kept. */
+/** Reads a fee schedule in its canonical form. */
 export function readOptionalFees(value: unknown, path: string): string | undefined {
   if (isAbsent(value)) return undefined
   if (!isRecord(value)) throw recordFault(`${path}: not an object`)
@@ -204,6 +205,25 @@ export function readOptionalFees(value: unknown, path: string): string | undefin
     rebateRate: decimal('rebateRate'),
   }
   return JSON.stringify(fees)
+}
+
+/** A longer delay or age is in another unit. */
+const DELAY_MS_MAX = 60_000
+const ORDER_AGE_MS_MAX = 3_600_000
+
+/** Reads how long the venue holds back an order, in milliseconds. */
+export const readOptionalDelay = (value: unknown, path: string): number | undefined =>
+  readOptionalMs(value, path, DELAY_MS_MAX)
+
+/** Reads how old an order must be before it can be cancelled, in milliseconds. */
+export const readOptionalOrderAge = (value: unknown, path: string): number | undefined =>
+  readOptionalMs(value, path, ORDER_AGE_MS_MAX)
+
+function readOptionalMs(value: unknown, path: string, msMax: number): number | undefined {
+  if (isAbsent(value)) return undefined
+  const ms = Number(value)
+  if (typeof value !== 'boolean' && Number.isSafeInteger(ms) && ms >= 0 && ms <= msMax) return ms
+  throw recordFault(`${path}: not a number of milliseconds up to ${msMax}`)
 }
 
 /** Reads an array of strings, which may be JSON inside a string. */

@@ -17,7 +17,9 @@ import {
   readAssetId,
   readConditionId,
   readOptionalDecimal,
+  readOptionalDelay,
   readOptionalFees,
+  readOptionalOrderAge,
   readOptionalText,
   readOptionalTimeMs,
   readOutcome,
@@ -54,11 +56,11 @@ function readMarket(value: JsonObject): MarketRecord {
     const conditionId = readConditionId(value.conditionId)
     return {
       kind: 'left_out',
-      reason: `${coin.slice(0, 20)} is not a coin that is kept`,
+      reason: `${coin.slice(0, 20)} is not a supported coin`,
       conditionId,
     }
   }
-  if (!isTimeframe(timeframe)) throw recordFault('timeframe: not one that is kept')
+  if (!isTimeframe(timeframe)) throw recordFault('timeframe: not supported')
   const winnerSource = winnerSources.find((each) => each === value.winnerSource)
   const tickSize = readOptionalDecimal(numberText(value.tickSize), 'tickSize')
   return {
@@ -79,6 +81,8 @@ function readMarket(value: JsonObject): MarketRecord {
       winner: winnerSource && readResult(value),
       winnerSource,
       feeSchedule: readOptionalFees(value.feeSchedule, 'feeSchedule'),
+      takerDelayMs: readOptionalDelay(value.takerDelayMs, 'takerDelayMs'),
+      orderAgeMs: readOptionalOrderAge(value.orderAgeMs, 'orderAgeMs'),
     },
   }
 }

@@ -5,67 +5,66 @@ import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { Trade } from '#src/domain/trade.ts'
 
-import type { Catalogue, CataloguePorts, KnownFacts, MarketWindow } from './catalogue.ts'
+import type { Catalogue, CataloguePorts, KnownFacts, MarketWindow, MoreFacts } from './catalogue.ts'
 import type { PricePage, SpotFeed, VenueFeed } from './feed.ts'
 import type { JsonObject, Reading } from './json-fields.ts'
 
-/** A venue. Each one is a folder beside this file, and a line in `venues.ts`. */
+/** A venue. Each one has a folder beside this file, and a line in `venues.ts`. */
 export type Venue = {
   name: string
-  /** Host and path of its page of a market, up to the slug: pages of ours name no other address. */
+  /** Host and path of its page of a market, up to the slug: our pages link to no other address. */
   marketPage: string
-  /** The kinds of objects, beside snapshots, in its catalogue and in recordings of it. */
+  /** Kinds of objects, besides snapshots, in its catalogue and in recordings. */
   kinds: readonly RecordKind[]
-  /** Prints a snapshot as recordings hold it: decimals quoted, the best level of a side last. */
+  /** Prints a snapshot in the form of recordings: decimals quoted, a side's best level last. */
   toRecordedLine(snapshot: Snapshot): string
-  /**
-   * `limits` bound the searches through every recipe of a hash, in a second of the clock: where
-   * books come live, they have to wait for nothing.
-   */
+  /** `limits` cap the searches through every recipe per second, so that live books never wait. */
   createBookVerifier(limits?: { searchesMax: number; clock: Clock }): BookVerifier
-  /** The slug of a market in the venue's addresses, which `kinds` read. */
+  /** The slug of a market in the venue's URLs, which `kinds` parse. */
   slugOf(window: Omit<MarketWindow, 'endMs'>): string
   titleOf(window: Omit<MarketWindow, 'endMs'>): string
-  /** How it settles windows of a length that end at a time; undefined where that is not known. */
+  /** The settlement rule of windows of a length that end at a given time; undefined if unknown. */
   settlementRuleOf(window: Pick<MarketWindow, 'timeframe' | 'endMs'>): SettlementRule | undefined
-  /** Why a market of this slug is not kept; undefined where it is. */
+  /** The reason why a market of this slug is not recorded; undefined if it is. */
   whyNotKept(slug: string): string | undefined
   /**
-   * Starts of the window that is open at `nowMs` and of the `ahead` ones after it, Unix
-   * milliseconds, ascending.
+   * Starts of the window that is open at `nowMs` and of the next `ahead` windows, in ascending Unix
+   * milliseconds.
    */
   windowStarts(timeframe: Timeframe, nowMs: number, ahead: number): number[]
-  /** Whether nothing is known in a time because the venue restarts then, as it does by a schedule. */
+  /** True if a gap is due to the venue's scheduled restart. */
   isRestart(span: Span): boolean
-  /** Where the catalogue is when no other address is configured. */
+  /** URL of the catalogue, unless another one is configured. */
   catalogueUrl: string
+  /** URL of the order book API, unless another one is configured. */
+  orderBookUrl: string
   createCatalogue(ports: CataloguePorts): Catalogue
   feed: VenueFeed
   /** Its sources of reference prices, by their names in the configuration. */
   spotFeeds: Readonly<Record<'live' | 'rtds', SpotFeed>>
-  /** The page with prices of windows while they are open. */
+  /** The page with prices of open windows. */
   pricePage: PricePage
 }
 
-/** The members of an object decide its kind. Members that no kind names are ignored. */
+/** A kind of object, recognised by its members. Members that no kind names are ignored. */
 export type RecordKind = {
   /** With its article: `a token`. */
   name: string
-  /** Lists of members; the object has at least one of each list. */
+  /** Lists of members; the object has at least one member of each list. */
   required: readonly (readonly string[])[]
-  /** Members that make an object another kind, even if it has all the others too. */
+  /** Members that make an object another kind, even if it has all the others, too. */
   forbidden: readonly string[]
-  /** Throws a `record` fault for an object that is not sound. */
+  /** Throws a `record` fault for an invalid object. */
   read(value: JsonObject, reading: Reading): MarketRecord[]
 }
 
-/** `conditionId` is there if the object names it. */
+/** An object that is left out; `conditionId` is set if the object names it. */
 export type LeftOut = { kind: 'left_out'; reason: string; conditionId?: string | undefined }
 
 export type MarketRecord =
   /**
-   * `leftOut` says which facts could not be read, and why; `source` is what the object says.
-   * `hasNoVersion`: its ids are those of the first version of the protocol only by assumption.
+   * `leftOut` says which facts could not be read, and why; `source` is taken from the object.
+   * `hasNoVersion`: its ids are only assumed to be those of the first version of the protocol.
    */
   | {
       kind: 'facts'
@@ -74,29 +73,27 @@ export type MarketRecord =
       hasNoVersion?: boolean
       source?: Source
     }
-  /** Facts of a market that the object names by its condition id alone, so it must be known. */
+  /** Facts of a market that the object names only by its condition id, so it must be known. */
   | { kind: 'more'; conditionId: string; facts: MoreFacts }
-  /** The trade's market is made from `facts` if it is not known yet. */
+  /** The trade's market is created from `facts` if it is not known yet. */
   | { kind: 'trade'; facts: KnownFacts; trade: Trade }
   /** One of several records of an object that could not be read. */
   | { kind: 'fault'; reason: string }
   | LeftOut
 
-export type MoreFacts = Pick<KnownFacts, 'assetIds' | 'tickSize' | 'winner' | 'winnerSource'>
-
-/** What a stream says beside the book that goes into its hash. */
+/** Terms beside the book that its hash covers, as the stream states them. */
 export type BookTerms = {
   tickSize?: Millionths | undefined
   minOrderSize?: string | undefined
   isNegRisk?: boolean | undefined
   /**
-   * The market's last trade prices, the newest first, as the venue prints them; empty text when
-   * nothing was traded. Several, because a book may be older than the last trade.
+   * The market's last trade prices, the newest first, as printed by the venue; empty text if
+   * nothing was traded. There are several, because a book may be older than the last trade.
    */
   tradePrices?: readonly string[] | undefined
-  /** The version of the venue's protocol, as a book says it. */
+  /** The version of the venue's protocol, as the book states it. */
   version?: string | undefined
-  /** Only likely guesses are tried: a book that is right may get no verdict. */
+  /** Tries only likely guesses: a correct book may get no verdict. */
   isQuick?: boolean | undefined
   /** Books of the market fitted their hashes before, perhaps in another process. */
   isProved?: boolean | undefined
@@ -104,10 +101,10 @@ export type BookTerms = {
 
 export type BookVerifier = {
   /**
-   * Returns true where the levels reproduce `sourceHash`; false where they do not, in a market whose
-   * recipe is known, because a book of it fitted, by that recipe and any trade price. Undefined
-   * without a hash, and where the recipe of the market is unknown: that says nothing of the book.
-   * The other terms, and what is remembered of other books, only make it quicker.
+   * Returns true if the levels reproduce `sourceHash`. Returns false if they do not, by the
+   * market's known recipe and any trade price; a recipe is known once a book has fitted. Returns
+   * undefined without a hash, or if the recipe is unknown, which says nothing about the book. The
+   * other terms, and what is cached from other books, only speed it up.
    */
   verify(snapshot: Snapshot, said?: BookTerms): boolean | undefined
 }

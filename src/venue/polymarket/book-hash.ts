@@ -1,11 +1,12 @@
 /**
- * Checks a book against the venue's own hash of it: the SHA-1 of the book as compact JSON, best
- * level last on both sides, with the market's minimum size, tick and last trade price after it, and
- * the version in a market of protocol V2.
+ * Verifies a book against the venue's hash of it: the SHA-1 of the book as compact JSON, best level
+ * last on both sides, followed by the market's minimum size, tick and last trade price, and in
+ * protocol V2 the version.
  *
- * A recipe belongs to a market: what fitted its books before is tried first. Where a book does not
- * fit, likely guesses follow; then, in a market whose recipe is known, every trade price of its tick
- * by that recipe, so that a book is called false for a reason; and seldom every recipe there is.
+ * A recipe is what the hash covers; every market has one. The recipe that fitted the market's
+ * previous books is tried first, then likely guesses. If the market's recipe is known, every trade
+ * price of its tick is tried with that recipe, so that a book is only called false for a reason.
+ * Rarely, every known recipe is tried.
  */
 
 import { createHash, type Hash } from 'node:crypto'
@@ -37,46 +38,47 @@ import {
 } from './book-recipe.ts'
 import { createBookText } from './book-text.ts'
 
-/** Guesses remembered of each market: trade prices alternate between few. */
+/** Guesses cached per market: its trade prices alternate between a few. */
 const RECENT_MAX = 4
-/** Recipes remembered of each market, with their ticks and terms. */
+/** Recipes cached per market, with their ticks and terms. */
 const RECIPES_MAX = 8
-/** Markets remembered, more than are live at once; the longest unused are forgotten first. */
+/** Markets cached, more than are live at once; the least recently used are evicted first. */
 const MARKETS_MAX = 512
 /**
- * Searches through every recipe, eleven thousand guesses: a market begins with so many, and earns one
- * with so many books. So a market whose recipe is unknown costs little more for each of its books.
+ * Searches through every recipe, eleven thousand guesses each: a market starts with `SEARCHES_MAX`,
+ * and earns another with every `BOOKS_PER_SEARCH` books. So a market with an unknown recipe adds
+ * little to the cost of each of its books.
  */
 const SEARCHES_MAX = 2
 const BOOKS_PER_SEARCH = 256
 
-/** What is expected of a market's next book. */
+/** Expectations for a market's next book. */
 type Memory = {
-  /** What was right, the last first. */
+  /** Guesses that were right, the latest first. */
   recent: readonly Guess[]
-  /** Recipes and ticks that were right, of any price. */
+  /** Recipes and ticks that were right, with any price. */
   recipes: readonly Guess[]
-  /** What the stream said by then. */
+  /** Tick and price in the stream at that time. */
   saidTick: number | undefined
   saidPrice: number | undefined
-  /** Whether the venue hashes the id of 31 bytes of this market. */
+  /** True if the venue hashes the 31-byte id of this market. */
   hasShortId: boolean
   searchesLeft: number
 }
 
-/** The id of a market as it is hashed, and what is tried first and was right last with it. */
+/** The id of a market as it is hashed, the first guess to try, and the last right one. */
 type Form = { marketId: string; hint: Guess; last: Guess }
 
 /**
- * Creates a verifier that remembers markets from row to row; best fed in order of time. `limits`
- * bound the searches of all markets in a second of the clock.
+ * Creates a verifier that caches what it learns about markets; works best on books in order of
+ * time. `limits` cap the searches per second, over all markets.
  */
 export function createBookVerifier(limits?: { searchesMax: number; clock: Clock }): BookVerifier {
   const text = createBookText()
   const tails = createTails()
   const sha1 = createSha1Search()
   const memories = createCache<string, Memory>(MARKETS_MAX)
-  /** The recipe that was right last, of any market: where one changes, others may. */
+  /** The recipe that was right last, for any market: if one market changes, others may follow. */
   let lastRecipe = V1
   let written: { snapshot: Snapshot; marketId: string; prefix: Hash | undefined } | undefined
   let second = -1
@@ -88,7 +90,7 @@ export function createBookVerifier(limits?: { searchesMax: number; clock: Clock 
     written = { snapshot, marketId, prefix: undefined }
   }
 
-  /** The hash of the book that was written, by a guess. */
+  /** The hash of the current book under a guess. */
   function hashOf(guess: Guess): string | undefined {
     if (written === undefined) return undefined
     written.prefix ??= createHash('sha1').update(text.bytes())
@@ -126,7 +128,7 @@ export function createBookVerifier(limits?: { searchesMax: number; clock: Clock 
 
   function listForms({ conditionId }: Snapshot, said: BookTerms, memory: Memory): Form[] {
     const shortId = shortConditionId(conditionId)
-    // Only markets of the second protocol have a short id, but for chance.
+    // Apart from chance, only markets of protocol V2 have a short id.
     const isV2 = said.version === 'v2' || (said.version === undefined && shortId !== undefined)
     const [last = { ...USUAL, recipe: isV2 ? V2 : V1 }] = memory.recent
     const hint = toHint(said, memory, last)
@@ -142,7 +144,7 @@ export function createBookVerifier(limits?: { searchesMax: number; clock: Clock 
     )
   }
 
-  /** In a market whose recipe is known, the form of its id is, too. */
+  /** If the recipe of a market is known, so is the form of its id. */
   const listOwnForms = ([first, ...others]: readonly Form[], { recent }: Memory): Form[] =>
     first === undefined
       ? []
@@ -182,7 +184,7 @@ export function createBookVerifier(limits?: { searchesMax: number; clock: Clock 
     return undefined
   }
 
-  /** Tries recipes with their trade prices, those near the price of a guess first. */
+  /** Tries recipes with their trade prices, those near a guess first. */
   function findPrice(
     snapshot: Snapshot,
     marketId: string,
@@ -207,7 +209,7 @@ export function createBookVerifier(limits?: { searchesMax: number; clock: Clock 
     return undefined
   }
 
-  /** Recipes by which a book of a market whose recipe is known has to fit. */
+  /** The recipes to try on a book of a market whose recipe is known. */
   function listOwn(snapshot: Snapshot, memory: Memory, { last }: Form): Guess[] {
     const known =
       memory.recipes.length > 0
@@ -221,7 +223,7 @@ export function createBookVerifier(limits?: { searchesMax: number; clock: Clock 
     )
   }
 
-  /** Returns what a search finds, and whether the market's recipe is known. */
+  /** Returns the result of a search, and whether the market's recipe is known. */
   function search(snapshot: Snapshot, said: BookTerms, memory: Memory, forms: readonly Form[]) {
     const isKnown = memory.recent.length > 0 || said.isProved === true
     if (isKnown)
@@ -271,8 +273,8 @@ export function createBookVerifier(limits?: { searchesMax: number; clock: Clock 
 }
 
 /**
- * What is tried first: what was right last, unless the stream said something else since. It is only
- * a hint, so that the verdict is the same without the stream.
+ * The first guess: the last right one, unless the stream has changed since. Only a hint, so that
+ * the verdict is the same without the stream.
  */
 function toHint(said: BookTerms, memory: Memory, last: Guess): Guess {
   const saidTick = toTick(said.tickSize)

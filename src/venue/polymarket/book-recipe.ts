@@ -1,4 +1,4 @@
-/** What the venue hashes after the levels of a book, and the texts of each guess of it. */
+/** Recipes: the text that the venue hashes after the levels of a book, for each guess. */
 
 import { parseMillionths } from '#src/domain/decimal.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
@@ -7,9 +7,9 @@ import type { Endings } from '#src/platform/sha1-search.ts'
 import type { BookTerms } from '../venue.ts'
 
 /**
- * Which members follow the levels, by the version of the venue's protocol. The venue added members
- * over time and may add more: the first two recipes are those of 2026, and the others are tried
- * where these fail.
+ * Members after the levels, by version of the venue's protocol. The venue has added members over
+ * time and may add more: the first two recipes are those of 2026, the others are tried if these
+ * fail.
  */
 const recipes = [
   { hasTerms: true, hasTrade: true, version: '' },
@@ -20,8 +20,8 @@ const recipes = [
 ] as const
 
 /**
- * Ticks, the usual ones first. Trades are at multiples of the tick, as far as was seen (220,487
- * recorded books); a price may be any multiple of `tradeStep`, in units of `PRICE_UNIT`.
+ * Ticks, the usual ones first. All trades seen are at multiples of the tick (220,487 recorded
+ * books); `tradeStep` is the step of trade prices in units of `PRICE_UNIT`.
  */
 const ticks = [
   { text: '0.01', millionths: 10_000, tradeStep: 10 },
@@ -30,14 +30,14 @@ const ticks = [
   { text: '0.0025', millionths: 2500, tradeStep: 5 },
 ] as const
 
-/** Millionths in the unit of trade prices, which are 1 to 9,999; 0 is no trade so far. */
+/** The unit of trade prices in millionths. Prices are 1 to 9,999; 0 means no trade so far. */
 const PRICE_UNIT = 100
 const PRICES = 10_000
 export const NO_TRADE = 0
 
 /**
- * What goes into a hash beside the levels: indexes of `recipes`, `ticks` and the terms of markets,
- * and a trade price.
+ * A guess at the hashed text after the levels: indexes of `recipes`, `ticks` and market terms, and
+ * a trade price.
  */
 export type Guess = Readonly<Record<'recipe' | 'tick' | 'price' | 'terms', number>>
 
@@ -50,14 +50,14 @@ export const USUAL: Guess = { recipe: V1, tick: USUAL_TICK, price: NO_TRADE, ter
 
 export const isSame = (a: Guess, b: Guess): boolean => isSameRecipe(a, b) && a.price === b.price
 
-/** Whether two guesses differ in nothing but the trade price. */
+/** True if two guesses differ at most in the trade price. */
 export const isSameRecipe = (a: Guess, b: Guess): boolean =>
   a.recipe === b.recipe && a.tick === b.tick && a.terms === b.terms
 
 const tradeStepOf = ({ tick }: Guess): number => ticks[tick]?.tradeStep ?? PRICES
 export const isPossible = (guess: Guess): boolean => guess.price % tradeStepOf(guess) === 0
 
-/** Every recipe and tick, those of a guess first; a hash without terms has no tick. */
+/** All recipes and ticks, those of `first` first; a recipe without terms has no tick. */
 export function* listRecipes(first: Guess): Generator<Guess> {
   for (const recipe of new Set([first.recipe, ...recipes.keys()])) {
     const own = recipes[recipe]?.hasTerms ? new Set([first.tick, ...ticks.keys()]) : [USUAL_TICK]
@@ -65,13 +65,13 @@ export function* listRecipes(first: Guess): Generator<Guess> {
   }
 }
 
-/** Reads a tick as the stream says it; undefined for one that no recipe has. */
+/** The index of a tick from the stream; undefined if no recipe has it. */
 export function toTick(millionths: number | undefined): number | undefined {
   const tick = ticks.findIndex((each) => each.millionths === millionths)
   return tick < 0 ? undefined : tick
 }
 
-/** Reads a trade price as the venue prints it; undefined where it is not one to try. */
+/** Parses a trade price of the venue; undefined if it cannot be in a hash. */
 export function toTradePrice(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (text === '') return NO_TRADE
@@ -79,7 +79,7 @@ export function toTradePrice(text: string | undefined): number | undefined {
   return Number.isInteger(price) && price > 0 && price < PRICES ? price : undefined
 }
 
-/** Where trades happen: at the best prices of this outcome's book or of the other's, its mirror. */
+/** Likely trade prices: the best prices of this book, and of the other outcome's as its mirror. */
 export function bestPrices({ bids, asks }: Snapshot): number[] {
   const best = [bids.prices[0], asks.prices[0]].flatMap((price) =>
     price === undefined || price % PRICE_UNIT !== 0 ? [] : [price / PRICE_UNIT],
@@ -91,7 +91,7 @@ export function bestPrices({ bids, asks }: Snapshot): number[] {
 const EDGE = 50_000
 const UNIT = 1_000_000
 
-/** Whether the market of a book may have the finer tick. */
+/** True if the market of a book may have the finer tick. */
 export function mayBeFine({ bids, asks }: Snapshot): boolean {
   const [bid = 0] = bids.prices
   const [ask = UNIT] = asks.prices
@@ -101,9 +101,9 @@ export function mayBeFine({ bids, asks }: Snapshot): boolean {
   )
 }
 
-/** What a book says of its market, which its hash covers. */
+/** Usual terms of a market; the hash covers them. */
 const USUAL_TERMS = { minOrderSize: '5', isNegRisk: false }
-/** The most terms remembered: recordings of others may name any number of them. */
+/** Maximum number of cached terms: foreign recordings may contain any number. */
 const TERMS_MAX = 64
 
 function createMarketTerms() {
@@ -111,7 +111,7 @@ function createMarketTerms() {
   const findTerms = (index: number) => all[index] ?? USUAL_TERMS
   return {
     findTerms,
-    /** The index of the terms that a book says; those that it does not say are as in `usual`. */
+    /** The index of a book's terms; terms that it does not name are taken from `usual`. */
     indexOf({ minOrderSize, isNegRisk }: BookTerms, usual: number): number {
       if (minOrderSize === undefined && isNegRisk === undefined) return usual
       const known = findTerms(usual)
@@ -130,10 +130,10 @@ function createMarketTerms() {
 
 const encoder = new TextEncoder()
 
-/** The digits of a trade price after its point: three, or four where the tick is finer. */
+/** The digits of a trade price after the point: three, or four for the finer tick. */
 const digitsOf = (price: number): string => String(price).padStart(4, '0').replace(/0$/, '')
 
-/** Trade prices, each with the same number of digits. */
+/** Trade prices with the same number of digits. */
 type PriceList = Endings & { prices: readonly number[] }
 
 function listPrices(step: number, digits: number): PriceList {
@@ -142,7 +142,7 @@ function listPrices(step: number, digits: number): PriceList {
   return { prices, bytes: encoder.encode(prices.map(digitsOf).join('')), length: digits }
 }
 
-/** Prints what follows the levels in each guess; each text is made once. */
+/** Prints the text after the levels for each guess, once each. */
 export function createTails() {
   const terms = createMarketTerms()
   const tails = new Map<number, Uint8Array>()
@@ -152,7 +152,7 @@ export function createTails() {
   const keyOf = (guess: Guess): number =>
     (guess.terms * recipes.length + guess.recipe) * ticks.length + guess.tick
 
-  /** The text before and after the price of the last trade, which is `undefined` without one. */
+  /** The text before and after the price of the last trade, and whether the recipe has one. */
   function textsOf(guess: Guess): { before: string; after: string; hasTrade: boolean } {
     const { hasTerms = true, hasTrade = true, version = '' } = recipes[guess.recipe] ?? {}
     const { minOrderSize, isNegRisk } = terms.findTerms(guess.terms)
@@ -176,7 +176,7 @@ export function createTails() {
       return tail
     },
 
-    /** The texts around the digits of each possible trade price; undefined where there is none. */
+    /** The texts around the digits of a trade price; undefined if the recipe has none. */
     aroundPrice(guess: Guess): { before: Uint8Array; after: Uint8Array } | undefined {
       const key = keyOf(guess)
       const known = around.get(key)
@@ -188,7 +188,7 @@ export function createTails() {
       return made
     },
 
-    /** The trade prices that are multiples of a guess's tick, or all that may be. */
+    /** The trade prices that are multiples of a guess's tick, or all possible ones. */
     pricesOf(guess: Guess, which: 'of_tick' | 'all'): readonly PriceList[] {
       const { millionths } = ticks[guess.tick] ?? ticks[USUAL_TICK]
       const step = which === 'all' ? tradeStepOf(guess) : millionths / PRICE_UNIT

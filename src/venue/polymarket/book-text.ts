@@ -1,6 +1,6 @@
 /**
- * A book as the venue writes it to hash it: compact JSON without its own hash, best level last on
- * both sides, up to the end of the levels.
+ * The text of a book that the venue hashes: compact JSON without the hash itself, best level last
+ * on both sides, up to the end of the levels.
  */
 
 import { hash } from 'node:crypto'
@@ -15,28 +15,28 @@ const encoder = new TextEncoder()
 const sideStarts = { bids: encoder.encode('"bids":['), asks: encoder.encode('],"asks":[') }
 const CLOSE_BRACKET = 93
 
-/** Tokens remembered, more than are live at once; the longest unused are forgotten first. */
+/** Tokens cached, more than are live at once; the least recently used are evicted first. */
 const TOKENS_MAX = 256
 
 /** The finest of the usual ticks. */
 const TICK: Millionths = 1000
 
-/** More than the text around the levels takes. */
+/** More than the length of the text around the levels. */
 const HEAD_BYTES_MAX = 512
-/** More than one level takes. */
+/** More than the length of a level. */
 const LEVEL_BYTES_MAX = 64
 
-/** The text of a side, whose ladder never changes; `ends` are those of its levels' texts. */
+/** The text of a side, whose ladder is immutable; `ends` are the ends of its levels' texts. */
 type SideText = { ladder: Ladder; bytes: Uint8Array; ends: number[]; length: number }
 
-/** Holds the text of one book. Ladders that are written must never change. */
+/** Holds the text of one book. The ladders passed to it must be immutable. */
 export function createBookText() {
   let bytes = new Uint8Array(65_536)
   let end = 0
   const prices = createPriceTexts()
   const tokens = createCache<string, { bids: SideText; asks: SideText }>(TOKENS_MAX)
 
-  /** Prints only the levels between those at both ends that did not change. */
+  /** Prints only the levels between the unchanged ones at both ends. */
   function writeLevels(side: SideText, ladder: Ladder): void {
     const { prices: newPrices, sizes } = ladder
     const count = newPrices.length
@@ -76,14 +76,14 @@ export function createBookText() {
 
   function putSide(start: number, key: Uint8Array, side: SideText): number {
     bytes.set(key, start)
-    // Without the comma after the last level.
+    // Drops the comma after the last level.
     const length = Math.max(0, side.length - 1)
     bytes.set(side.bytes.subarray(0, length), start + key.length)
     return start + key.length + length
   }
 
   return {
-    /** Writes a book; `marketId` is the form of its market's id that is hashed. */
+    /** Writes a book; `marketId` is the form of the market's id in the hash. */
     write(
       { conditionId, assetId, timestampMs, bids, asks }: Snapshot,
       marketId: string = conditionId,
@@ -93,7 +93,7 @@ export function createBookText() {
         sides = { bids: emptySide(), asks: emptySide() }
         tokens.set(assetId, sides, { size: 1 })
       }
-      // In most books of a stream one side is that of the book before.
+      // In most books of a stream, one side is the same as in the previous book.
       if (sides.bids.ladder !== bids) writeLevels(sides.bids, bids)
       if (sides.asks.ladder !== asks) writeLevels(sides.asks, asks)
       const bytesMax = HEAD_BYTES_MAX + sides.bids.length + sides.asks.length
@@ -105,10 +105,10 @@ export function createBookText() {
       bytes[at] = CLOSE_BRACKET
       end = at + 1
     },
-    /** The last text that was written; valid until the next one is. */
+    /** The last text written; valid until the next one. */
     bytes: () => bytes.subarray(0, end),
 
-    /** The SHA-1 of that text and what follows it, 40 hex digits. */
+    /** The SHA-1 of that text followed by `tail`, 40 hex digits. */
     hashWith(tail: Uint8Array): string {
       bytes.set(tail, end)
       return hash('sha1', bytes.subarray(0, end + tail.length), 'hex')
@@ -116,7 +116,7 @@ export function createBookText() {
   }
 }
 
-/** A usual book fits; a larger one makes room for itself. */
+/** Fits a usual book; a larger one grows the buffer. */
 const emptySide = (): SideText => ({
   ladder: { prices: [], sizes: [] },
   bytes: new Uint8Array(8192),

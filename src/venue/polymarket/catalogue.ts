@@ -1,6 +1,7 @@
-/** Gamma, the venue's catalogue of markets, over HTTP. */
+/** Gamma, the venue's catalogue of markets, and the terms of its order books, over HTTP. */
 
-import { isRecordFault } from '#src/domain/record-fault.ts'
+import { shortConditionId } from '#src/domain/market.ts'
+import { isRecordFault, recordFault } from '#src/domain/record-fault.ts'
 import { Fault } from '#src/platform/fault.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { catalogueFault } from '#src/venue/catalogue.ts'
@@ -11,29 +12,39 @@ import {
   isUsable,
   type KnownFacts,
   type MarketWindow,
+  type MoreFacts,
   type UnusableMarket,
 } from '../catalogue.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'
 import type { MarketRecord } from '../venue.ts'
 import { pricePath } from './price-page.ts'
-import { readEvent, recordKinds } from './records.ts'
+import { readEvent, readShortMarket, recordKinds } from './records.ts'
 import { slugOf } from './slug.ts'
 import { namesOf } from './windows.ts'
 
 /** The venue's tag of up-or-down markets. */
 const UP_OR_DOWN_TAG = '102127'
 const HOUR_MS = 3_600_000
-/** The venue's own bound of a page. */
+/** The venue's maximum page size. */
 const PAGE_MARKETS = '100'
-/** Some forty markets end in an hour of all coins that the venue has. */
+/** Some forty markets, of all the venue's coins, end in an hour. */
 const PAGES_MAX = 10
 
-/** Where Gamma is when no other address is configured. */
+/** URL of Gamma, unless another one is configured. */
 export const GAMMA_URL = 'https://gamma-api.polymarket.com'
+/** URL of the order book API, unless another one is configured. */
+export const CLOB_URL = 'https://clob.polymarket.com'
+const CLOB_NAME = 'order book API'
 
-/** Makes the client; nothing is asked before a method is called. */
-export function createCatalogue({ url, pricesUrl, fetch, warn }: CataloguePorts): Catalogue {
-  /** The markets of an answer, with the reason for each one that cannot be recorded. */
+/** Creates the client; the first call of a method sends the first request. */
+export function createCatalogue({
+  url,
+  pricesUrl,
+  orderBookUrl,
+  fetch,
+  warn,
+}: CataloguePorts): Catalogue {
+  /** The markets in a response, with the reason for each that cannot be recorded. */
   function toListings(read: () => MarketRecord[]): (KnownFacts | UnusableMarket)[] {
     try {
       return read().flatMap((record): (KnownFacts | UnusableMarket)[] => {
@@ -69,7 +80,7 @@ export function createCatalogue({ url, pricesUrl, fetch, warn }: CataloguePorts)
     return isRecord(event) ? toListings(() => readEvent(event, { nowMs, isStrict: false })) : []
   }
 
-  /** Looks through the lists of markets that end near the window's end. */
+  /** Searches the lists of markets that end near the window's end. */
   async function findInLists(window: MarketWindow, nowMs: number, signal: AbortSignal) {
     const query = new URLSearchParams({
       tag_id: UP_OR_DOWN_TAG,
@@ -86,7 +97,7 @@ export function createCatalogue({ url, pricesUrl, fetch, warn }: CataloguePorts)
       const listings = answer.markets.flatMap((market: unknown) => {
         if (!isRecord(market) || kind === undefined) return []
         const read = toListings(() => kind.read(market, { nowMs, isStrict: false }))
-        // A market that cannot be read may be of any window: only its name tells.
+        // A market that cannot be read may belong to any window: only its name says which.
         return read.filter((each) => isUsable(each) || names.includes(String(market.slug)))
       })
       const found = chooseListing(listings, window)
@@ -111,12 +122,25 @@ export function createCatalogue({ url, pricesUrl, fetch, warn }: CataloguePorts)
       pricesUrl === undefined
         ? undefined
         : async (window, { signal }) => {
-            // Hours and days are settled by spot, other windows by an average of a minute.
+            // Hours and days settle on the spot price, other windows on an average of a minute.
             const isSpot = window.timeframe === '1h' || window.timeframe === '1d'
             const address = `${pricesUrl}${pricePath(window, isSpot ? 0 : 60)}`
-            // The page does not have the prices of every window.
+            // The page does not have the prices of all windows.
             const prices = await get(address, signal, 'page', [400, 404])
             return isRecord(prices) ? exactDecimal(prices.openPrice, 0) : undefined
+          },
+
+    costs:
+      orderBookUrl === undefined
+        ? undefined
+        : async (conditionId, { signal }) => {
+            // A market of the second protocol may be known by the id before it was padded.
+            for (const id of [conditionId, shortConditionId(conditionId)]) {
+              if (id === undefined) continue
+              const answer = await get(`${orderBookUrl}/clob-markets/${id}`, signal, CLOB_NAME)
+              if (answer !== undefined) return readCosts(answer, conditionId)
+            }
+            return undefined
           },
 
     async read(slug, { nowMs, signal }) {
@@ -126,14 +150,29 @@ export function createCatalogue({ url, pricesUrl, fetch, warn }: CataloguePorts)
   }
 }
 
+/** Undefined for a market of other outcomes. Throws a `catalogue` fault for another answer. */
+function readCosts(answer: unknown, conditionId: string): MoreFacts | undefined {
+  try {
+    if (!isRecord(answer)) throw recordFault('not an object')
+    const record = readShortMarket({ c: conditionId, ...answer })
+    if (record.kind !== 'more') return undefined
+    if (record.conditionId !== conditionId) throw recordFault(`c: not ${conditionId}`)
+    return record.facts
+  } catch (error) {
+    if (!isRecordFault(error)) throw error
+    const text = `The ${CLOB_NAME} did not answer with the terms of a market: ${error.message}.`
+    throw new Fault(text, { kind: 'catalogue', cause: error })
+  }
+}
+
 const versionText = ({ slug, conditionId }: KnownFacts): string =>
   `The catalogue states no version for the market ${slug ?? conditionId}: its ids are read as those of v1.`
 
-/** Without the market's name the same reason of many markets is one text. */
+/** Removes the market's name, so that the same reason for many markets is one text. */
 const withoutPath = (reason: string): string =>
   reason.replace(/^markets\[\d+\]\./, '').replace(/ \(market [^)]*\)$/, '')
 
-/** The market of a window that can be recorded; else why one that is listed for it cannot. */
+/** The market of a window that can be recorded, or the reason why a listed one cannot. */
 function chooseListing(
   listings: readonly (KnownFacts | UnusableMarket)[],
   window: MarketWindow,

@@ -4,7 +4,7 @@ const HOUR_MS = 3_600_000
 /** Hours by which Eastern time can lag UTC: daylight saving time, standard time. */
 const OFFSETS = [4, 5] as const
 
-/** A format is made at its first use, because a start of the service does not need it. */
+/** Creates the format at its first use, because the start of the service does not need it. */
 function lazyFormat(options: Intl.DateTimeFormatOptions): () => Intl.DateTimeFormat {
   let format: Intl.DateTimeFormat | undefined
   return () =>
@@ -25,8 +25,8 @@ const times = lazyFormat({ hour: 'numeric', minute: '2-digit' })
 export type WallHour = { year: number; month: number; day: number; hour: number }
 
 /**
- * The moments at which an hour begins on an Eastern clock, Unix milliseconds: two in the night in
- * which clocks go back; none in the hour that they skip, and on days that do not exist.
+ * The times at which an hour begins on an Eastern clock, in Unix milliseconds: two in the night
+ * when clocks go back; none for the hour that they skip, and on dates that do not exist.
  */
 export function easternMoments(wall: WallHour): number[] {
   const asUtcMs = Date.UTC(wall.year, wall.month - 1, wall.day, wall.hour)
@@ -44,18 +44,18 @@ const handAt = (momentMs: number, which: keyof WallHour): number =>
       .find(({ type }) => type === which)?.value,
   )
 
-/** The hour, 0 to 23, that an Eastern clock strikes at a moment; undefined between hours. */
+/** The hour, 0 to 23, that begins on an Eastern clock at this time; undefined between hours. */
 export const easternHour = (momentMs: number): number | undefined =>
   momentMs % HOUR_MS === 0 ? handAt(momentMs, 'hour') : undefined
 
-/** Prints a moment as titles do: `June 24`, `3:50AM`. */
+/** Prints a time as titles do: `June 24`, `3:50AM`. */
 export const clockTime = (momentMs: number): { date: string; time: string } => ({
   date: dates().format(momentMs),
   // Some versions of the locale data have a narrow space before AM.
   time: times().format(momentMs).replace(/\s/g, ''),
 })
 
-/** A moment on an Eastern clock: `month` in lower-case words, `hour` 0 to 23. */
+/** Date and hour on an Eastern clock: `month` in lower-case words, `hour` 0 to 23. */
 export function easternDate(momentMs: number) {
   const [month = '', day = ''] = dates().format(momentMs).toLowerCase().split(' ')
   return {

@@ -1,6 +1,6 @@
 /**
  * The venue's public socket of order books and trades. Its messages are JSON, an object or an array
- * of them, in which every number is a string. A book's best level comes last on both sides.
+ * of objects, in which every number is a string. The best level of a side comes last.
  */
 
 import { type Millionths, MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
@@ -22,12 +22,12 @@ import type { JsonObject } from '../json-fields.ts'
 /** The answer to a ping, which is not JSON. */
 const PONG = 'PONG'
 
-/** The longest text of the venue that an event repeats. */
+/** The longest text of the venue that an event quotes. */
 const TEXT_LENGTH_MAX = 200
 
 export const feed: VenueFeed = {
   url: 'wss://ws-subscriptions-clob.polymarket.com/ws/market',
-  // Beyond 500 a connection silently sends nothing any more.
+  // With more than 500 tokens, a connection silently stops sending.
   tokensMax: 200,
   ping: { text: 'PING', answer: PONG, everyMs: 10_000 },
   subscription: (assetIds, { hasLifecycle }) =>
@@ -51,13 +51,13 @@ function decode(text: string): FeedEvent[] {
   return Array.isArray(frame) ? frame.map(decodeMessage) : [decodeMessage(frame)]
 }
 
-/** Messages without which a book is unknown. */
+/** Messages after whose loss a book is unknown. */
 const bookTypes: ReadonlySet<string> = new Set(['book', 'price_change', 'tick_size_change'])
 
 function decodeMessage(message: unknown): FeedEvent {
   if (!isRecord(message)) return { kind: 'fault', reason: 'not an object', isOfBook: true }
   const { event_type, asset_id, bids, asks, market } = message
-  // The REST routes answer with books that have no type.
+  // The REST routes return books without a type.
   const isBook = asset_id !== undefined && bids !== undefined && asks !== undefined
   const untyped = isBook ? 'book' : ''
   const type = typeof event_type === 'string' ? event_type : untyped
@@ -130,13 +130,13 @@ function readEvent(type: string, message: JsonObject): FeedEvent | undefined {
   }
 }
 
-/** The side of a book that orders of this side rest on. */
+/** The side of the book on which orders of this side rest. */
 const sides = { BUY: 'bids', SELL: 'asks' } as const
 const takerSides = { BUY: 'buy', SELL: 'sell' } as const
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
 
-/** The venue writes optional decimals that it does not have as an empty text. */
+/** The venue writes a missing optional decimal as an empty text. */
 const isEmpty = (value: unknown): boolean => isAbsent(value) || value === ''
 
 function readMarketId(market: unknown): string {
@@ -156,7 +156,7 @@ const readToken = (message: JsonObject) => ({
 })
 
 function readChanges(message: JsonObject): LevelChange[] {
-  // Since 2025-09-15 each change has its token and hash; before, the message had them for all.
+  // Since 2025-09-15 each change has its own token and hash; before, the message had one of each.
   const isCurrent = Array.isArray(message.price_changes)
   const list = isCurrent ? message.price_changes : message.changes
   if (!Array.isArray(list)) throw recordFault('price_changes: not an array')
@@ -176,7 +176,7 @@ function readChanges(message: JsonObject): LevelChange[] {
   })
 }
 
-/** Reads a side of a book, whose best level is the last, or should be. */
+/** Reads a side of a book, whose best level should be the last. */
 function readLadder(levels: unknown, side: 'bids' | 'asks'): Ladder {
   if (!Array.isArray(levels)) throw recordFault(`${side}: not an array`)
   const prices: Millionths[] = []
@@ -221,7 +221,7 @@ function readAssetId(value: unknown, path: string): string {
 
 const hashPattern = /^[0-9a-f]{40}$/
 
-/** A hash of another form proves nothing, but the levels beside it can be read. */
+/** A hash in another form is ignored; the levels can still be read. */
 function readHash(value: unknown): string | undefined {
   if (isEmpty(value)) return undefined
   const text = readText(value, 'hash').toLowerCase()
@@ -255,7 +255,7 @@ function readSize(value: unknown, path: string): Millionths {
   return size
 }
 
-/** Reads a best price; 0 where the side is empty, which the venue calls `0`, `1` or nothing. */
+/** Reads a best price; 0 for an empty side, which the venue writes as `0`, `1` or nothing. */
 function readBest(value: unknown, path: string): Millionths | undefined {
   if (isAbsent(value)) return undefined
   if (value === '') return 0
@@ -264,17 +264,17 @@ function readBest(value: unknown, path: string): Millionths | undefined {
   return price === MILLIONTHS_PER_UNIT ? 0 : price
 }
 
-/** The text stays as it is, because the hash covers it. A text that is not a price is ignored. */
+/** Kept as text, because the hash covers it. A text that is not a price is ignored. */
 const readLastTradePrice = (value: unknown): string | undefined =>
   typeof value === 'string' && (value === '' || toPrice(value) !== undefined) ? value : undefined
 
-/** The text stays as it is, because the hash covers it. */
+/** Kept as text, because the hash covers it. */
 const readMinOrderSize = (value: unknown): string | undefined =>
   typeof value === 'string' && minOrderSizePattern.test(value) ? value : undefined
 
 const minOrderSizePattern = /^\d{1,9}(\.\d{1,6})?$/
 
-/** The venue's own readers take a side in any case. */
+/** Accepts a side in any case, as the venue's own clients do. */
 function readSide(value: unknown): keyof typeof sides {
   if (value === 'BUY' || value === 'SELL') return value
   const side = typeof value === 'string' ? value.toUpperCase() : value

@@ -1,6 +1,6 @@
 import type { Venue } from '../venue.ts'
 import { createBookVerifier } from './book-hash.ts'
-import { createCatalogue, GAMMA_URL } from './catalogue.ts'
+import { CLOB_URL, createCatalogue, GAMMA_URL } from './catalogue.ts'
 import { feed } from './feed.ts'
 import { pricePage } from './price-page.ts'
 import { toRecordedLine } from './recorded-line.ts'
@@ -14,7 +14,7 @@ import { windowStarts } from './windows.ts'
 /** Up-or-down markets of Polymarket: Gamma is its catalogue, the CLOB its order books. */
 export const polymarket: Venue = {
   name: 'Polymarket',
-  // An up-or-down market is the only one of its event, and has its slug.
+  // An up-or-down market is the only one of its event, and shares its slug.
   marketPage: 'polymarket.com/event/',
   kinds: recordKinds,
   toRecordedLine,
@@ -26,6 +26,7 @@ export const polymarket: Venue = {
   windowStarts,
   isRestart,
   catalogueUrl: GAMMA_URL,
+  orderBookUrl: CLOB_URL,
   createCatalogue,
   feed,
   spotFeeds: { live, rtds },

@@ -8,7 +8,7 @@ import type { MarketWindow } from '../catalogue.ts'
 import type { PricePage } from '../feed.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'
 
-/** What the page calls lengths of windows. */
+/** The page's names for window lengths. */
 const variants: Readonly<Record<Timeframe, string>> = {
   '5m': 'fiveminute',
   '15m': 'fifteen',
@@ -20,7 +20,7 @@ const variants: Readonly<Record<Timeframe, string>> = {
 const TIMEFRAME = '5m'
 const PERIOD_MS = timeframeMs[TIMEFRAME]
 
-/** `windowSeconds` asks for averages (TWAP) of so many seconds; 0 for prices of the moment. */
+/** `windowSeconds` selects averages (TWAP) of this many seconds; 0 selects spot prices. */
 export function pricePath(
   { coin, timeframe, startMs, endMs }: MarketWindow,
   windowSeconds: number,
@@ -52,7 +52,7 @@ export const pricePage: PricePage = {
     const { openPrice, closePrice, completed, timestamp, incomplete } = toRecord(answer)
     const isKnown = [startMs, windowSeconds].every(Number.isSafeInteger) && isRecord(answer)
     if (!isKnown || typeof coin !== 'string' || !isCoin(coin)) return undefined
-    // Until the window is over, the last price is that of the answer's time.
+    // Until the window ends, the last price has the time of the response.
     const closeMs = completed === true ? Number(startMs) + PERIOD_MS : Number(timestamp)
     const prices = [
       { timestampMs: Number(startMs), value: incomplete === true ? null : openPrice },

@@ -3,8 +3,8 @@ import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
 import { toIso } from '#src/domain/time.ts'
 
 /**
- * Prints a snapshot as recordings hold it: decimals quoted, the best level of a side last. A book
- * that the venue has not hashed has an id that is no hash.
+ * Prints a snapshot in the form of recordings: decimals quoted, the best level of a side last. A
+ * book that the venue has not hashed has an id that is not a hash.
  */
 export function toRecordedLine(snapshot: Snapshot): string {
   const { sourceHash, assetId, conditionId, coin, outcome, timeframe, timestampMs } = snapshot

@@ -1,6 +1,7 @@
 /**
- * The venue's objects in recordings and answers: events and markets of Gamma, its catalogue; trades
- * of the Data API; markets of the order book API; pages of these; and rows of a common data set.
+ * The venue's objects in recordings and responses: events and markets of Gamma, its catalogue;
+ * trades of the Data API; markets of the order book API; pages of these; and rows of a common data
+ * set.
  */
 
 import { MILLIONTHS_PER_UNIT, parseMillionths } from '#src/domain/decimal.ts'
@@ -18,16 +19,19 @@ import { timeFault, toIso } from '#src/domain/time.ts'
 import { toTransactionHash } from '#src/domain/trade.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import type { KnownFacts } from '../catalogue.ts'
+import type { KnownFacts, MoreFacts } from '../catalogue.ts'
 import {
   fitsKind,
+  isAbsent,
   type JsonObject,
   readAssetId,
   readConditionId,
   type Reading,
   readOptionalDecimal,
+  readOptionalDelay,
   readOptionalFees,
   readOptionalList,
+  readOptionalOrderAge,
   readOptionalText,
   readOptionalTimeMs,
   readOutcome,
@@ -47,7 +51,7 @@ const marketMembers = ['clobTokenIds', 'positionIds', 'outcomePrices', 'question
 
 const singleKinds: readonly RecordKind[] = [
   { name: "the venue's event", required: [['markets']], forbidden: [], read: readEvent },
-  // A market that has traded carries `lastTradePrice`.
+  // A market that has traded has `lastTradePrice`.
   {
     name: "the venue's market",
     required: [['conditionId'], marketMembers],
@@ -122,7 +126,7 @@ export const recordKinds: readonly RecordKind[] = [
   },
 ]
 
-/** A fault of one element is not one of the page: it names the element, and others are read. */
+/** Reads a page. A faulty element becomes a fault that names it; the others are read. */
 function readPage(member: string, list: unknown, reading: Reading): MarketRecord[] {
   if (!Array.isArray(list)) throw recordFault(`${member}: not an array`)
   return list.flatMap((each: unknown, index): MarketRecord[] => {
@@ -142,7 +146,7 @@ function readPage(member: string, list: unknown, reading: Reading): MarketRecord
   })
 }
 
-/** A fault of one market is not one of the event: it names the market, and others are read. */
+/** Reads an event. A faulty market becomes a fault that names it; the others are read. */
 export function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
   if (!Array.isArray(event.markets)) throw recordFault('markets: not an array')
   return event.markets.map((market: unknown, index) => {
@@ -156,7 +160,7 @@ export function readEvent(event: JsonObject, reading: Reading): MarketRecord[] {
   })
 }
 
-/** Reads which market an object is of. `nearMs` as in `readSlug`. Throws a `record` fault. */
+/** Reads the market of an object. `nearMs` is that of `readSlug`. Throws a `record` fault. */
 function readNamed(
   slugValue: unknown,
   conditionIdValue: unknown,
@@ -199,7 +203,7 @@ function readLastTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
   if ('kind' in facts) return facts
   const fault = timeFault(timestampMs, nowMs) ?? windowFault(facts, timestampMs)
   if (fault !== undefined) throw recordFault(`timestamp: ${fault}`)
-  // The venue gives one price for both outcomes, and not which of them was traded.
+  // The venue sends one price for both outcomes, and does not say which one was traded.
   const price = readPrice(value.lastTradePrice, 'lastTradePrice')
   return { kind: 'trade', facts, trade: { timestampMs, price } }
 }
@@ -227,7 +231,9 @@ function readDataTrade(value: JsonObject, { nowMs }: Reading): MarketRecord {
   }
 }
 
-/** Undefined for an id that a table kept as a float: the market and the outcome name it, too. */
+/**
+ * Undefined for an id that a table stored as a float: market and outcome then identify the token.
+ */
 const readTradedAsset = (value: unknown): string | undefined =>
   /^\d\.\d+e\+\d+$/i.test(String(value)) ? undefined : readAssetId(value, 'asset')
 
@@ -263,8 +269,12 @@ function readClobMarket(market: JsonObject): MarketRecord {
   }
 }
 
-/** Its members have names of one to three letters: `c` is the condition id, `t` the tokens. */
-function readShortMarket({ c, t, mts }: JsonObject): MarketRecord {
+/**
+ * Reads a market whose members have short names: `c` is the condition id, `t` the tokens, `mts` the
+ * price increment, `fd` the fees, and `oas` the age in seconds that an order must have before it can
+ * be cancelled.
+ */
+export function readShortMarket({ c, t, mts, fd, itode, oas }: JsonObject): MarketRecord {
   const conditionId = readConditionId(c)
   if (!Array.isArray(t)) throw recordFault('t: not an array')
   const assetIds: { [outcome in Outcome]?: string } = {}
@@ -275,10 +285,42 @@ function readShortMarket({ c, t, mts }: JsonObject): MarketRecord {
     if (assetIds[outcome] !== undefined) throw recordFault(`t: ${outcome} twice`)
     assetIds[outcome] = readAssetId(token.t, `t[${index}].t`)
   }
-  return { kind: 'more', conditionId, facts: { assetIds, tickSize: readTickSize(mts, 'mts') } }
+  const facts = {
+    assetIds,
+    tickSize: readTickSize(mts, 'mts'),
+    fees: readShortFees(fd),
+    takerDelayMs: readDelayFlag(itode),
+    orderAgeMs: isAbsent(oas) ? undefined : readOptionalOrderAge(Number(oas) * SECOND_MS, 'oas'),
+  }
+  return { kind: 'more', conditionId, facts }
 }
 
-/** Millionths paid for each outcome, in the order in which the venue has them: Up, Down. */
+/** Reads fees, without the rebate, from rate, exponent and "takers only"; all are null without fees. */
+function readShortFees(value: unknown): MoreFacts['fees'] {
+  if (isAbsent(value)) return undefined
+  if (!isRecord(value)) throw recordFault('fd: not an object')
+  const [rate, exponent] = ['r', 'e'].map((name) => {
+    const member = value[name]
+    return readOptionalDecimal(typeof member === 'number' ? String(member) : member, `fd.${name}`)
+  })
+  if (rate === undefined || exponent === undefined) return undefined
+  if (typeof value.to !== 'boolean') throw recordFault('fd.to: not true or false')
+  return { rate, exponent, takerOnly: value.to }
+}
+
+/**
+ * Reads `itode`: true if the venue holds back orders that take; it leaves the member out if it does
+ * not. A number is the delay in milliseconds.
+ */
+const readDelayFlag = (value: unknown): number | undefined =>
+  typeof value === 'boolean' || isAbsent(value)
+    ? Number(value === true) * TAKER_DELAY_MS
+    : readOptionalDelay(value, 'itode')
+
+/** The delay that the venue documents for every market that has one. */
+const TAKER_DELAY_MS = 250
+
+/** Millionths paid per outcome, in the venue's order: Up, Down. */
 function readResolution(value: JsonObject): MarketRecord {
   const conditionId = readConditionId(value.condition_id)
   const { payouts, status } = value
@@ -294,7 +336,7 @@ function readResolution(value: JsonObject): MarketRecord {
   return { kind: 'more', conditionId, facts: { winner, winnerSource: 'venue' } }
 }
 
-/** Books will name the market and its tokens by these ids, whatever the protocol. */
+/** In every version of the protocol, books name the market and its tokens by these ids. */
 function readAnnouncement(message: JsonObject): MarketRecord {
   const named = readNamed(message.slug, message.market ?? message.condition_id)
   if ('kind' in named) return named
@@ -318,8 +360,8 @@ function readAnnouncement(message: JsonObject): MarketRecord {
 }
 
 /**
- * Reads a market of Gamma, alone or in its event. Throws a `record` fault where what is wrong says
- * which market it is; other facts are left out, unless reading is strict.
+ * Reads a market of Gamma, alone or in its event. Throws a `record` fault if the market cannot be
+ * identified; other faulty facts are left out, unless reading is strict.
  */
 function readGammaMarket(
   market: JsonObject,
@@ -333,7 +375,7 @@ function readGammaMarket(
   const [first, second] = names ?? []
   const hasBoth = names?.length === 2 && first && second && first !== second
   if (names !== undefined && !hasBoth) return leaveOut(FOREIGN_OUTCOMES, market.conditionId)
-  /** The tokens and prices are in the same order. */
+  /** Tokens and prices are in the same order. */
   const ordered = hasBoth ? ([first, second] as const) : undefined
   const prices = readPrices(market, event)
   const leftOut: string[] = []
@@ -364,6 +406,7 @@ function readGammaMarket(
       market.feesEnabled === false
         ? undefined
         : read(readOptionalFees, market.feeSchedule, 'feeSchedule'),
+    takerDelayMs: read(readDelay, market.secondsDelay, 'secondsDelay'),
   }
   const isLate = nowMs >= (window.windowEndMs ?? 0) + VOID_AFTER_MS
   const winner = readResult(market, ordered, isLate)
@@ -372,6 +415,16 @@ function readGammaMarket(
   const hasNoVersion = hasIds && isAbsent(market.version)
   return { kind: 'facts', facts: { ...facts, ...won }, leftOut, hasNoVersion }
 }
+
+/**
+ * The catalogue states delays in whole seconds: 0 is also what it states of a shorter one, and so
+ * says nothing.
+ */
+function readDelay(value: unknown, path: string): number | undefined {
+  if (isAbsent(value) || Number(value) === 0) return undefined
+  return readOptionalDelay(Number(value) * SECOND_MS, path)
+}
+const SECOND_MS = 1000
 
 function readWindow(
   market: JsonObject,
@@ -384,7 +437,7 @@ function readWindow(
     assertAgrees('endDate', endMs, window.endMs)
     return { windowStartMs: window.startMs, windowEndMs: window.endMs }
   }
-  // A name completes the object's times only if it agrees with the one that is given.
+  // A name completes the object's times only if it agrees with those given.
   const agrees =
     window !== undefined &&
     (startMs ?? window.startMs) === window.startMs &&
@@ -402,7 +455,7 @@ function assertAgrees(path: string, givenMs: number | undefined, namedMs: number
   throw recordFault(`${path}: ${toIso(givenMs)}, but the slug says ${toIso(namedMs)}`)
 }
 
-/** A fault of the ids names the market: the list of a page or an event has many. */
+/** A fault of the ids names the market, because the list of a page or an event has many. */
 function readNamedAssetIds(
   market: JsonObject,
   slug: string,
@@ -416,22 +469,22 @@ function readNamedAssetIds(
   }
 }
 
-/** The member with the ids of the outcomes' tokens, by the version of the venue's protocol. */
+/** The member that lists the token ids, by version of the venue's protocol. */
 const idMembers = new Map([
   ['v1', 'clobTokenIds'],
   ['v2', 'positionIds'],
 ])
 
 /**
- * Reads the ids under which books, prices and subscriptions know the outcomes. Only the version
- * says which list they are in: a market may carry both lists, with different ids.
+ * Reads the token ids that books, prices and subscriptions use. Only the version says which list
+ * they are in: a market may have both lists, with different ids.
  */
 function readAssetIds(
   market: JsonObject,
   ordered: readonly [Outcome, Outcome] | undefined,
 ): OutcomeMap<string> | undefined {
   const version = readOptionalText(market.version, 'version')
-  // Objects from before there was a second version do not name theirs; `hasNoVersion` says so.
+  // Objects from before the second version do not name a version; `hasNoVersion` says so.
   const member = idMembers.get(version ?? 'v1')
   if (member === undefined) {
     throw recordFault(`version: neither ${[...idMembers.keys()].join(' nor ')}`)
@@ -458,7 +511,7 @@ function readTickSize(value: unknown, path: string): number | undefined {
   return tickSize
 }
 
-/** The coin's prices belong to the event, which may contain the market or be in it. */
+/** The coin's prices belong to the event, which may contain the market or be inside it. */
 function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObject | undefined {
   const own: unknown = Array.isArray(market.events) ? market.events[0] : undefined
   for (const holder of [market, event, own]) {
@@ -468,21 +521,20 @@ function readPrices(market: JsonObject, event: JsonObject | undefined): JsonObje
   return undefined
 }
 
-/** What the venue calls a resolution that is final. */
+/** The venue's names for a final resolution. */
 const finalStatuses: ReadonlySet<unknown> = new Set(['resolved', 'settled'])
 
-/** The second version of the protocol has a member of its own for it. */
+/** The second version of the protocol has its own member for the status. */
 const isResolved = ({ version, umaResolutionStatus, resolutionStatus }: JsonObject): boolean =>
   finalStatuses.has(
     version === 'v2' && !isAbsent(resolutionStatus) ? resolutionStatus : umaResolutionStatus,
   )
 
-const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === ''
-/** An open market is at half each too: it is void once that has stayed for so long. */
+/** An open market may be at half each, too: it counts as void after it stayed so this long. */
 const VOID_AFTER_MS = 600_000
 const HALF = MILLIONTHS_PER_UNIT / 2
 
-/** Only a market that is closed and resolved was won, at 1 to 0, or is void, at half each. */
+/** Only a market that is closed and resolved has a result: won at 1 to 0, or void at half each. */
 function readResult(
   market: JsonObject,
   ordered: readonly [Outcome, Outcome] | undefined,

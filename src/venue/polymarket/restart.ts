@@ -1,4 +1,4 @@
-/** When the venue restarts its matching engine: each Tuesday at 07:00 Eastern, for some 90 s. */
+/** The venue's weekly restart of its matching engine: Tuesdays at 07:00 Eastern, for some 90 s. */
 
 import type { Span } from '#src/domain/coverage.ts'
 
@@ -7,14 +7,14 @@ import { easternHour } from './eastern-time.ts'
 const TUESDAY = 2
 const HOUR = 7
 const HOUR_MS = 3_600_000
-/** How long before the hour the last message may have come, and how long the restart takes. */
+/** The last message may be this long before the hour, and the restart takes this long. */
 const QUIET_MS = 60_000
 const RESTART_MS = 180_000
 
-/** Whether nothing is known in a time because of the restart: it begins with it, and reaches into it. */
+/** True if a gap is due to the restart: it begins just before it and reaches into it. */
 export function isRestart({ fromMs, toMs }: Span): boolean {
   const startMs = Math.floor((fromMs + QUIET_MS) / HOUR_MS) * HOUR_MS
   const isNear = fromMs < startMs + RESTART_MS && toMs > startMs
-  // It is the same day in UTC.
+  // Eastern time is on the same day in UTC.
   return isNear && new Date(startMs).getUTCDay() === TUESDAY && easternHour(startMs) === HOUR
 }

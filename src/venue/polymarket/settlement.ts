@@ -1,4 +1,4 @@
-/** The rule by which the venue settles a market, from its object or the dates of changed rules. */
+/** The settlement rule of a market, from its object or from the dates on which rules changed. */
 
 import type { SettlementRule, Timeframe } from '#src/domain/market.ts'
 import { isRecord } from '#src/platform/record.ts'
@@ -14,10 +14,10 @@ const candles: { readonly [timeframe in Timeframe]?: SettlementRule } = {
 }
 
 /**
- * Chainlink's price of the moment settled until 2026-08-06, and its average since 2026-08-07: that
- * of 30 seconds for 5m until 2026-08-14, that of 60 seconds otherwise. The hours of these changes
- * are unknown, so the days of a change and those beside them are left out. The rule of 4h is known
- * for 2026-11 only.
+ * Chainlink's spot price settled until 2026-08-06, and its average since 2026-08-07: that of 30
+ * seconds for 5m until 2026-08-14, that of 60 seconds otherwise. The hours of these changes are
+ * unknown, so the days of a change and the days next to them are left out. The rule of 4h is known
+ * only for 2026-11.
  */
 const day = (text: string): number => Date.parse(`${text}T00:00:00Z`)
 const changes: readonly {
@@ -34,7 +34,7 @@ const changes: readonly {
   { timeframe: '4h', fromMs: day('2026-11-01'), rule: 'twap60' },
 ]
 
-/** Undefined where neither the object nor the date says it. */
+/** Undefined if neither the object nor the date determines it. */
 export function readSettlementRule(
   market: JsonObject,
   event: JsonObject | undefined,
@@ -55,7 +55,7 @@ export function readSettlementRule(
   return changeOf(timeframe, windowEndMs)
 }
 
-/** The rule of the venue's markets of a length at a time; undefined on the days of a change. */
+/** The rule for windows of this length that end at this time; undefined on days when it changed. */
 export const settlementRuleOf = ({
   timeframe,
   endMs,

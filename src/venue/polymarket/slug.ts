@@ -15,22 +15,22 @@ import { DAY_MS, MOMENT_MS_MAX, VENUE_OPENED_MS } from '#src/domain/time.ts'
 import type { MarketWindow } from '../catalogue.ts'
 import { clockTime, easternHour, easternMoments, type WallHour } from './eastern-time.ts'
 
-/** What `btc-updown-5m-1776081600` or `bitcoin-up-or-down-on-may-17` says. */
+/** The contents of `btc-updown-5m-1776081600` or `bitcoin-up-or-down-on-may-17`. */
 export type SlugReading =
   | {
       kind: 'market'
       coin: Coin
       timeframe: Timeframe
-      /** Undefined where the slug leaves the year or the hour open. */
+      /** Undefined if the slug leaves the year or the hour open. */
       window?: Window | undefined
-      /** Whether the slug holds the window's start itself, not a wall clock's hour. */
+      /** True if the slug holds the window's start itself, not the hour of a wall clock. */
       isEpoch: boolean
     }
   | { kind: 'left_out'; reason: string }
 
 type Window = Pick<MarketWindow, 'startMs' | 'endMs'>
 
-/** A slug without a year is of the year that brings it nearest to a known time, within this. */
+/** A slug without a year gets the year that is closest to a known time, within this distance. */
 const YEAR_DISTANCE_MS_MAX = 60 * DAY_MS
 
 const months =
@@ -41,7 +41,7 @@ const hourPattern =
   /^([a-z0-9]{1,20})-up-or-down-([a-z]+)-(\d{1,2})(?:-(\d{4}))?-(\d{1,2})(am|pm)-et$/
 const dayPattern = /^([a-z0-9]{1,20})-up-or-down-on-([a-z]+)-(\d{1,2})(?:-(\d{4}))?$/
 
-/** The slug of a window in the form that works for every timeframe: it holds the start itself. */
+/** The slug of a window in the form that works for every timeframe: with the start itself. */
 export const slugOf = ({ coin, timeframe, startMs }: Omit<MarketWindow, 'endMs'>): string =>
   `${coin}-updown-${timeframe}-${startMs / 1000}`
 
@@ -53,9 +53,9 @@ export function titleOf({ coin, timeframe, startMs }: Omit<MarketWindow, 'endMs'
 }
 
 /**
- * Reads a slug. `nearMs` is a time near the market's, best its very end: it decides the year where
- * the slug has none, and which hour is meant in the night in which clocks go back. Throws a
- * `record` fault for a window that cannot exist.
+ * Parses a slug. `nearMs` is a time near the market's, ideally its end: it decides the year if the
+ * slug has none, and which hour is meant in the night when clocks go back. Throws a `record` fault
+ * for a window that cannot exist.
  */
 export function readSlug(slug: string, nearMs?: number): SlugReading {
   const [, symbol = '', length = '', epoch = ''] = epochPattern.exec(slug) ?? []
@@ -67,7 +67,7 @@ export function readSlug(slug: string, nearMs?: number): SlugReading {
   const coin = coins.find((each) =>
     coinTable[each].slugNames.some((slugName: string) => slugName === name),
   )
-  if (coin === undefined) return leftOut(`${name} is not a coin that is kept`)
+  if (coin === undefined) return leftOut(`${name} is not a supported coin`)
   const month = months.indexOf(monthName) + 1
   const form = hourly === null ? 'day' : 'hour'
   const timeframe = timeframes.find((each) => timeframeTable[each].slug === form)
@@ -101,8 +101,8 @@ function assertSinceVenue(window: Window | undefined): void {
 }
 
 function readEpochSlug(symbol: string, length: string, epoch: string): SlugReading {
-  if (!isCoin(symbol)) return leftOut(`${symbol} is not a coin that is kept`)
-  if (!isTimeframe(length)) return leftOut(`${length} is not a timeframe that is kept`)
+  if (!isCoin(symbol)) return leftOut(`${symbol} is not a supported coin`)
+  if (!isTimeframe(length)) return leftOut(`${length} is not a supported timeframe`)
   const startMs = Number(epoch) * 1000
   const window = { startMs, endMs: startMs + timeframeMs[length] }
   assertSinceVenue(window)
@@ -112,7 +112,7 @@ function readEpochSlug(symbol: string, length: string, epoch: string): SlugReadi
   return { kind: 'market', coin: symbol, timeframe: length, window, isEpoch: true }
 }
 
-/** On the day after clocks change, some windows may start by the clock of the day before. */
+/** On the day after clocks change, some windows may start by the clock of the previous day. */
 function isWindowStart(startMs: number, timeframe: Timeframe): boolean {
   const { ms, easternHours } = timeframeTable[timeframe]
   if (easternHours === undefined) return startMs % ms === 0
@@ -123,7 +123,7 @@ function isWindowStart(startMs: number, timeframe: Timeframe): boolean {
 const hourlyWindows = (wall: WallHour): Window[] =>
   easternMoments(wall).map((startMs) => ({ startMs, endMs: startMs + timeframeMs['1h'] }))
 
-/** A day's window goes from noon of the day before to its noon: 23 or 25 hours at clock changes. */
+/** A daily window goes from noon to noon, and has 23 or 25 hours when clocks change. */
 function dailyWindows({ year, month, day }: Omit<WallHour, 'hour'>): Window[] {
   const [endMs] = easternMoments({ year, month, day, hour: 12 })
   const before = new Date(Date.UTC(year, month - 1, day - 1))

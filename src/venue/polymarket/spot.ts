@@ -1,7 +1,7 @@
 /**
- * Reference prices that the venue passes on: over its live-data socket (`live`, with credentials of
- * its order book), and over the older one (`rtds`), which was being removed in autumn 2026 and of
- * which there are recordings.
+ * Reference prices that the venue forwards: over its live-data socket (`live`, with credentials of
+ * its order book), and over an older one (`rtds`), which was being removed in autumn 2026 and of
+ * which recordings exist.
  */
 
 import { type Coin, coins } from '#src/domain/market.ts'
@@ -11,16 +11,16 @@ import { isRecord } from '#src/platform/record.ts'
 import type { SpotFeed } from '../feed.ts'
 import { exactDecimal, parseJson } from '../json-fields.ts'
 
-/** How long to stay away from a feed that refuses what is sent: it does not change by itself. */
+/** Time to stay away from a feed that refuses our messages: the refusal is not temporary. */
 const REFUSED_MS = 300_000
-/** The average that the venue settles by; until 2026-08-14 it was half a minute. */
+/** The average by which the venue settles, in seconds; until 2026-08-14 it was half a minute. */
 const WINDOW_SECONDS = 60
 const RTDS_DIGITS = 18
-/** The longest text of the feed that a line repeats. */
+/** The longest text of the feed that a line quotes. */
 const CODE_LENGTH_MAX = 40
 
 /**
- * Who publishes the prices of a channel: its payloads may not say so. Chainlink's average settles
+ * The publisher of a channel's prices: its payloads may not name it. Chainlink's average settles
  * windows, Pyth's prices settle none.
  */
 const channelSources: Readonly<Record<string, string>> = {
@@ -28,11 +28,11 @@ const channelSources: Readonly<Record<string, string>> = {
   'price.crypto': 'pyth',
 }
 
-/** `btcusd`, `btc/usd` and `btcusdt` are of `btc`. */
+/** `btcusd`, `btc/usd` and `btcusdt` are all `btc`. */
 const toCoin = (symbol: unknown): Coin | undefined =>
   coins.find((coin) => new RegExp(`^${coin}/?usdt?$`).test(String(symbol).toLowerCase()))
 
-/** Nothing for a value that is not a price. Exact values are integers of 10^`digits`. */
+/** Empty for a value that is not a price. Exact values are integers of 10^`digits`. */
 function toTicks(
   value: unknown,
   series: Omit<SpotTick, 'timestampMs' | 'price'>,
@@ -46,7 +46,7 @@ function toTicks(
   return [{ ...series, timestampMs, price }]
 }
 
-/** Its feeds number their messages, and count those that were dropped. */
+/** Its feeds number their messages, and count dropped ones. */
 export const live: SpotFeed = {
   url: 'wss://ws-live-v2.polymarket.com/ws',
   ping: { text: '{"op":"ping"}', answer: '{"op":"pong"}', everyMs: 5000 },
@@ -67,7 +67,7 @@ export const live: SpotFeed = {
     const message = parseJson(text)
     if (!isRecord(message) || message.op !== 'error') return undefined
     const code = String(message.code ?? 'an error without a code').slice(0, CODE_LENGTH_MAX)
-    // Credentials are refused; only this code passes by itself.
+    // The credentials are refused; only this code is temporary.
     const isPassing = code === 'auth_unavailable'
     return code.startsWith('auth_') ? { code, waitMs: isPassing ? 0 : REFUSED_MS } : { code }
   },
@@ -81,7 +81,7 @@ export const live: SpotFeed = {
     const message = parseJson(text)
     if (!isRecord(message)) return undefined
     const { op, channel, seq, dropped, snapshot, payload } = message
-    // Answers to what was sent name the channel too.
+    // Replies to our messages name a channel, too.
     if (op !== undefined || channel === undefined) return []
     const coin = isRecord(payload) ? toCoin(payload.symbol) : undefined
     if (!isRecord(payload) || coin === undefined) return undefined
@@ -105,14 +105,14 @@ export const live: SpotFeed = {
   },
 }
 
-/** Its prices are integers of 10^18, and its messages have no numbers. */
+/** Its prices are integers of 10^18, and its messages have no sequence numbers. */
 export const rtds: SpotFeed = {
   url: 'wss://ws-live-data.polymarket.com',
   ping: { text: 'PING', answer: 'PONG', everyMs: 5000 },
   hello: (wanted) => [
     JSON.stringify({
       action: 'subscribe',
-      // What has no topic of its own in a batch is of the first one.
+      // In a batch, an entry without a topic has the topic of the first one.
       subscriptions: ['crypto_prices_chainlink', 'crypto_prices_twap_sixty'].flatMap((topic) =>
         wanted.map((coin) => ({
           topic,

@@ -1,4 +1,4 @@
-/** Which windows the venue has at a time, and how it may name each of them. */
+/** The windows that the venue has at a time, and its possible names for each. */
 
 import { coinTable, type Timeframe, timeframeMs, timeframeTable } from '#src/domain/market.ts'
 
@@ -23,8 +23,8 @@ export function windowStarts(timeframe: Timeframe, nowMs: number, ahead: number)
 }
 
 /**
- * Slugs under which the venue may list a window, the likeliest first. An hour is named by the
- * Eastern hour in which it opens, a day by the Eastern date on which it ends; both were printed
+ * Slugs under which the venue may list a window, the likeliest first. An hour is named after the
+ * Eastern hour in which it opens, a day after the Eastern date on which it ends; both were printed
  * without the year until 2026.
  */
 export function namesOf(window: Omit<MarketWindow, 'endMs'>): string[] {
