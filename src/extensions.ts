@@ -6,7 +6,6 @@ import { dayFiles } from './extensions/day-files/extension.ts'
 import { keyless } from './extensions/keyless/extension.ts'
 import { mcp } from './extensions/mcp/extension.ts'
 import { postgres } from './extensions/postgres/extension.ts'
-import { threads } from './extensions/threads/extension.ts'
 import { trust } from './extensions/trust/extension.ts'
 import type { Extension } from './server/extension.ts'
 
@@ -18,5 +17,4 @@ export const extensions: readonly Extension[] = [
   mcp, // Tools for agents.
   keyless, // Purchases without a key.
   postgres, // Books and accounts in a database that several servers share.
-  threads, // One process answers on every core.
 ]

@@ -1,7 +1,7 @@
-/** What `bookfeed doctor` looks at. */
+/** The checks of `bookfeed doctor`. */
 import { type Config, settingsOf } from '#src/config/config.ts'
 import { messageOf } from '#src/platform/message.ts'
-import { finder, type Finding } from '#src/server/finding.ts'
+import { finder, type Finding } from '#src/server/extension.ts'
 
 import { openArchive } from './range-reader.ts'
 import { variables } from './variables.ts'

@@ -46,7 +46,7 @@ async function archive(context: CliContext, flags: { days?: number }): Promise<v
   const { archive: place, archiveDays } = settingsOf(config(), variables)
   if (place === '') throw usageError('Set BOOKFEED_ARCHIVE to the bucket, as s3://bucket/prefix.')
   const store = openArchive(place)
-  using history = openDataFolder(context)
+  using history = await openDataFolder(context)
   const { archive: archiver } = history
   const done = await withJobLock(jobLockFor(context, 'history', 'archive'), async () => {
     const known = archiver.place()
@@ -54,15 +54,15 @@ async function archive(context: CliContext, flags: { days?: number }): Promise<v
       throw commandError(
         `Books of this history are in ${known}. Set BOOKFEED_ARCHIVE to that bucket.`,
       )
-    // Before anything is noted.
+    // Fails before anything is noted.
     await store.probe()
-    if (known === undefined) archiver.setPlace(place)
+    if (known === undefined) await archiver.setPlace(place)
     const before = clock() - (flags.days ?? archiveDays) * DAY_MS
     const { objects, bytes } = await putAll(context, archiver, store, before)
-    const orphans = archiver.takeOrphans(clock())
+    const orphans = await archiver.takeOrphans(clock())
     for (const { id, name } of orphans) {
       await store.remove(name)
-      archiver.forget(id)
+      await archiver.forget(id)
     }
     const removed = orphans.length > 0 ? `, ${count(orphans.length, 'object')} removed` : ''
     return `${count(objects, 'object')} of ${count(bytes, 'byte')} put in ${place}${removed}.`
@@ -70,7 +70,7 @@ async function archive(context: CliContext, flags: { days?: number }): Promise<v
   print(done ?? 'Another process is archiving.')
 }
 
-/** Puts the books of markets that ended before a time, and seals each object that arrived. */
+/** Puts the books of markets that ended before a time, and seals each object that was stored. */
 async function putAll(
   context: CliContext,
   archiver: Archiver,
@@ -84,14 +84,14 @@ async function putAll(
   let bytes = 0
   const report = throttleLines(PROGRESS_EVERY_MS, clock, printError)
   for (const [at, marketId] of due.entries()) {
-    for (let packed = archiver.pack(marketId, clock()); packed !== undefined;) {
+    for (let packed = await archiver.pack(marketId, clock()); packed !== undefined;) {
       if (stop.signal.aborted) throw commandError('Stopped. Run the command again to continue.')
       await store.put(packed.name, packed.bytes)
-      if (packed.seal()) {
+      if (await packed.seal()) {
         objects++
         bytes += packed.bytes.length
       } else await store.remove(packed.name)
-      packed = archiver.pack(marketId, clock())
+      packed = await archiver.pack(marketId, clock())
     }
     report(() => `archived ${formatCount(at + 1)} of ${formatCount(due.length)} markets`)
   }

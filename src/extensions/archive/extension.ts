@@ -28,7 +28,7 @@ export const archive: Extension = {
     return { isArchiving: place !== '', chunkCache: { path, bytesMax } }
   },
   checks: { archive: async ({ config }) => (await import('./check.ts')).checkArchive(config()) },
-  /** A recorder reads nothing of it. */
+  /** A recorder reads nothing of the archive. */
   async metrics({ config }, purpose) {
     const { archive: place } = settingsOf(config(), variables)
     if (place === '' || purpose === 'record') return undefined

@@ -1,10 +1,10 @@
-/** What `/metrics` has of the bucket, besides the requests that serving threads count. */
+/** The metrics of the bucket for `/metrics`, besides the requests that serving threads count. */
 import { printFamily } from '#src/platform/exposition.ts'
 import type { MetricsSource } from '#src/server/extension.ts'
 
 import { openArchive } from './range-reader.ts'
 
-/** How long an answer holds: each look is a request that is paid for. */
+/** The lifetime of a cached result: each look is a paid request. */
 const LOOK_MS = 60_000
 
 export function createBucketMetrics(place: string): MetricsSource {
@@ -30,7 +30,7 @@ export function createBucketMetrics(place: string): MetricsSource {
       printFamily({
         name: 'bookfeed_bucket_up',
         type: 'gauge',
-        help: 'Whether the bucket of BOOKFEED_ARCHIVE answers, within the last minute.',
+        help: '1 if the bucket of BOOKFEED_ARCHIVE answered within the last minute, otherwise 0.',
         samples: [[{}, Number(await isUp())]],
       }),
     dispose() {},

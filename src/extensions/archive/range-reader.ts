@@ -1,8 +1,8 @@
 /**
  * Reads parts of the objects of an archive, which never change. A server fetches many parts without
- * blocking its thread, and gets parts that are close together with one request. Any other process
- * blocks while a thread of its own fetches for it, whole blocks, because most reads continue where
- * the last one ended.
+ * blocking its thread, and joins parts that are close together into one request. Any other process
+ * blocks while a separate thread fetches whole blocks for it, because most reads continue where the
+ * last one ended.
  */
 
 import { storageError } from '#src/database/database.ts'
@@ -10,39 +10,39 @@ import type { ObjectCounts, ObjectReader, Part } from '#src/database/stores.ts'
 import { SOON_SECONDS } from '#src/domain/errors.ts'
 import { parseBucketPlace } from '#src/platform/bucket-place.ts'
 import { createCache } from '#src/platform/cache.ts'
+import { createCircuitBreaker } from '#src/platform/circuit-breaker.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
 import { createObjectStore, type ObjectStore } from '#src/platform/object-store.ts'
-import { createTrials } from '#src/platform/patience.ts'
 import { type BlockingThread, defineWorker, type Parent } from '#src/platform/worker.ts'
 
 const BLOCK_BYTES = 128 * 1024
-/** Blocks that are kept for the next reads. */
+/** Bytes of cached blocks for the next reads. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024
-/** Requests that run at the same time. */
+/** The maximum number of concurrent requests. */
 const REQUESTS_MAX = 16
 const REQUEST_BYTES_MAX = 4 * 1024 * 1024
-/** Parts that are further apart are not part of one request. */
+/** Parts further apart than this are separate requests. */
 const BETWEEN_BYTES_MAX = 16 * 1024
 const ANSWER_MS_MAX = 30_000
-/** After a failure, no request is sent for this time. */
+/** The pause after a failure, in which no request is sent. */
 const PAUSE_MS = 1000
-/** Of one request. */
-const patience = { tries: 2, waitMs: 100, limitMs: 2000 }
+/** The retries of a request. */
+const retries = { tries: 2, waitMs: 100, limitMs: 2000 }
 
 type Range = Pick<Part, 'name' | 'at' | 'length'>
 type Found = (Uint8Array | undefined)[]
 
 export function openArchive(place: string): ObjectStore {
   const bucket = parseBucketPlace(place)
-  if (bucket === undefined) throw storageError(`${place} is no place of an archive.`)
-  return createObjectStore(bucket, { reads: patience })
+  if (bucket === undefined) throw storageError(`${place} is not the location of an archive.`)
+  return createObjectStore(bucket, { reads: retries })
 }
 
 /** `place` is `s3://bucket/prefix`. */
 export function createRangeReader(place: string): ObjectReader {
   const store = openArchive(place)
-  const trials = createTrials(PAUSE_MS)
-  const takeSlot = createSlots(REQUESTS_MAX)
+  const breaker = createCircuitBreaker(PAUSE_MS)
+  const acquire = createSemaphore(REQUESTS_MAX)
   const counts: ObjectCounts = { answered: 0, failed: 0, ms: 0, bytes: 0 }
   const blocks = createBlocks(place)
 
@@ -55,7 +55,7 @@ export function createRangeReader(place: string): ObjectReader {
 
   /** Undefined if the object is missing. Rejects with an `object_unreachable` fault. */
   async function readRange({ name, at, length }: Range): Promise<Uint8Array | undefined> {
-    const release = await takeSlot()
+    const release = await acquire()
     const begunMs = performance.now()
     try {
       const bytes = await store.read(name, at, length)
@@ -80,13 +80,13 @@ export function createRangeReader(place: string): ObjectReader {
 
   return {
     async fetch(parts) {
-      if (!trials.begin()) throw unreachable()
+      if (!breaker.begin()) throw unreachable()
       const begunMs = performance.now()
       const found: Found = parts.map(() => undefined)
       const fetching = rangesOf(parts).map(({ range, wanted }) => fetchRange(range, wanted, found))
       const results = await Promise.allSettled(fetching)
       const failed = results.find(({ status }) => status === 'rejected')
-      trials.end(failed === undefined, begunMs)
+      breaker.end(failed === undefined, begunMs)
       if (failed?.status !== 'rejected') return found
       throw isFault(failed.reason, 'object_unreachable') ? unreachable() : failed.reason
     },
@@ -137,8 +137,8 @@ function rangesOf(parts: readonly Part[]) {
   return ranges
 }
 
-/** A semaphore: the promise resolves when a slot is free, with the function that releases it. */
-function createSlots(max: number) {
+/** Resolves with a release function once fewer than `max` are held. */
+function createSemaphore(max: number) {
   const waiting: (() => void)[] = []
   let taken = 0
   const release = (): void => {
@@ -153,7 +153,7 @@ function createSlots(max: number) {
   }
 }
 
-/** Blocks of objects, each read once by a thread while the caller waits. */
+/** Caches blocks of objects, each read by a thread while the caller blocks. */
 function createBlocks(place: string) {
   const kept = createCache<string, Uint8Array>(KEPT_BYTES_MAX)
   let thread: BlockingThread<Part> | undefined
@@ -189,7 +189,7 @@ function createBlocks(place: string) {
 }
 
 const unreachable = (cause?: unknown) =>
-  storageError('Older books are in an archive that does not answer. Try again in a moment.', {
+  storageError('The archive of older books does not answer. Try again in a moment.', {
     retryAfterSeconds: SOON_SECONDS,
     cause,
   })

@@ -1,4 +1,4 @@
-/** What the archive adds to a server. */
+/** The server extension of the archive. */
 import { settingsOf } from '#src/config/config.ts'
 import type { ServerExtension } from '#src/server/extension.ts'
 import { startCommand } from '#src/server/scheduled-command.ts'

@@ -1,4 +1,4 @@
-/** Calibration: how often Up won at each distance from the strike, from the windows that are over. */
+/** Calibration: how often Up won at each distance from the strike, over ended windows. */
 import type { Extension } from '#src/server/extension.ts'
 
 export const calibration: Extension = {

@@ -1,4 +1,4 @@
-/** `GET /v1/{coin}/calibration`: how often Up won, as it was counted last. */
+/** `GET /v1/{coin}/calibration`: how often Up won, as last counted. */
 import { Elysia } from 'elysia'
 
 import type { Api } from '#src/http/api.ts'
@@ -10,26 +10,26 @@ export const calibrationRoutes = (api: Api, store: Pick<TableStore, 'read'>) =>
   new Elysia({ name: 'calibration' }).use(api).get(
     '/v1/:coin/calibration',
     ({ reply, request, coin, query: { timeframe } }) => {
-      // The compiler compares what is stored with what is documented.
+      // The compiler compares the stored type with the documented one.
       const data: CalibrationList['data'] = store
         .read(coin)
         .filter((each) => (timeframe ?? each.timeframe) === each.timeframe)
       return reply.data(request, { body: JSON.stringify({ data, nextCursor: null }) })
     },
     {
-      access: 'prices',
+      access: 'markets',
       coin: true,
       readsFiles: true,
       query: CalibrationQuery,
       caching: 'digest',
       response: { 200: CalibrationList },
-      answers: { description: 'The tables of the coin.' },
+      answers: { description: 'Calibration tables of the coin.' },
       detail: {
         operationId: 'getCalibration',
-        summary: 'How often Up won, by distance from the strike',
+        summary: 'Get how often Up won, by distance from the strike',
         description:
-          'In how many windows Up won, by the distance of the price of the coin from the strike, in standard deviations of the time that is left, and by that time. Counted once a day from at most 5,000 windows of each length that are over and have a strike, a winner and prices of the coin within ten seconds of each moment; windows that are void are left out. If windows of the coin are recorded, simulated ones are not counted. The share of the entry nearest to a window is what the board shows as its fair price.',
-        tags: ['prices'],
+          'Share of windows that Up won, by time left and by the distance of the price from the strike, in standard deviations of the time that is left. Counted once a day from up to 5,000 expired windows of each timeframe that have a strike, a winner, and a price of the coin within ten seconds of each moment; void windows are left out. If windows of the coin are recorded, simulated ones are not counted. The board shows the share for the current distance of a window as its fair price.',
+        tags: ['markets'],
       },
     },
   )

@@ -1,4 +1,4 @@
-/** What calibration adds to a server. */
+/** The server extension of calibration. */
 import type { ServerExtension } from '#src/server/extension.ts'
 
 import { calibrationRoutes } from './routes.ts'

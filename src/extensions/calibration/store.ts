@@ -1,4 +1,4 @@
-/** The tables of each coin, as a file in the data folder: every thread reads what one has made. */
+/** The tables of each coin, as a file in the data folder that every thread reads. */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -15,7 +15,7 @@ export function createTableStore(dataPath: string) {
   const pathOf = (coin: Coin) => join(folder, `${coin}.json`)
 
   return {
-    /** The shortest length first; empty where none were made, or where the file cannot be read. */
+    /** Tables by length, shortest first; empty if there are none or the file is unreadable. */
     read(coin: Coin): readonly CalibrationTable[] {
       const changedMs = statSync(pathOf(coin), { throwIfNoEntry: false })?.mtimeMs
       if (changedMs === undefined) return []
@@ -26,7 +26,7 @@ export function createTableStore(dataPath: string) {
       return tables
     },
 
-    /** When the oldest tables were made, Unix milliseconds; undefined where there are none. */
+    /** The creation time of the oldest tables, in Unix milliseconds; undefined without tables. */
     oldestMs(): number | undefined {
       const made = coins.flatMap((coin) => {
         const [table] = this.read(coin)
@@ -44,7 +44,7 @@ export function createTableStore(dataPath: string) {
   }
 }
 
-/** They are made again within a day, so damage is no fault. */
+/** Parses tables; damage is not an error, because they are made again within a day. */
 function parseTables(text: string): CalibrationTable[] {
   try {
     const tables: unknown = JSON.parse(text)

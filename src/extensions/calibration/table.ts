@@ -1,4 +1,4 @@
-/** Counts how often Up won, by the distance of the price of the coin from the strike. */
+/** Counts how often Up won, by the distance of the coin's price from the strike. */
 
 import type { CalibrationMoment, CalibrationTable } from '#src/domain/calibration.ts'
 import { hasWindow } from '#src/domain/coverage.ts'
@@ -16,15 +16,15 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 
-/** The newest windows: an older market had other deviations. */
+/** Only the newest windows count: the deviation of older markets differed. */
 export const WINDOWS_MAX = 5_000
 const AGE_MS_MAX = 365 * DAY_MS
 const MARKETS_A_READ = 100
-/** Parts of the window that are left at the moments that are counted. */
+/** The remaining shares of the window at the counted moments. */
 const PARTS_LEFT = [1, 0.9, 0.75, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.05, 0.02, 0.01]
-/** An older price is not that of the moment. */
+/** An older price does not represent the moment. */
 const SPOT_AGE_MS_MAX = 10_000
-/** Distances in standard deviations. */
+/** The largest distance, in standard deviations. */
 const EDGE_MAX = 3
 const EDGE_STEP = 0.25
 export const edges: readonly number[] = Array.from(
@@ -38,7 +38,7 @@ type Question = { coin: Coin; timeframe: Timeframe; source: Source; nowMs: numbe
 /** A window at one moment. */
 type Seen = { price: number; end: number; strike: number; winner: Outcome }
 
-/** The table of a coin and length; undefined without a window. Yields where other work may go on. */
+/** The table of a coin and length; undefined without a window. Yields where other work may run. */
 export function* makeTable(
   history: Reads,
   { coin, timeframe, source, nowMs }: Question,
@@ -78,7 +78,7 @@ export function* makeTable(
   }
 }
 
-/** What a window was at each moment; undefined where it cannot be counted at any. */
+/** The state of a window at each moment; undefined if no moment can be counted. */
 function readWindow(
   history: Reads,
   market: Market,
@@ -102,7 +102,7 @@ function readWindow(
   return found.some((each) => each !== undefined) ? found : undefined
 }
 
-/** Undefined where the price never moved: no distance can be counted in deviations of nothing. */
+/** Undefined if the price never moved: distances need a deviation. */
 function countMoment(
   beforeEndMs: number,
   windows: readonly Seen[] = [],

@@ -1,32 +1,31 @@
-/** Makes the tables once a day, on a thread that gives way to those that serve. */
+/** Makes the tables once a day, on a low-priority thread. */
 
-import { prepareStore } from '#src/database/stores.ts'
+import { prepareStore, type StorePlace } from '#src/database/stores.ts'
 import { coins, timeframes } from '#src/domain/market.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { openHistory } from '#src/history/open.ts'
+import { openHistoryAt } from '#src/history/open.ts'
 import { readSource } from '#src/history/reads/market-pages.ts'
 import { count } from '#src/platform/count.ts'
-import { createReportedJob, type JobReport } from '#src/platform/job.ts'
+import { createReportedJob, type JobReport, startTimer } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
-import { defineWorker, type Parent, type Thread } from '#src/platform/worker.ts'
+import { BACKGROUND, defineWorker, type Parent, type Thread } from '#src/platform/worker.ts'
 import type { CliContext } from '#src/server/extension.ts'
-import { historyOf } from '#src/server/open-data-folder.ts'
-import { startTimer } from '#src/server/server-jobs.ts'
+import { placeOf } from '#src/server/open-data-folder.ts'
 
 import { createTableStore } from './store.ts'
 import { makeTable } from './table.ts'
 
-type Start = { path: string; dataPath: string; nowMs: number }
+type Start = { place: StorePlace; dataPath: string; nowMs: number }
 type Made = { tables: number; isStopped: boolean }
 
-/** A start has enough to do without it. */
+/** The delay after the start, which is busy enough. */
 const FIRST_MS = 60_000
 const RETRY_MS = 3_600_000
-/** Work at one go; a request to stop waits that long. */
+/** The longest uninterrupted work, and so the longest wait of a request to stop. */
 const SLICE_MS = 20
 
-/** Makes the tables soon after the start if those that are there are a day old, and every day. */
+/** Makes the tables daily, and soon after the start if the existing ones are a day old. */
 export function startCalibration(
   context: CliContext,
   report?: JobReport,
@@ -37,13 +36,14 @@ export function startCalibration(
   const job = createReportedJob({ startTimer, clock, report }, async () => {
     try {
       const { dataPath } = config()
-      thread = calibrationWorker.start({ path: historyOf(context), dataPath, nowMs: clock() })
+      const place = placeOf(context, 'history')
+      thread = calibrationWorker.start({ place, dataPath, nowMs: clock() })
       const { tables, isStopped } = await thread.result
       const outcome = `${count(tables, 'table')} made${isStopped ? ' before the stop' : ''}.`
       return { outcome, waitMs: DAY_MS }
     } catch (error) {
       const outcome = messageOf(error)
-      printError(`bookfeed: the calibration cannot be counted: ${outcome}`, 'error')
+      printError(`bookfeed: the calibration cannot be computed: ${outcome}`, 'error')
       return { outcome, isFailed: true, waitMs: RETRY_MS }
     } finally {
       thread = undefined
@@ -53,7 +53,7 @@ export function startCalibration(
   job.hasten(Math.max(firstMs, madeMs + DAY_MS - clock()))
   return {
     async dispose(): Promise<void> {
-      // The tables of a coin are written whole: the next process makes the others.
+      // The tables of one coin are written together; the next process computes the remaining ones.
       thread?.send('stop')
       await job.dispose()
     },
@@ -76,7 +76,7 @@ async function makeTables(history: MarketHistory, start: Start, parent: Parent<n
       let step = steps.next()
       for (; step.done !== true; step = steps.next()) {
         if (performance.now() < endMs) continue
-        // Messages come in between.
+        // Lets messages arrive.
         await Bun.sleep(0)
         if (made.isStopped) return made
         endMs = performance.now() + SLICE_MS
@@ -90,10 +90,11 @@ async function makeTables(history: MarketHistory, start: Start, parent: Parent<n
 }
 
 export const calibrationWorker = defineWorker(
-  { name: 'calibration', purpose: 'counts the calibration', isLowPriority: true },
+  { name: 'calibration', purpose: 'computes the calibration', nice: BACKGROUND },
   async (start: Start, parent: Parent<never, 'stop'>) => {
-    await prepareStore(start.path)
-    const history = openHistory(start.path, { isReadOnly: true, chunkCacheBytes: 0 })
+    await prepareStore()
+    // Rejects if the copy of the database is not current.
+    const history = await openHistoryAt(start.place, { chunkCacheBytes: 0 })
     try {
       return await makeTables(history, start, parent)
     } finally {

@@ -1,13 +1,12 @@
-/** One range of bytes of something whose length is known (RFC 9110, 14). */
+/** A single byte range of a resource of known length (RFC 9110, 14). */
 import { AppError } from '#src/domain/errors.ts'
 import { count } from '#src/platform/count.ts'
 
 const pattern = /^bytes=(?:(?<first>\d{1,15})-(?<last>\d{1,15})?|-(?<suffix>\d{1,15}))$/
 
 /**
- * Start (inclusive) and end (exclusive); undefined for the whole, which is also sent for ranges
- * that are malformed or several, and where `If-Range` names another one. Throws
- * `range_not_satisfiable`.
+ * Start (inclusive) and end (exclusive); undefined for the whole, which is also sent for malformed
+ * or multiple ranges, and if `If-Range` names another version. Throws `range_not_satisfiable`.
  */
 export function byteRangeOf(
   { headers }: Request,
@@ -19,7 +18,7 @@ export function byteRangeOf(
   const { first, last, suffix } = found
   const start = first === undefined ? Math.max(0, length - Number(suffix)) : Number(first)
   const end = last === undefined ? length : Math.min(length, Number(last) + 1)
-  // A range whose end is before its start is none.
+  // A range whose end precedes its start is invalid.
   if (first !== undefined && last !== undefined && Number(last) < Number(first)) return undefined
   if (start < length && Number(suffix ?? 1) > 0) return [start, end]
   throw new AppError(

@@ -1,12 +1,12 @@
-/** What `bookfeed doctor` looks at. */
+/** The checks of `bookfeed doctor`. */
 import type { Config } from '#src/config/config.ts'
 import { coins, timeframes } from '#src/domain/market.ts'
 import { count } from '#src/platform/count.ts'
-import { finder, type Finding } from '#src/server/finding.ts'
+import { finder, type Finding } from '#src/server/extension.ts'
 
 import { createFileStore, filesPathOf } from './store.ts'
 
-/** Lists of files of days; bookfeed verify reads the files themselves. */
+/** Checks the lists of day files; `bookfeed verify` reads the files themselves. */
 export function checkFiles({ dataPath }: Pick<Config, 'dataPath'>): Finding[] {
   const found = finder('files')
   const store = createFileStore(filesPathOf(dataPath))

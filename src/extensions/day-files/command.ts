@@ -3,20 +3,20 @@ import { Command } from 'commander'
 
 import { listOption, printTable, renderJson } from '#src/cli/command-line.ts'
 import { coins, timeframes } from '#src/domain/market.ts'
-import { DAY_MS } from '#src/domain/time.ts'
+import { DAY_MS, toIsoDay } from '#src/domain/time.ts'
 import { count } from '#src/platform/count.ts'
 import type { CliContext } from '#src/server/extension.ts'
 import { openDataFolder } from '#src/server/open-data-folder.ts'
 import { roomFault } from '#src/server/room.ts'
 
-import { dayOf, makeDayFiles, pruneDayFiles } from './maker.ts'
+import { makeDayFiles, pruneDayFiles } from './maker.ts'
 import { createFileStore, type DayFile, filesPathOf } from './store.ts'
 
 const help = `
 A day of a coin and timeframe is made when it is final: its windows are over, their history is sealed, and
 every winner is known or three days have passed. Later changes make another revision. Each day has snapshots,
-levels, quotes, trades and panel, with exact decimals and with doubles. You can run the command beside a server,
-which serves new files at once; with BOOKFEED_FILES=on, a server makes the files on its own.
+levels, quotes, trades, panel and changes, with exact decimals and with doubles. You can run the command beside
+a server, which serves new files at once; with BOOKFEED_FILES=on, a server makes the files on its own.
 
 A damaged file is not served, and bookfeed verify reports it. --repair makes it again: under its name if the
 bytes are the same, otherwise as another revision of the day.
@@ -56,12 +56,12 @@ export function filesCommand(context: CliContext): Command {
   return files
 }
 
-function make(context: CliContext, flags: MakeFlags): void {
+async function make(context: CliContext, flags: MakeFlags): Promise<void> {
   const { dataPath, keepDays } = context.config()
-  using history = openDataFolder(context)
+  using history = await openDataFolder(context)
   const store = createFileStore(filesPathOf(dataPath))
   const nowMs = context.clock()
-  const removed = keepDays > 0 ? pruneDayFiles(store, dayOf(nowMs - keepDays * DAY_MS)) : 0
+  const removed = keepDays > 0 ? pruneDayFiles(store, toIsoDay(nowMs - keepDays * DAY_MS)) : 0
   const made = makeDayFiles(
     {
       history,

@@ -1,4 +1,4 @@
-/** What day files hold: their columns, and the rows of a market. */
+/** The tables of day files: their columns, and the rows of a market. */
 
 import { readChanges } from '#src/domain/changes.ts'
 import { tallyCoverage } from '#src/domain/coverage.ts'
@@ -20,6 +20,7 @@ import {
   outcomeColumn,
   timestampColumn,
 } from '#src/tables/books.ts'
+import { type Change, changesIn, ownChangeColumns } from '#src/tables/changes.ts'
 import {
   type Column,
   type Columns,
@@ -35,16 +36,16 @@ import type { FileKind } from './store.ts'
 
 /** Levels of each side in `snapshots`; `levels` has all. */
 const STATE_LEVELS = 25
-/** Rows that are read at once. */
+/** Rows per read. */
 const PAGE_ROWS = 1000
-/** Values of a row group. */
+/** Values per row group. */
 const GROUP_VALUES = 2_000_000
-/** The moments of `panel`, as shares of the window before the expiry, and seconds before it. */
+/** The moments of `panel`: shares of the window, and seconds, before the expiry. */
 const SHARES = [1, 0.75, 0.5, 0.25, 0.1]
 const SECONDS = [30, 5, 0]
 
 type OfQuote = OfMarket & { state: Top }
-/** What prevailed at a moment before the expiry. */
+/** The prevailing values at a moment before the expiry. */
 type PanelRow = OfMarket & {
   offsetMs: number
   atMs: number
@@ -64,7 +65,7 @@ const columnsWithin = <Row, Part>(
     optional([...path, name].join('_'), kind, (row) => read(pick(row))),
   )
 
-/** The best levels of a book; null of a side that is empty. */
+/** The best levels of a book; null for an empty side. */
 const topColumns: readonly Column<Top | undefined>[] = [
   optional('bid', 'millionths', (top) => top?.bidPrice || null),
   optional('bidSize', 'millionths', (top) => (top?.bidPrice ? top.bidSize : null)),
@@ -113,9 +114,12 @@ const panelColumns: Columns<PanelRow> = [
   ]),
 ]
 
-type Source = Pick<MarketHistory, 'ready' | 'runs' | 'tops' | 'trades' | 'spot' | 'gaps'>
+type Source = Pick<
+  MarketHistory,
+  'ready' | 'runs' | 'tops' | 'trades' | 'spot' | 'gaps' | 'changes'
+>
 
-/** `levels` is how many rows of the file a row becomes; one where it is not given. */
+/** `levels` is the number of rows of the file per row; one by default. */
 const dayTable = <Row>(
   columns: Columns<Row>,
   read: (history: Source, market: Market, nowMs: number) => Iterable<Row>,
@@ -123,7 +127,7 @@ const dayTable = <Row>(
 ) => ({
   columns: columns as readonly ColumnType[],
 
-  /** A file of some markets, one after the other, in pieces; returns how many rows it has. */
+  /** Yields a file of some markets, one after another, in pieces; returns the number of rows. */
   *make(
     history: Source,
     markets: readonly Market[],
@@ -156,6 +160,7 @@ export const dayTables = {
     history.trades({ market, isTrade: true }).map((trade) => ({ market, trade })),
   ),
   panel: dayTable(panelColumns, panelOf),
+  changes: dayTable([...marketColumns, ...ownChangeColumns], changesOf, levelRows),
 } as const satisfies Record<FileKind, unknown>
 
 export const columnsOf = (kind: FileKind): readonly ColumnType[] => dayTables[kind].columns
@@ -164,26 +169,31 @@ function* allBooks(history: Source, market: Market, depth: number | undefined): 
   for (const run of history.runs({ market, depth })) yield* booksOf(market, run)
 }
 
-/** Every change of the top of a book, as GET …/quotes has them. */
+/** Every state as the levels that changed, as in GET …/changes. */
+function* changesOf(history: Source, market: Market): Generator<Change> {
+  const gaps = history.gaps(market)
+  for (const run of history.changes({ market, gaps })) yield* changesIn(market, run)
+}
+
+/** Every change of the top of a book, as in GET …/quotes. */
 function* quotesOf(history: Source, market: Market): Generator<OfQuote> {
-  const read: ReadStates<Top> = function* (part) {
+  const read: ReadStates<Top> = (part) => {
     const query = { ...part, market }
-    yield history.ready([{ ...query, withTops: true }])
+    // Fetches archived parts in the background, for the next attempt to make the file.
+    void history.ready([{ ...query, withTops: true }])
     return history.tops(query)
   }
   let after: Position | undefined
   for (;;) {
     const range = { order: 'asc', limit: PAGE_ROWS, after } as const
-    const steps = readChanges<Top>({ read, isSame: isSameTop, range })
-    let step = steps.next()
-    while (step.done !== true) step = steps.next()
-    for (const state of step.value.rows) yield { market, state }
-    if (!step.value.hasMore) return
-    after = step.value.last
+    const page = readChanges<Top>({ read, isSame: isSameTop, range })
+    for (const state of page.rows) yield { market, state }
+    if (!page.hasMore) return
+    after = page.last
   }
 }
 
-/** A row a market and moment before its expiry; of what prevailed then, nothing is later. */
+/** One row per market and moment before its expiry; it uses only earlier data. */
 function panelOf(history: Source, market: Market, nowMs: number): PanelRow[] {
   const { coin, source, windowEndMs, timeframe } = market
   if (windowEndMs === undefined) return []
@@ -192,7 +202,7 @@ function panelOf(history: Source, market: Market, nowMs: number): PanelRow[] {
   const moments = [...new Set(all)].sort((a, b) => b - a)
   return moments.map((beforeMs) => {
     const atMs = windowEndMs - beforeMs
-    // The expiry is not in the window any more.
+    // The expiry itself is outside the window.
     const fromMs = Math.min(atMs, windowEndMs - 1)
     const span = { market, gaps: history.gaps(market), fromMs, toMs: fromMs + 1, nowMs }
     const isCovered = (outcome: Outcome) => tallyCoverage({ ...span, outcome }).coveredMs > 0

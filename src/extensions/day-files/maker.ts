@@ -1,4 +1,4 @@
-/** Makes the files of days that are final. */
+/** Makes the files of final days. */
 import { createHash } from 'node:crypto'
 
 import type { ManifestBody } from '#src/domain/manifest.ts'
@@ -10,7 +10,7 @@ import {
   timeframeMs,
   timeframes,
 } from '#src/domain/market.ts'
-import { DAY_MS, toIso } from '#src/domain/time.ts'
+import { DAY_MS, toIsoDay } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { marketPages } from '#src/history/reads/market-pages.ts'
 import { numberForms, type Numbers } from '#src/tables/column.ts'
@@ -19,19 +19,19 @@ import { dayTables } from './day-tables.ts'
 import { type DayFile, type FileKind, fileKinds, type FileStore, type Place } from './store.ts'
 import { faultOf } from './verify.ts'
 
-/** A change of it makes every file anew. */
+/** A change of this number recreates every file. */
 const FORMAT = 1
 const PAGE_MARKETS = 500
-/** Winners are named within hours; after so long one that is missing is not waited for. */
+/** The longest wait for a missing winner; most are named within hours. */
 const WINNER_MS = 3 * DAY_MS
 
 type Deps = {
   history: MarketHistory
   store: FileStore
   nowMs: number
-  /** Compares the files that are made, and makes those that are damaged again. */
+  /** Compares existing files and recreates damaged ones. */
   isRepairing?: boolean
-  /** Called before each file; throws to end the work. */
+  /** Called before each file; throws to stop the work. */
   assertMayWrite: () => void
   onMade?: (file: DayFile) => void
 }
@@ -42,7 +42,7 @@ type Wanted = {
   days?: readonly string[]
 }
 
-/** Makes what is final and not made, of everything held or of what is wanted; how many files. */
+/** Makes the missing files of final days, of all data or of `wanted`; returns their number. */
 export function makeDayFiles(deps: Deps, wanted: Wanted = {}): number {
   let made = 0
   for (const { coin, timeframe } of seriesOf(wanted)) {
@@ -71,7 +71,7 @@ const seriesOf = (wanted: Wanted) =>
     (wanted.timeframes ?? timeframes).map((timeframe) => ({ coin, timeframe })),
   )
 
-/** Of markets whose windows begin on a day, as exports of days have them. */
+/** Markets whose windows begin on a day, as in exports of days. */
 function marketsByDay(
   history: MarketHistory,
   query: { coin: Coin; timeframe: Timeframe },
@@ -80,7 +80,7 @@ function marketsByDay(
   const pages = marketPages(history, { ...query, limit: PAGE_MARKETS, order: 'asc' })
   for (const market of [...pages].flat()) {
     if (market.lastSnapshotMs === undefined) continue
-    const day = dayOf(market.orderMs)
+    const day = toIsoDay(market.orderMs)
     const known = days.get(day)
     if (known) known.push(market)
     else days.set(day, [market])
@@ -88,11 +88,9 @@ function marketsByDay(
   return days
 }
 
-export const dayOf = (timeMs: number): string => toIso(timeMs).slice(0, 'YYYY-MM-DD'.length)
-
 /**
- * Final: every window that begins on the day is over, and of every market held the history is
- * sealed and the winner known, or three days have passed since.
+ * True if a day is final: every window that begins on it is over, and every stored market is sealed
+ * and has a winner, or three days have passed.
  */
 function isFinal(
   markets: readonly Market[],
@@ -121,15 +119,15 @@ function makeDay(deps: Deps, place: Place, markets: readonly Market[]): number {
       made.push(makeFile(deps, { ...place, kind, numbers, revision }, markets))
     }
   }
-  // Only with all of them: a day is listed whole or not at all.
+  // The list is written last: a day is listed completely or not at all.
   store.putList(place, { source, files: [...(known?.files ?? []), ...made] })
   for (const file of made) onMade?.(file)
   return made.length
 }
 
 /**
- * Makes the damaged files of the newest revision again, under their names; returns how many, or
- * undefined where one comes out as another, so that the day needs another revision.
+ * Recreates the damaged files of the newest revision under their names. Returns their number, or
+ * undefined if a file differs from the listed one, so that the day needs another revision.
  */
 function repairDay(deps: Deps, place: Place, markets: readonly Market[]): number | undefined {
   const { store } = deps
@@ -149,7 +147,7 @@ function repairDay(deps: Deps, place: Place, markets: readonly Market[]): number
   return repaired
 }
 
-/** Of what is listed, or may have been, and what was signed: no name is used again. */
+/** Revisions that are listed, may have been listed, or were signed: no name is used twice. */
 function usedRevisions({ store, history }: Deps, place: Place): number[] {
   const list = store.find(place)
   if (list === undefined) return signedRevisions(history, place)
@@ -159,7 +157,7 @@ function usedRevisions({ store, history }: Deps, place: Place): number[] {
   return [...onDisk, ...listed, ...signedRevisions(history, place)]
 }
 
-/** Those in the manifest of the day: also after the files were lost, no name is used again. */
+/** Revisions in the manifest of the day: even if the files were lost, no name is used twice. */
 function signedRevisions({ manifests }: MarketHistory, place: Place): number[] {
   const body = manifests.ofDay(place.day)?.body
   const { files } = body === undefined ? { files: [] } : (JSON.parse(body) as ManifestBody)
@@ -167,7 +165,7 @@ function signedRevisions({ manifests }: MarketHistory, place: Place): number[] {
   return files.flatMap(({ path }) => Number(name.exec(path)?.[1] ?? []))
 }
 
-/** Names everything that decides the files of a day. */
+/** A fingerprint of everything that determines the files of a day. */
 function sourceOf(markets: readonly Market[]): string {
   const revisions = markets.map(({ conditionId, revision }) => [conditionId, revision])
   return createHash('sha256')

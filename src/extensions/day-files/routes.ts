@@ -1,37 +1,53 @@
-/** Files of days that are final, as they were made: parts of them are read as well as the whole. */
-import { statSync } from 'node:fs'
-
+/** Files of final days, served unchanged, whole or in parts. */
 import { Elysia } from 'elysia'
 
+import type { Links, LinkTerms } from '#src/access/links.ts'
 import { type CursorCodec, type CursorList, jsonPosition } from '#src/domain/cursor.ts'
-import { AppError } from '#src/domain/errors.ts'
+import { AppError, parameterError } from '#src/domain/errors.ts'
 import { type Coin, type Timeframe, timeframes } from '#src/domain/market.ts'
-import type { Caller } from '#src/domain/selling/caller.ts'
-import type { Tier, TierRoute } from '#src/domain/selling/tier.ts'
-import { toIso } from '#src/domain/time.ts'
+import { blockedError, type Caller } from '#src/domain/selling/caller.ts'
+import type { Tier } from '#src/domain/selling/tier.ts'
+import { type Clock, toIso, toIsoDay } from '#src/domain/time.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
+import { callOf } from '#src/http/call.ts'
 import { readList, takeRows } from '#src/http/cursor-list.ts'
-import { answerUnchanged } from '#src/http/data-response.ts'
 import { assertEntitled } from '#src/http/gate.ts'
-import { createCache } from '#src/platform/cache.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import { count } from '#src/platform/count.ts'
 import { mediaTypes } from '#src/tables/column.ts'
 
-import { byteRangeOf } from './byte-range.ts'
-import { type FileBody, FileList, fileName, FileQuery } from './schema.ts'
-import { damagedFile, type DayFile, type FileKind, type FileStore } from './store.ts'
+import type { OpenDay } from './open-day.ts'
+import {
+  ArchiveQuery,
+  type FileBody,
+  FileList,
+  fileName,
+  FileQuery,
+  type LinkLength,
+  linkLengthMs,
+  OpenFileList,
+} from './schema.ts'
+import { assertIncluded, createSender, findFile } from './send-file.ts'
+import { type DayFile, type FileStore, newestRevision } from './store.ts'
 
-type Deps = { files: FileStore; cursors: CursorCodec; listTiers: () => readonly Tier[] }
+type Deps = {
+  files: FileStore
+  cursors: CursorCodec
+  clock: Clock
+  links: Links
+  openDay: OpenDay
+  /** Where callers reach the server; empty if that is where a request says. */
+  publicUrl: string
+  listTiers: () => readonly Tier[]
+}
 
 const shared = { access: 'snapshots' } as const
-const CACHING = 'private, max-age=31536000, immutable'
 const DAY_LENGTH = 'YYYY-MM-DD'.length
 
 const headerTexts = {
   'Accept-Ranges': '`bytes`.',
   'Repr-Digest': 'SHA-256 of the whole file (RFC 9530).',
-  'Content-Disposition': '`attachment` and the name of the file.',
+  'Content-Disposition': '`attachment` with the file name.',
 }
 const content = {
   [mediaTypes.parquet]: {
@@ -39,27 +55,40 @@ const content = {
   },
 }
 
-/** Routes whose data a kind of file has, beside books: a tier must include them to read it. */
-const kindRoutes: Record<FileKind, readonly TierRoute[]> = {
-  snapshots: [],
-  levels: [],
-  quotes: ['quotes'],
-  trades: ['prices'],
-  // With the last trade and the price of the coin.
-  panel: ['prices'],
-}
+/** How a file is sent: whole, or in part. */
+const sent = {
+  requestHeaders: [
+    {
+      name: 'Range',
+      in: 'header',
+      required: false,
+      description: 'One range of bytes (RFC 9110), such as `bytes=-8`.',
+      schema: { type: 'string' },
+    },
+  ],
+  caching: 'tag',
+  isAsStored: true,
+  answers: [
+    { description: 'The file.', content, headers: headerTexts },
+    {
+      status: 206,
+      description: 'Requested range.',
+      content,
+      headers: { ...headerTexts, 'Content-Range': 'Range of the bytes, and the size of the file.' },
+    },
+  ],
+} as const
 
-export const fileRoutes = (
-  api: Api,
-  { files, cursors, listTiers }: Deps,
-  sendFile = createSender(files, listTiers),
-) =>
-  new Elysia({ name: 'files', tags: ['files'] })
+export const fileRoutes = (api: Api, deps: Deps) => {
+  const { files, listTiers, openDay } = deps
+  const sendFile = createSender(files, listTiers)
+  const openLink = createLinkOpener(deps)
+  return new Elysia({ name: 'files', tags: ['files'] })
     .use(api)
     .get(
       '/v1/:coin/files',
-      ({ reply, request, coin, query }) =>
-        reply.data(request, listPage(files, cursors, coin, query)),
+      ({ reply, request, coin, query, caller }) =>
+        reply.data(request, listPage(deps, coin, query, linker(deps, request, caller, query))),
       {
         coin: true,
         ...shared,
@@ -70,9 +99,9 @@ export const fileRoutes = (
         answers: { description: 'A page of files.' },
         detail: {
           operationId: 'listFiles',
-          summary: 'Files of whole days',
+          summary: 'List files of whole days',
           description:
-            'Parquet files of each day (UTC) and timeframe that is final: all its windows are over, their history is sealed, and every winner is known or three days have passed. A file never changes. If something of the day becomes known later, another revision is made and listed beside it. Empty where the operator makes no files.',
+            'Parquet files for each UTC day and timeframe. A day is final if all its windows have ended, their history is sealed, and every winner is known or three days have passed. Files never change: if data of a final day changes, another revision is made and listed beside the first. With `links`, each file of the newest revision has a link: a URL that needs no header until it expires. Empty if the operator makes no files.',
         },
       },
     )
@@ -82,41 +111,199 @@ export const fileRoutes = (
       {
         coin: true,
         ...shared,
+        ...sent,
         id: fileName,
-        requestHeaders: [
-          {
-            name: 'Range',
-            in: 'header',
-            required: false,
-            description: 'One range of bytes (RFC 9110), such as `bytes=-8`.',
-            schema: { type: 'string' },
-          },
-        ],
-        caching: 'tag',
-        isAsStored: true,
         fails: ['unknown_file', 'range_not_satisfiable'],
-        answers: [
-          { description: 'The file.', content, headers: headerTexts },
-          {
-            status: 206,
-            description: 'The part asked for.',
-            content,
-            headers: { ...headerTexts, 'Content-Range': 'Which bytes of how many.' },
-          },
-        ],
         detail: {
           operationId: 'getFile',
-          summary: 'A file of a day, or a part of it',
+          summary: 'Download a file of a day',
           description:
-            'The file as it was made. `Range` gives one part of it (206), with `If-Range` only of the same file; more than one range at once gives the whole file. DuckDB, pandas and polars read so what they need of it. A tier must include what the routes of the same data need: every file needs `snapshots`, `quotes` also `quotes`, and `trades` and `panel` (which has last trades) also `prices`.',
+            '`Range` requests one range of bytes (206), and with `If-Range` only if the file is the same; several ranges return the whole file. DuckDB, pandas and polars use ranges to read only the columns that they need. A tier must include the routes of the same data: `snapshots` for every file, also `quotes` for `quotes`, and also `prices` for `trades` and `panel` (which has last trades).',
         },
       },
     )
+    .get(
+      '/v1/:coin/links/:link/:id',
+      ({ coin, params: { link, id }, request }) =>
+        sendFile({ coin, name: id, request, caller: openLink({ coin, name: id, link, request }) }),
+      {
+        openTo: 'open',
+        coin: true,
+        ...sent,
+        id: fileName,
+        fails: [
+          'link_invalid',
+          'sanctioned',
+          'tier_route',
+          'tier_coin',
+          'unknown_file',
+          'file_replaced',
+          'range_not_satisfiable',
+          'damaged',
+        ],
+        detail: {
+          operationId: 'getLinkedFile',
+          summary: 'Download a file by a link',
+          description:
+            'The `link` of GET /v1/{coin}/files, for programs that send no header: DuckDB, polars, pandas, `curl -O`. A link belongs to the key that it was made with: its requests and bytes count towards the account, in a window of 3,000 requests a minute, and it ends with the key. `Range`, `If-Range`, `HEAD` and `ETag` work as for the file itself. If the file was replaced by another revision, the response is a 410 with a link to the new file.',
+        },
+      },
+    )
+    .get(
+      '/v1/:coin/archive.sql',
+      ({ reply, request, coin, query, caller }) => {
+        assertIncluded(caller, { coin, kind: query.kind }, listTiers)
+        const link = linker(deps, request, caller, query)
+        return reply.data(request, { body: archiveSql(files, coin, query, link), mediaType: SQL })
+      },
+      {
+        coin: true,
+        ...shared,
+        readsFiles: true,
+        query: ArchiveQuery,
+        caching: 'digest',
+        fails: ['unknown_file'],
+        answers: {
+          description: 'The statement.',
+          content: { [SQL]: { schema: { type: 'string' } } },
+        },
+        detail: {
+          operationId: 'getArchiveSql',
+          summary: 'Get many days as one table in DuckDB',
+          description:
+            '`CREATE OR REPLACE VIEW … AS SELECT * FROM read_parquet([…])` over links to the files of one kind of all days in a range, for `.read` and `duckdb.sql(text)`. DuckDB reads only the parts of each file that a query needs. The name of the view is the coin, the timeframe if there is one, and the kind, such as `btc_5m_quotes`.',
+        },
+      },
+    )
+    .get(
+      '/v1/sample/files',
+      ({ reply, request }) => {
+        const link = linker(deps, request, undefined, { links: '1d' })
+        const data = openDay().map((file) => toBody(file, file.revision, link))
+        return reply.data(request, { body: JSON.stringify({ data }) })
+      },
+      {
+        openTo: 'open',
+        readsFiles: true,
+        caching: 'digest',
+        response: { 200: OpenFileList },
+        answers: { description: 'The files.' },
+        detail: {
+          operationId: 'listSampleFiles',
+          summary: 'Files of one day, without a key',
+          description:
+            'All kinds of files of one day, each with a link that needs no key: the newest day of which every market is simulated, or the day that the operator opened (`BOOKFEED_SAMPLE_DAY`). Requests count as those of the sample, 120 a minute of one network address. Empty where there is none.',
+        },
+      },
+    )
+}
+
+/** `application/sql` (RFC 6922). */
+const SQL = 'application/sql'
+const MINUTE_MS = 60_000
+/** Of a view: ten years of a timeframe, or two of each. */
+const ARCHIVE_FILES_MAX = 4000
+
+/** The address of a link to a file, and its end. */
+type Linked = { link: string; linkExpires: string }
+type ToLink = (file: DayFile) => Linked
+
+/** Makes links for a caller, or for anyone; undefined if the request asks for none. */
+function linker(
+  { links, clock, publicUrl }: Deps,
+  request: Request,
+  caller: Caller | undefined,
+  asked: { links?: LinkLength },
+): ToLink | undefined {
+  if (asked.links === undefined) return undefined
+  // Whole minutes, so that a list that is asked for again is the same.
+  const endMs = clock() + linkLengthMs[asked.links]
+  const untilMs = Math.ceil(endMs / MINUTE_MS) * MINUTE_MS
+  const origin = originOf(request, publicUrl)
+  const terms = { keyId: caller?.keyId, untilMs }
+  return (file) => ({ link: origin + links.pathOf(file, terms), linkExpires: toIso(untilMs) })
+}
+
+const originOf = ({ url }: Request, publicUrl: string): string => publicUrl || new URL(url).origin
+
+/**
+ * Returns a function that opens a link: it returns whose link it is. Throws `link_invalid`,
+ * `sanctioned`, `tier_route`, `tier_coin`, `unknown_file` and `file_replaced`.
+ */
+function createLinkOpener({ files, links, listTiers, publicUrl }: Deps) {
+  function assertNewest(file: DayFile, terms: LinkTerms, request: Request): void {
+    const list = files.find(file)?.files ?? []
+    const revision = newestRevision(list)
+    const { kind, numbers } = file
+    const newest = list.find(
+      (each) => each.revision === revision && each.kind === kind && each.numbers === numbers,
+    )
+    if (newest === undefined || newest.name === file.name) return
+    throw new AppError(
+      'file_replaced',
+      `Revision ${revision} of the day replaced this file. \`replacedBy\` is a link to it.`,
+      { param: 'id', replacedBy: originOf(request, publicUrl) + links.pathOf(newest, terms) },
+    )
+  }
+
+  return (asked: { coin: Coin; name: string; link: string; request: Request }) => {
+    const { coin, name, link, request } = asked
+    const { caller, ...terms } = links.open({ coin, name }, link, callOf(request).caller)
+    if (caller?.isBlocked) throw blockedError()
+    if (caller !== undefined) assertEntitled({ access: 'snapshots', caller, coin }, listTiers)
+    assertNewest(findFile(files, coin, name), terms, request)
+    return caller ?? 'anyone'
+  }
+}
+
+/** A view over the files of one kind. Throws `invalid_parameter` and `unknown_file`. */
+function archiveSql(
+  files: FileStore,
+  coin: Coin,
+  { kind, numbers, timeframe, from, to }: ArchiveQuery,
+  toLink: ToLink | undefined,
+): string {
+  if (to <= from) {
+    const detail = '`to` must be after `from`: the first day that is not wanted any more.'
+    throw parameterError('to', detail)
+  }
+  const wanted = timeframe === undefined ? timeframes : [timeframe]
+  const days = wanted.flatMap((each) =>
+    files.daysOf({ coin, timeframe: each }).map((day) => ({ coin, timeframe: each, day })),
+  )
+  const found = days
+    .filter(({ day }) => day >= toIsoDay(from) && day < toIsoDay(to))
+    .flatMap((place) => {
+      const list = files.find(place)?.files ?? []
+      const revision = newestRevision(list)
+      return list.filter(
+        (file) => file.revision === revision && file.kind === kind && file.numbers === numbers,
+      )
+    })
+  const [first] = found
+  if (found.length > ARCHIVE_FILES_MAX) {
+    const message = `That are ${count(found.length, 'file')}, and a view has at most ${ARCHIVE_FILES_MAX}. Send a shorter range, or \`timeframe\`.`
+    throw parameterError('to', message)
+  }
+  if (first === undefined) {
+    const detail = `There is no file of these days. GET /v1/${coin}/files?kind=${kind} lists the files.`
+    throw new AppError('unknown_file', detail, { param: 'from' })
+  }
+  const linked = found.flatMap((file) => toLink?.(file) ?? [])
+  const rows = found.reduce((sum, file) => sum + file.rows, 0)
+  const name = [coin, timeframe ?? [], kind].flat().join('_')
+  return `-- ${kind} of ${coin} by Bookfeed, ${count(found.length, 'day file')} with ${count(rows, 'row')}, from ${first.day} to ${found.at(-1)?.day}.
+-- The links end at ${linked[0]?.linkExpires}: get this statement again after that.
+CREATE OR REPLACE VIEW ${name} AS SELECT * FROM read_parquet([
+${linked.map(({ link }) => `  '${link.replaceAll("'", "''")}'`).join(',\n')}
+]);
+`
+}
 
 type FileFilters = {
   coin: Coin
   timeframe?: Timeframe | undefined
-  /** UTC day. */
+  /** The UTC day. */
   day?: string | undefined
   kind?: string | undefined
   numbers?: string | undefined
@@ -130,11 +317,11 @@ const fileList: CursorList<FileFilters, FilePosition> = {
 }
 
 function listPage(
-  files: FileStore,
-  cursors: CursorCodec,
+  { files, cursors }: Deps,
   coin: Coin,
   { limit, cursor, ...query }: FileQuery,
-): Steps<DataAnswer> {
+  toLink: ToLink | undefined,
+): Promise<DataAnswer> {
   const day = query.day === undefined ? undefined : toIso(query.day).slice(0, DAY_LENGTH)
   const { timeframe, kind, numbers } = query
   const filters: FileFilters = { coin, timeframe, day, kind, numbers }
@@ -144,18 +331,22 @@ function listPage(
     cursor,
     read: (after) =>
       takeRows(filesAfter(files, filters, after), limit, {
-        textOf: (file) => JSON.stringify(file),
-        positionOf: ({ timeframe, day, name }): FilePosition => ({ timeframe, day, name }),
+        textOf: ({ file, newest }) => JSON.stringify(toBody(file, newest, toLink)),
+        positionOf: ({ file: { timeframe, day, name } }): FilePosition => ({
+          timeframe,
+          day,
+          name,
+        }),
       }),
   })
 }
 
-/** By timeframe, then the newest day first, then as they were made. */
+/** By timeframe, then the newest day first, then in the order of creation. */
 function* filesAfter(
   files: FileStore,
   { coin, timeframe, day: onDay, kind, numbers }: FileFilters,
   after: FilePosition | undefined,
-): Generator<FileBody> {
+): Generator<{ file: DayFile; newest: number }> {
   const wanted = timeframe === undefined ? timeframes : [timeframe]
   const rest = after === undefined ? wanted : wanted.slice(wanted.indexOf(after.timeframe))
   for (const each of rest) {
@@ -163,16 +354,16 @@ function* filesAfter(
     const days = files.daysOf({ coin, timeframe: each }).toReversed()
     for (const day of days.filter((one) => one === (onDay ?? one) && one <= (from?.day ?? one))) {
       const list = files.find({ coin, timeframe: each, day })?.files ?? []
-      const newest = Math.max(0, ...list.map(({ revision }) => revision))
+      const newest = newestRevision(list)
       const start = day === from?.day ? list.findIndex(({ name }) => name === from.name) + 1 : 0
       for (const file of list.slice(start))
         if ((kind ?? file.kind) === file.kind && (numbers ?? file.numbers) === file.numbers)
-          yield toBody(file, newest)
+          yield { file, newest }
     }
   }
 }
 
-const toBody = (file: DayFile, newest: number): FileBody => ({
+const toBody = (file: DayFile, newest: number, toLink: ToLink | undefined): FileBody => ({
   name: file.name,
   url: `/v1/${file.coin}/files/${file.name}`,
   timeframe: file.timeframe,
@@ -186,194 +377,5 @@ const toBody = (file: DayFile, newest: number): FileBody => ({
   bytes: file.bytes,
   sha256: file.sha256,
   madeAt: toIso(file.madeMs),
+  ...(file.revision === newest ? toLink?.(file) : {}),
 })
-
-function findFile(files: FileStore, coin: Coin, name: string) {
-  const file = files.findFile(name)
-  if (file?.coin === coin) return file
-  throw new AppError('unknown_file', `There is no such file. GET /v1/${coin}/files lists them.`, {
-    param: 'id',
-  })
-}
-
-/** Made once for each file that is asked for: its headers, and its bytes unless it is large. */
-type Prepared = {
-  coin: Coin
-  kind: FileKind
-  path: string
-  bytes: number
-  etag: string
-  unchanged: Record<string, string>
-  headers: Headers
-  /** What parts are sent of without reading; undefined of a large file, which is read as it is sent. */
-  held: Blob | undefined
-  /** When it was listed last, on the monotonic clock. */
-  listedMs: number
-  /** The file whose bytes were compared with what was listed, and when. */
-  compared: FileState
-  comparedMs: number
-}
-
-/** What changes when a file is written to. */
-type FileState = { ino: number; size: number; mtimeMs: number; ctimeMs: number }
-
-/** How long a file that is deleted may still be sent: to look at each request takes 10 µs. */
-const LISTED_MS = 1000
-/** A large file is read whole and compared again after so long: a disk may lose bits unwritten. */
-const COMPARED_MS = 3_600_000
-
-/** Of each serving thread. */
-const PREPARED_BYTES_MAX = 16 * 1024 * 1024
-/** Of a file in memory: a longer one costs more to send than to open. */
-const BYTES_MAX = 2 * 1024 * 1024
-/** What else an entry takes. */
-const ENTRY_BYTES = 2048
-/** Damaged files that are not read again for each request. */
-const DAMAGED_MAX = 1000
-
-type FileRequest = { coin: Coin; name: string; request: Request; caller: Caller }
-
-/**
- * Returns what sends a file, or the part that a request asks for. No byte of a file is sent that
- * was not compared with its SHA-256: of a small one those in memory were, of a large one all of it,
- * as long as it was not written to since.
- */
-function createSender(files: FileStore, listTiers: () => readonly Tier[]) {
-  const prepared = createCache<string, Prepared>(PREPARED_BYTES_MAX)
-  const coming = new Map<string, Promise<Prepared>>()
-  const damaged = createCache<string, FileState>(DAMAGED_MAX)
-  /** One large file is read at a time. */
-  let reading: Promise<unknown> = Promise.resolve()
-
-  function prepare(file: ListedFile, held: Blob | undefined, compared: FileState): Prepared {
-    const { coin, kind, path, bytes, sha256, name } = file
-    const etag = etagOf(file)
-    const unchanged = {
-      'Cache-Control': CACHING,
-      Vary: 'Origin',
-      'Accept-Ranges': 'bytes',
-      'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
-    }
-    const headers = new Headers({
-      ...unchanged,
-      ETag: etag,
-      'Content-Type': mediaTypes.parquet,
-      'Content-Disposition': `attachment; filename="${name}"`,
-    })
-    const nowMs = performance.now()
-    const made = { coin, kind, path, bytes, etag, unchanged, headers, held }
-    return { ...made, compared, listedMs: nowMs, comparedMs: nowMs }
-  }
-
-  /** Reads a file and compares it; keeps it if it is not large. */
-  async function compare(file: ListedFile): Promise<Prepared> {
-    const { bytes, name, path, sha256 } = file
-    const state = stateOf(path)
-    if (state?.size !== bytes) throw damagedFile(name)
-    const known = damaged.get(name)
-    if (known !== undefined && isSame(known, state)) throw damagedFile(name)
-    const read = bytes <= BYTES_MAX ? await Bun.file(path).bytes() : undefined
-    const digest = read === undefined ? await digestLarge(path) : digestOfBytes(read)
-    if (digest !== sha256) {
-      damaged.set(name, state, { size: 1 })
-      throw damagedFile(name)
-    }
-    const after = stateOf(path)
-    if (after === undefined || !isSame(after, state)) throw damagedFile(name)
-    // Shared by all answers: those of bytes would be copied for each.
-    const made = prepare(file, read && new Blob([read]), state)
-    prepared.set(name, made, { size: ENTRY_BYTES + (read?.length ?? 0) })
-    return made
-  }
-
-  function digestLarge(path: string): Promise<string> {
-    const digest = reading.then(() => digestOfFile(path))
-    reading = digest.catch(() => undefined)
-    return digest
-  }
-
-  /** Once for all that ask for it. */
-  function keep(file: ListedFile): Promise<Prepared> {
-    const { name } = file
-    const running = coming.get(name)
-    if (running !== undefined) return running
-    const made = compare(file)
-      .catch((error: unknown) => {
-        throw error instanceof AppError ? error : damagedFile(name, error)
-      })
-      .finally(() => coming.delete(name))
-    coming.set(name, made)
-    return made
-  }
-
-  function assertIncluded(caller: Caller, { coin, kind }: { coin: Coin; kind: FileKind }): void {
-    for (const access of kindRoutes[kind]) assertEntitled({ access, caller, coin }, listTiers)
-  }
-
-  /** Throws and rejects with `unknown_file`, `range_not_satisfiable`, `tier_route` and `damaged`. */
-  return ({ coin, name, request, caller }: FileRequest): Response | Promise<Response> => {
-    const known = prepared.get(name)
-    const nowMs = performance.now()
-    if (known?.coin === coin && nowMs - known.listedMs < LISTED_MS && isCompared(known, nowMs)) {
-      assertIncluded(caller, known)
-      return send(known, request)
-    }
-    const file = findFile(files, coin, name)
-    assertIncluded(caller, file)
-    if (known?.etag !== etagOf(file) || !isCompared(known, nowMs))
-      return keep(file).then((made) => send(made, request))
-    known.listedMs = nowMs
-    return send(known, request)
-  }
-}
-
-type ListedFile = DayFile & { path: string }
-
-function stateOf(path: string): FileState | undefined {
-  const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined) return undefined
-  // The time of the last change of any kind: a program may set `mtimeMs` as it likes.
-  return { ino: found.ino, size: found.size, mtimeMs: found.mtimeMs, ctimeMs: found.ctimeMs }
-}
-
-const isSame = (a: FileState, b: FileState): boolean =>
-  a.ino === b.ino && a.size === b.size && a.mtimeMs === b.mtimeMs && a.ctimeMs === b.ctimeMs
-
-/** True while what would be sent is what was compared. */
-function isCompared({ held, path, compared, comparedMs }: Prepared, nowMs: number): boolean {
-  if (held !== undefined) return true
-  const now = stateOf(path)
-  return now !== undefined && isSame(now, compared) && nowMs - comparedMs < COMPARED_MS
-}
-
-const digestOfBytes = (bytes: Uint8Array): string =>
-  new Bun.CryptoHasher('sha256').update(bytes).digest('hex')
-
-/** In pieces, between which others have their turn. */
-async function digestOfFile(path: string): Promise<string> {
-  const hash = new Bun.CryptoHasher('sha256')
-  for await (const piece of Bun.file(path).stream()) hash.update(piece)
-  return hash.digest('hex')
-}
-
-const etagOf = ({ sha256 }: DayFile): string => `"${sha256}"`
-
-function send(
-  { bytes, etag, unchanged, headers, held, path }: Prepared,
-  request: Request,
-): Response {
-  const confirmed = answerUnchanged(request, etag, unchanged)
-  if (confirmed !== undefined) return confirmed
-  const source = held ?? Bun.file(path)
-  const part = byteRangeOf(request, { length: bytes, etag })
-  if (part === undefined) return withLength(new Response(source, { headers }), bytes)
-  const [start, end] = part
-  const response = new Response(source.slice(start, end), { status: 206, headers })
-  response.headers.set('Content-Range', `bytes ${start}-${end - 1}/${bytes}`)
-  return withLength(response, end - start)
-}
-
-function withLength(response: Response, bytes: number): Response {
-  response.headers.set('Content-Length', String(bytes))
-  return response
-}

@@ -1,20 +1,21 @@
-/** What day files add to a server. */
+/** The server extension of day files. */
 import { settingsOf } from '#src/config/config.ts'
 import { type Coin, coins, timeframes } from '#src/domain/market.ts'
 import type { ServerExtension } from '#src/server/extension.ts'
 import { startCommand } from '#src/server/scheduled-command.ts'
 
+import { createOpenDay } from './open-day.ts'
 import { fileRoutes } from './routes.ts'
 import { createFileStore, filesPathOf, type FileStore } from './store.ts'
 import { variables } from './variables.ts'
 
-/** The days that a coin has files of, with their timeframes. */
+/** The days with files of a coin, with their timeframes. */
 const listDays = (files: Pick<FileStore, 'daysOf'>, coin: Coin) =>
   timeframes.flatMap((timeframe) =>
     files.daysOf({ coin, timeframe }).map((day) => ({ coin, timeframe, day })),
   )
 
-/** A file of the newest day of each timeframe, of quotes where there is one. */
+/** A file of the newest day of each timeframe, preferably of quotes. */
 function findExample(files: Pick<FileStore, 'daysOf' | 'find'>, coin: Coin): string | undefined {
   const names = timeframes.flatMap((timeframe) => {
     const place = listDays(files, coin).findLast((each) => each.timeframe === timeframe)
@@ -27,9 +28,13 @@ function findExample(files: Pick<FileStore, 'daysOf' | 'find'>, coin: Coin): str
 export const createDayFiles = (
   open = (dataPath: string): FileStore => createFileStore(filesPathOf(dataPath)),
 ): ServerExtension => ({
-  dataRoutes: (api, { config, cursors, listTiers }) => [
-    fileRoutes(api, { files: open(config.dataPath), cursors, listTiers }),
-  ],
+  dataRoutes(api, { config, history, clock, ...services }) {
+    const files = open(config.dataPath)
+    const choice = config.sampleMarket === 'off' ? 'off' : settingsOf(config, variables).openDay
+    const openDay = createOpenDay({ files, history, clock, choice })
+    const { publicUrl } = config
+    return [fileRoutes(api, { files, clock, openDay, publicUrl, ...services })]
+  },
   jobs: [
     {
       name: 'files',

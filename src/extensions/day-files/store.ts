@@ -1,7 +1,6 @@
 /**
- * Day files on the disk: for each coin, timeframe and day a list of what was made, such as
- * `2026-04-14.json`, with the files beside it. A file never changes; what is known later makes
- * another revision.
+ * Day files on the disk: for each coin, timeframe and day a list, such as `2026-04-14.json`, with
+ * the files beside it. Files never change; later facts create another revision.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -25,36 +24,40 @@ import { crc32 } from '#src/platform/crc32.ts'
 import { isRecord } from '#src/platform/record.ts'
 import { numberForms, type Numbers } from '#src/tables/column.ts'
 
-export const fileKinds = ['snapshots', 'levels', 'quotes', 'trades', 'panel'] as const
+export const fileKinds = ['snapshots', 'levels', 'quotes', 'trades', 'panel', 'changes'] as const
 export type FileKind = (typeof fileKinds)[number]
 
 export type DayFile = {
-  /** `btc-5m-2026-04-14-quotes-decimal-r1.parquet` */
+  /** The name, such as `btc-5m-2026-04-14-quotes-decimal-r1.parquet`. */
   name: string
   coin: Coin
   timeframe: Timeframe
-  /** UTC: `2026-04-14`. */
+  /** The UTC day, such as `2026-04-14`. */
   day: string
   kind: FileKind
   numbers: Numbers
-  /** 1, 2, … of the day. */
+  /** The revision of the day: 1, 2, … */
   revision: number
   markets: number
   rows: number
   bytes: number
-  /** Of the file, hex. */
+  /** The SHA-256 of the file in hex. */
   sha256: string
   madeMs: number
 }
 
 export type DayList = {
-  /** What the newest revision was made of. */
+  /** The fingerprint of the data of the newest revision. */
   source: string
   files: DayFile[]
 }
 
-/** `files` are the entries that are sound; `isDamaged` where there were others. */
+/** `files` are the valid entries; `isDamaged` is true if there were others. */
 export type StoredList = DayList & { isDamaged: boolean }
+
+/** The newest revision of a day; 0 without files. */
+export const newestRevision = (files: readonly DayFile[]): number =>
+  Math.max(0, ...files.map(({ revision }) => revision))
 
 export type Place = { coin: Coin; timeframe: Timeframe; day: string }
 
@@ -67,7 +70,7 @@ export const filesPathOf = (dataPath: string): string => join(dataPath, 'files')
 
 export type FileStore = ReturnType<typeof createFileStore>
 
-/** `root` is made when the first file is. */
+/** Creates the store; `root` is created with the first file. */
 export function createFileStore(root: string) {
   const lists = new Map<string, { changedMs: number; list: StoredList }>()
   const folderOf = ({ coin, timeframe }: Omit<Place, 'day'>) => join(root, coin, timeframe)
@@ -91,7 +94,7 @@ export function createFileStore(root: string) {
     return names.map((name) => name.slice(0, -LIST.length)).sort()
   }
 
-  /** Names of files of a day that are on the disk, listed or not. */
+  /** Names of the files of a day on the disk, listed or not. */
   function namesOf(place: Place): string[] {
     const folder = folderOf(place)
     if (!existsSync(folder)) return []
@@ -100,14 +103,14 @@ export function createFileStore(root: string) {
   }
 
   return {
-    /** Days that have files, ascending. */
+    /** Days with files, ascending. */
     daysOf,
 
     find: read,
 
     namesOf,
 
-    /** Throws `damaged` where the entry of the file cannot be read. */
+    /** Throws `damaged` if the entry of the file is unreadable. */
     findFile(name: string): (DayFile & { path: string }) | undefined {
       const { coin, timeframe, day } = namePattern.exec(name)?.groups ?? {}
       if (day === undefined) return undefined
@@ -120,7 +123,7 @@ export function createFileStore(root: string) {
       return undefined
     },
 
-    /** Of all files of a day, of every coin, for its manifest. */
+    /** Digests of all files of a day, of every coin, for its manifest. */
     digestsOf(day: string) {
       const found = coins.flatMap((coin) =>
         timeframes.flatMap((timeframe) => read({ coin, timeframe, day })?.files ?? []),
@@ -133,7 +136,7 @@ export function createFileStore(root: string) {
       return { files, madeMs: Math.max(0, ...found.map((file) => file.madeMs)) }
     },
 
-    /** Writes a file of pieces; it is there whole or not at all, and listed by `putList`. */
+    /** Writes a file from pieces. The file appears complete or not at all; `putList` lists it. */
     write(place: Place, name: string, pieces: Iterable<Uint8Array>) {
       const folder = folderOf(place)
       mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -159,7 +162,7 @@ export function createFileStore(root: string) {
   }
 }
 
-/** What is served in place of a file that is not what was listed. */
+/** The error in place of a file that differs from its list. */
 export const damagedFile = (name: string, cause?: unknown): AppError =>
   new AppError(
     'damaged',
@@ -167,10 +170,10 @@ export const damagedFile = (name: string, cause?: unknown): AppError =>
     { cause },
   )
 
-/** The check of an entry, which shows whether it is as it was written. */
+/** The checksum of an entry. */
 const checkOf = (file: DayFile): number => crc32(JSON.stringify(file))
 
-/** Entries are flat objects, so each is found also where another cannot be read. */
+/** Entries are flat objects, so each is found even if another is unreadable. */
 const entryText = /\{"name":"[^{}]*\}/g
 
 function parseList(text: string, place: Place): StoredList {
@@ -192,7 +195,7 @@ function attemptJson(text: string): unknown {
   }
 }
 
-/** Undefined for one that is not as it was written. Those of older lists have no check. */
+/** Undefined for an entry that does not match its checksum. Entries of older lists have none. */
 function readEntry(entry: unknown, place: Place): DayFile | undefined {
   if (!isRecord(entry)) return undefined
   const { check, ...members } = entry
@@ -212,10 +215,13 @@ function readEntry(entry: unknown, place: Place): DayFile | undefined {
   return isRead && (check === undefined || check === checkOf(file)) ? file : undefined
 }
 
-/** Of an entry. */
+/** The number of members of an entry. */
 const MEMBERS = 12
 
-/** By another name first, and on the disk before it has its own. Returns the bytes written. */
+/**
+ * Writes under a temporary name, and renames after the bytes are on the disk. Returns the number of
+ * bytes.
+ */
 function writeWhole(
   path: string,
   pieces: Iterable<Uint8Array>,

@@ -1,4 +1,4 @@
-/** Compares files of days with what was listed when they were made. */
+/** Compares day files with their lists. */
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 import { coins, timeframes } from '#src/domain/market.ts'
@@ -8,7 +8,7 @@ import type { DayFile, FileStore, Place } from './store.ts'
 
 const PIECE_BYTES = 1024 * 1024
 
-/** Yields one sentence a fault; none means that every file is what was made. */
+/** Yields one sentence per fault; none if every file matches. */
 export function* verifyDayFiles(store: FileStore): Generator<string> {
   for (const coin of coins) {
     for (const timeframe of timeframes) {
@@ -25,8 +25,8 @@ function* verifyDay(store: FileStore, place: Place): Generator<string> {
   if (list.isDamaged) {
     const listed = new Set(list.files.map(({ name }) => name))
     const lost = store.namesOf(place).filter((name) => !listed.has(name))
-    const names = lost.length === 0 ? '' : `, and does not say what these are: ${lost.join(', ')}`
-    yield `${day}: the list is not as it was written${names}`
+    const names = lost.length === 0 ? '' : `, and does not list ${lost.join(', ')}`
+    yield `${day}: the list is damaged${names}`
   }
   for (const { name } of list.files) {
     const file = store.findFile(name)
@@ -35,13 +35,13 @@ function* verifyDay(store: FileStore, place: Place): Generator<string> {
   }
 }
 
-/** What a file is instead of what was made; undefined where it is that. */
+/** Describes how a file differs from its entry; undefined if it matches. */
 export function faultOf({ path, bytes, sha256 }: DayFile & { path: string }): string | undefined {
   const size = statSync(path, { throwIfNoEntry: false })?.size
-  if (size === undefined) return 'it is not there'
+  if (size === undefined) return 'it is missing'
   if (size !== bytes) return `it has ${size} bytes, not ${bytes}`
   try {
-    return digestOf(path) === sha256 ? undefined : 'its bytes are not those that were written'
+    return digestOf(path) === sha256 ? undefined : 'its bytes do not match its SHA-256'
   } catch (error) {
     return `it cannot be read: ${messageOf(error)}`
   }

@@ -2,11 +2,9 @@
 import { existsSync } from 'node:fs'
 
 import { settingsOf } from '#src/config/config.ts'
-import { isAddress } from '#src/database/stores.ts'
 import { listRivals, packsOf } from '#src/domain/selling/tier.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import type { CliContext } from '#src/server/extension.ts'
-import { finder, type Finding } from '#src/server/finding.ts'
+import { type CliContext, finder, type Finding } from '#src/server/extension.ts'
 import { ledgerOf } from '#src/server/open-data-folder.ts'
 
 import { variables } from './variables.ts'
@@ -16,7 +14,7 @@ const found = finder('prices')
 export function checkPrices(context: CliContext): Finding[] {
   if (!settingsOf(context.config(), variables).isKeyless) return []
   const place = ledgerOf(context)
-  if (!isAddress(place) && !existsSync(place)) return []
+  if (!existsSync(place)) return []
   const ledger = openLedger(place, { nowMs: context.clock(), isReadOnly: true })
   try {
     const all = [...ledger.listTiers(), ...packsOf(ledger)]

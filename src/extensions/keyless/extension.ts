@@ -1,4 +1,6 @@
-/** Purchases without a key: a request, a pack or a tier for a payment of x402 that comes with it. */
+/**
+ * Purchases without a key: a request, a pack or a tier for an x402 payment sent with the request.
+ */
 import type { Extension } from '#src/server/extension.ts'
 
 import { variables } from './variables.ts'

@@ -1,12 +1,14 @@
 /**
- * Requests that are paid for one by one: without a key by a payment, and with the key of a pack by
- * what is left of it. What can fail is found out before anything is asked for: a request that
- * cannot be answered is refused, and any other gets 402 with what to sign. A payment is settled
- * first and answered then. It is spent once the whole body was handed to the connection; for some
- * minutes after that it reads the same address again.
+ * Requests paid one by one. A payment pays for a request without a key; a pack pays for a request with
+ * the key of the pack. Errors are detected before a payment is requested: a request that cannot succeed is
+ * refused, and any other gets 402 with the challenge. A payment is settled first, then the request
+ * is answered. The payment is spent when the whole body was sent; for some minutes after that it
+ * can read the same address again.
  */
 
 import { createHash } from 'node:crypto'
+
+import { Elysia } from 'elysia'
 
 import type {
   Billing,
@@ -24,25 +26,18 @@ import {
   type Payment,
   type SignedPayment,
 } from '#src/domain/selling/payment.ts'
-import {
-  isPack,
-  type Pack,
-  type Terms,
-  termsOf,
-  type Tier,
-  type TierRoute,
-} from '#src/domain/selling/tier.ts'
+import { isPack, type Pack, type Terms, termsOf, type Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
 import { toSettleResponse, toStatus } from '#src/features/billing/bodies.ts'
 import { POLL_SECONDS, SETTLE_SECONDS_MAX } from '#src/features/billing/shared.ts'
-import { continueTrace } from '#src/http/common-headers.ts'
+import { readBody } from '#src/http/body.ts'
+import { amendCall, type Call, callOf, endingOf, keepOpen, withEnding } from '#src/http/call.ts'
 import { readCoin } from '#src/http/data-query.ts'
-import type { ChargeWindow } from '#src/http/gate.ts'
-import { type Arrived, type Unpaid, type Visit, visitOf } from '#src/http/visit.ts'
+import type { ChargeWindow, UnpaidError } from '#src/http/gate.ts'
+import { continueTrace, type Promises } from '#src/http/promises.ts'
 import { PAYMENT_SIGNATURE_HEADER, readPaymentHeader, toPaymentHeader } from '#src/http/x402.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { Fault } from '#src/platform/fault.ts'
-import type { Handle } from '#src/server/extension.ts'
 
 import type { Claims } from './claims.ts'
 import { adoptCredential, toPaymentChallenge } from './payment-scheme.ts'
@@ -55,10 +50,11 @@ export type KeylessDeps = {
   origin: () => string
   claims: Claims
   listTiers: () => readonly Tier[]
-  /** What is sold without a key. */
+  /** The products that are sold without a key. */
   listPacks: () => readonly Pack[]
-  /** Takes one from the window of a caller that was found late. Throws `rate_limited`. */
+  /** Charges the window of a caller that was identified late. Throws `rate_limited`. */
   chargeWindow: ChargeWindow
+  again: Promises['again']
 }
 
 const URL_LENGTH_MAX = 200
@@ -67,7 +63,7 @@ export type Seller = ReturnType<typeof createSeller>
 
 type JustSigned = Pick<SignedPayment, 'payer' | 'validBefore'>
 
-/** Who buys a tier or a pack: the account of the key, if one was sent. */
+/** The buyer of a tier or a pack: the account of the key, if one was sent. */
 type Buyer = { accountId: string | undefined; isAnother: boolean }
 
 /** Sells a product to any caller that sends a payment for it. */
@@ -78,7 +74,7 @@ export function createSeller(deps: KeylessDeps) {
 
   async function demand(product: Tier, request: Request, why = UNPAID): Promise<AppError> {
     const { resource, ...challenge } = await billing.demand(product)
-    // Directories list it, and a header holds it: without the query, which may be long.
+    // Directories list the URL, and headers contain it: without the query, which may be long.
     const url = (origin() + new URL(request.url).pathname).slice(0, URL_LENGTH_MAX)
     const error = 'PAYMENT-SIGNATURE header is required'
     return new AppError(
@@ -95,13 +91,13 @@ export function createSeller(deps: KeylessDeps) {
 
   const traceOf = (request: Request) => ({
     trace: continueTrace(request, randomBytes),
-    requestId: visitOf(request).requestId,
+    requestId: callOf(request).requestId,
   })
 
   /**
-   * Settles what a request brings. Throws `payment_required` where it brings nothing, and what
-   * `Billing.settleUnquoted` and `findBefore` throw. What `findBefore` returns is the answer: the
-   * wallet has paid before for what it asks for, and nothing is settled.
+   * Settles the payment of a request. Throws `payment_required` without a payment, and the errors
+   * of `Billing.settleUnquoted` and `findBefore`. If `findBefore` returns an earlier payment of the
+   * wallet for the same product, that is the result and nothing is settled.
    */
   async function sell(
     product: Tier,
@@ -111,8 +107,7 @@ export function createSeller(deps: KeylessDeps) {
   ): Promise<UnquotedSettlement> {
     const payload = readPaymentHeader(request)
     if (payload === undefined) throw await demand(product, request)
-    const visit = visitOf(request)
-    visit.keepOpen?.(SETTLE_SECONDS_MAX)
+    keepOpen(request, SETTLE_SECONDS_MAX)
     const { trace, requestId } = traceOf(request)
     let before: UnquotedSettlement | undefined
     async function onAdmitted(signed: JustSigned, isKnown: boolean): Promise<void> {
@@ -127,7 +122,7 @@ export function createSeller(deps: KeylessDeps) {
         if (before !== undefined) return before
         throw error
       })
-    noteReceipt(visit, settlement)
+    noteReceipt(request, settlement)
     return settlement
   }
 
@@ -148,7 +143,7 @@ export function createSeller(deps: KeylessDeps) {
     })
   }
 
-  /** The first of some payments that is made, or may still be. */
+  /** The first of some payments that succeeded or may still succeed. */
   async function resumeFirst(found: readonly Payment[], request: Request) {
     for (const payment of found) {
       const settlement = await billing.resume(payment, traceOf(request))
@@ -162,33 +157,33 @@ export function createSeller(deps: KeylessDeps) {
     sell,
     demand,
 
-    /** A payment of an account for a product that may still be made, or was made just now. */
+    /** A payment of an account for a product that may still succeed or has just succeeded. */
     async findOpen(accountId: string, product: Tier, request: Request) {
       const of = { accountId, productId: product.tierId, sinceMs: clock() }
       return resumeFirst(ledger.payments.listPurchases(of), request)
     },
 
     /**
-     * What became of the payment of a claim. Throws `payment_conflict` for a claim that is none, and
-     * `payment_required` if the payment was not made.
+     * The state of the payment of a claim. Throws `payment_conflict` for an invalid claim, and
+     * `payment_required` if the payment failed.
      */
     async resumeClaim(product: Tier, claim: string, request: Request): Promise<UnquotedSettlement> {
-      const payment = claims.find(claim)
+      const payment = await claims.find(claim)
       const offer = payment && ledger.payments.findOffer(payment.offerId)
       if (payment === undefined || offer?.terms.tierId !== product.tierId) throw claimError()
       const settlement = await billing.resume(payment, traceOf(request))
       if (settlement === undefined || toStatus(settlement) === 'failed') {
         throw await demand(product, request, 'The payment of this claim was not made.')
       }
-      noteReceipt(visitOf(request), settlement)
+      noteReceipt(request, settlement)
       return { ...settlement, isProved: true }
     },
 
     /**
-     * As `sell`, of a tier or a pack. A wallet that has paid for it within the hour, or whose
-     * payment may still be made, is answered with that payment, and the new one is not settled. With
-     * a key, which only the wallet of its account pays with, a pack is bought again once the answer
-     * of that payment was handed over, and a tier if `isAnother` asks for one more period.
+     * Like `sell`, for a tier or a pack. If the wallet has paid for it within the hour, or its
+     * payment may still succeed, that payment is the result, and the new one is not settled. With a
+     * key, which only the wallet of its account may pay with, a pack is bought again after the
+     * response to that payment was sent, and a tier if `isAnother` requests one more period.
      */
     async sellProduct(product: Tier, request: Request, buyer: Buyer): Promise<UnquotedSettlement> {
       const { accountId } = buyer
@@ -220,12 +215,12 @@ export function createSeller(deps: KeylessDeps) {
   }
 }
 
-/** So many payments are remembered that others were answered in place of. */
+/** The maximum number of remembered payments that were answered with another one. */
 const ANSWERED_MAX = 10_000
 
 /**
- * Payments that were answered with an earlier one, and so are not settled later either: their
- * clients may send them again.
+ * Payments that were answered with an earlier one. They are not settled later either, although
+ * their clients may send them again.
  */
 function createAnswered(clock: Clock) {
   const entries = new Map<string, { paymentId: string; addedMs: number }>()
@@ -244,13 +239,13 @@ function createAnswered(clock: Clock) {
   }
 }
 
-function noteReceipt(visit: Visit, settlement: Settlement): void {
+function noteReceipt(request: Request, settlement: Settlement): void {
   if (toStatus(settlement) !== 'active') return
-  visit.receipt = toPaymentHeader(toSettleResponse(settlement))
+  amendCall(request, { receipt: toPaymentHeader(toSettleResponse(settlement)) })
 }
 
 type Answer = () => Promise<Response>
-/** Requests of packs count once they are answered, and are reserved before. */
+/** Requests of packs are reserved first and count when they are answered. */
 function createPacks(payments: Ledger['payments']) {
   const reserved = new Map<string, number>()
   const reserve = (id: string, step: 1 | -1): void => {
@@ -262,28 +257,33 @@ function createPacks(payments: Ledger['payments']) {
     hasLeft: ({ id, requests, used }: Credit): boolean =>
       requests - used - (reserved.get(id) ?? 0) > 0,
 
-    /** Called before anything is waited for, so that no two requests have the last one. */
+    /** Called before anything is awaited, so that no two requests take the last one. */
     reserve: ({ id }: Credit) => reserve(id, 1),
     release: ({ id }: Credit) => reserve(id, -1),
 
     /**
-     * Counts an answer; a body that breaks off gives its request back. Undefined where another
-     * server had the last request of the pack.
+     * Counts a response; a body that breaks off returns its request. Undefined if another server
+     * took the last request of the pack.
      */
-    async spend({ id }: Credit, visit: Visit, answer: Answer): Promise<Response | undefined> {
+    async spend({ id }: Credit, answer: Answer): Promise<Response | undefined> {
       const response = await answer()
       if (response.status >= 400) return response
-      if (!unlessUnstored(() => payments.useCredit(id))) return undefined
-      void visit.body?.ended.then(({ error }) => error !== undefined && payments.returnCredit(id))
+      if (!(await unlessUnstored(() => payments.useCredit(id)))) return undefined
+      void endingOf(response).stream?.ended.then(({ error }) =>
+        unlessUnstored(async () => {
+          if (error !== undefined) await payments.returnCredit(id)
+          return true
+        }),
+      )
       return response
     },
   }
 }
 
-/** Where the ledger does not say whether it counted, the answer is given: it was paid for. */
-export function unlessUnstored(count: () => boolean): boolean {
+/** If it is unknown whether the ledger counted, the response is sent: it was paid for. */
+export async function unlessUnstored(count: () => Promise<boolean>): Promise<boolean> {
   try {
-    return count()
+    return await count()
   } catch (error) {
     if (error instanceof AppError && error.code === 'storage_unavailable') return true
     throw error
@@ -293,42 +293,45 @@ export function unlessUnstored(count: () => boolean): boolean {
 /** Answers with the payment of a single request, which is bound to the address that it reads. */
 function createSingles({ ledger: { payments }, clock }: Pick<KeylessDeps, 'ledger' | 'clock'>) {
   return {
-    /** Whether the payment may be answered at the address of the request. */
-    mayAnswer({ id, requests, used }: Credit, arrived: Arrived): boolean {
-      const at = { address: addressOf(arrived), isUsed: used >= requests, nowMs: clock() }
+    /** True if the payment may be answered at the address of the request. */
+    mayAnswer({ id, requests, used }: Credit, request: Request): boolean {
+      const at = { address: addressOf(request), isUsed: used >= requests, nowMs: clock() }
       return mayAnswer(payments.findPaidAnswer(id), at)
     },
 
     /** Throws `payment_conflict`. */
-    async spend({ id }: Credit, arrived: Arrived, answer: Answer): Promise<Response> {
-      const { request, visit } = arrived
+    async spend({ id }: Credit, request: Request, answer: Answer): Promise<Response> {
       const response = await answer()
-      // A client that has left is answered when it comes again.
+      // A client that has left is answered when it returns.
       if (response.status >= 400 || request.signal.aborted) return response
-      const at = { address: addressOf(arrived), nowMs: clock() }
-      if (!unlessUnstored(() => payments.beginPaidAnswer(id, at))) throw spentError()
-      visit.onSent = (isWhole) =>
-        void unlessUnstored(() => {
-          if (isWhole) payments.deliverPaidAnswer(id, clock())
+      const at = { address: addressOf(request), nowMs: clock() }
+      if (!(await unlessUnstored(() => payments.beginPaidAnswer(id, at)))) throw spentError()
+      const onSent = (isWhole: boolean): void =>
+        void unlessUnstored(async () => {
+          if (isWhole) await payments.deliverPaidAnswer(id, clock())
           return true
         })
-      return response
+      return withEnding(response, { onSent })
     },
   }
 }
 
-/** By what a payment for a single request is bound: the method, the path and the query as sent. */
-const addressOf = ({ request: { method }, target }: Arrived): string =>
-  createHash('sha256').update(`${method} ${target.pathAndQuery}`).digest('hex')
+/**
+ * The address that binds a payment for a single request: the method, the path and the raw query.
+ */
+const addressOf = (request: Request): string =>
+  createHash('sha256')
+    .update(`${request.method} ${callOf(request).target.pathAndQuery}`)
+    .digest('hex')
 
 /**
- * Purchases of one wallet at one address go one after the other: a client that gave up waiting and
- * signs another payment is answered with the first.
+ * Queues purchases of one wallet at one address: a client that stopped waiting and signs another
+ * payment is answered with the first.
  */
 function createQueue() {
   const ends = new Map<string, Promise<void>>()
   return {
-    /** Resolves with what ends the turn. */
+    /** Resolves with the function that ends the turn. */
     async enter(key: string): Promise<() => void> {
       for (let end = ends.get(key); end !== undefined; end = ends.get(key)) await end
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -341,10 +344,10 @@ function createQueue() {
   }
 }
 
-/** A wallet has a window of its own, as each key has, from before it has an account. */
+/** A wallet has its own window, like a key, even before it has an account. */
 const walletWindow = (address: string): string => `wallet ${address}`
 
-/** Lets requests pay, without a key or from a pack, before `next` answers them. */
+/** Answers requests that pay, without a key or from a pack. */
 export function createKeyless(deps: KeylessDeps, { sell, sellProduct, demand, findOpen }: Seller) {
   const { ledger, clock, chargeWindow } = deps
   const { payments } = ledger
@@ -352,26 +355,28 @@ export function createKeyless(deps: KeylessDeps, { sell, sellProduct, demand, fi
   const singles = createSingles(deps)
   const queue = createQueue()
 
-  /** A payment for a single request that is made or on its way, whose answer was not delivered. */
-  function findUndelivered(payer: string, arrived: Arrived): Settlement | undefined {
+  /**
+   * A payment for a single request that succeeded or is on its way, without a delivered response.
+   */
+  function findUndelivered(payer: string, request: Request): Settlement | undefined {
     const account = ledger.findAccountByAddress(payer)
     if (account === undefined) return undefined
     const { id: accountId } = account
-    const at = { accountId, address: addressOf(arrived), sinceMs: clock() - UNDELIVERED_MS }
+    const at = { accountId, address: addressOf(request), sinceMs: clock() - UNDELIVERED_MS }
     for (const { id } of payments.listUndelivered(at)) {
       const payment = payments.findPayment(id)
       const offer = payment && payments.findOffer(payment.offerId)
       if (payment === undefined || offer === undefined) continue
       const credit = payments.findCredit(id)
       const isOpen = openStates.some((state) => state === payment.state)
-      if (credit === undefined ? isOpen : singles.mayAnswer(credit, arrived)) {
+      if (credit === undefined ? isOpen : singles.mayAnswer(credit, request)) {
         return { payment, offer, subscription: undefined, credit }
       }
     }
     return undefined
   }
 
-  /** The caller of a request that a payment for it alone answers. */
+  /** The caller of a request that is answered by its own payment. */
   function callerOf(accountId: string, { terms }: Credit): Caller {
     const account = ledger.findAccount(accountId)
     const [key] = ledger.listKeys(accountId)
@@ -382,12 +387,14 @@ export function createKeyless(deps: KeylessDeps, { sell, sellProduct, demand, fi
     return { keyId: key.id, accountId, familyId, isBlocked: false, standing }
   }
 
-  /** Answers with a request of a pack of the caller; undefined where none is left that covers it. */
+  /**
+   * Answers with a request of a pack of the caller; undefined if no pack with requests covers it.
+   */
   async function answerFromPack(
+    request: Request,
     caller: Caller,
     wanted: Wanted,
-    { visit }: Arrived,
-    answer: Answer,
+    again: Again,
   ): Promise<Response | undefined> {
     for (;;) {
       const credit = payments
@@ -397,17 +404,22 @@ export function createKeyless(deps: KeylessDeps, { sell, sellProduct, demand, fi
       packs.reserve(credit)
       try {
         const standing = { ...caller.standing, terms: credit.terms, isMetered: false }
-        visit.caller = { ...caller, standing }
-        const response = await packs.spend(credit, visit, answer)
-        if (response !== undefined) return response
-        visit.caller = caller
+        const paying = { ...caller, standing }
+        const response = await packs.spend(credit, () => again({ caller: paying }))
+        if (response !== undefined) {
+          amendCall(request, { caller: paying })
+          return response
+        }
       } finally {
         packs.release(credit)
       }
     }
   }
 
-  /** What a caller whose pack is used up is offered: the same pack, or another that covers it. */
+  /**
+   * The pack offered to a caller whose pack is used up: the same, or another that covers the
+   * request.
+   */
   function findNextPack(terms: Terms, wanted: Wanted): Pack | undefined {
     const fit = deps
       .listPacks()
@@ -416,119 +428,116 @@ export function createKeyless(deps: KeylessDeps, { sell, sellProduct, demand, fi
     return fit.find(({ tierId }) => tierId === terms.tierId) ?? fit[0]
   }
 
-  async function answerMetered(arrived: Arrived, caller: Caller, next: Handle): Promise<Response> {
-    const { visit, request } = arrived
-    const answer = async (): Promise<Response> => next(arrived)
-    try {
-      return await answer()
-    } catch (error) {
-      const { asked } = visit
-      const isUnpaid = error instanceof AppError && error.code === 'payment_required'
-      if (!isUnpaid || asked === undefined || asked.access === 'key') throw error
-      const wanted = toWanted(asked, asked.access)
-      const answered = await answerFromPack(caller, wanted, arrived, answer)
-      if (answered !== undefined) return answered
-      const product = findNextPack(caller.standing.terms, wanted)
-      if (product === undefined || visit.isHead) throw error
-      visit.keepsPayment = request.headers.has(PAYMENT_SIGNATURE_HEADER)
-      await rehearse(arrived, product, next)
-      const { accountId, standing } = caller
-      let settlement = await findOpen(accountId, product, request)
-      if (settlement === undefined) {
-        if (!visit.keepsPayment) {
-          throw await demand(
-            product,
-            request,
-            `The requests of ${standing.terms.name} are used up.`,
-          )
-        }
-        visit.keepsPayment = false
-        settlement = await sellProduct(product, request, { isAnother: false, accountId })
-        visit.keepsPayment = true
+  /** A body can be read once, and results of a rehearsal are sent when they are paid for. */
+  async function repeatable(request: Request): Promise<Again> {
+    const body = request.method === 'GET' ? null : await readBody(request)
+    const rehearsed = new Map<string, unknown>()
+    return (changes) => deps.again(request, { rehearsed, ...changes }, body)
+  }
+
+  /** The response to a request that cannot succeed, before a payment is requested. */
+  async function findRefusal(again: Again, product: Pack): Promise<Response | undefined> {
+    const response = await again({ rehearsedFor: toProspect(termsOf(product)) })
+    return response.status < 400 ? undefined : response
+  }
+
+  async function answerMetered(
+    request: Request,
+    caller: Caller,
+    error: UnpaidError,
+  ): Promise<Response> {
+    const wanted = toWanted(error)
+    const again = await repeatable(request)
+    const answered = await answerFromPack(request, caller, wanted, again)
+    if (answered !== undefined) return answered
+    const product = findNextPack(caller.standing.terms, wanted)
+    if (product === undefined || callOf(request).isHead) throw error
+    const refused = await findRefusal(again, product)
+    if (refused !== undefined) return refused
+    const { accountId, standing } = caller
+    let settlement = await findOpen(accountId, product, request)
+    if (settlement === undefined) {
+      if (!request.headers.has(PAYMENT_SIGNATURE_HEADER)) {
+        throw await demand(product, request, `The requests of ${standing.terms.name} are used up.`)
       }
-      const bought = await answerFromPack(caller, wanted, arrived, answer)
-      if (bought !== undefined) return bought
-      throw toStatus(settlement) === 'active' ? spentError() : pendingError()
+      amendCall(request, { keepsPayment: false })
+      settlement = await sellProduct(product, request, { isAnother: false, accountId })
+      amendCall(request, { keepsPayment: true })
     }
+    const bought = await answerFromPack(request, caller, wanted, again)
+    if (bought !== undefined) return bought
+    throw toStatus(settlement) === 'active' ? spentError() : pendingError()
   }
 
-  /** Throws what the request fails with, before anything is asked for. */
-  async function rehearse(arrived: Arrived, product: Pack, next: Handle): Promise<void> {
-    const { visit } = arrived
-    visit.rehearsedFor = toProspect(termsOf(product))
-    try {
-      await next(arrived)
-    } finally {
-      visit.rehearsedFor = undefined
-    }
-  }
-
-  async function buy(arrived: Arrived, product: Pack, next: Handle): Promise<Response> {
-    const { request, visit } = arrived
-    await rehearse(arrived, product, next)
-    const at = addressOf(arrived)
+  async function buy(request: Request, product: Pack): Promise<Response> {
+    const again = await repeatable(request)
+    const refused = await findRefusal(again, product)
+    if (refused !== undefined) return refused
+    const at = addressOf(request)
     let leave: (() => void) | undefined
     try {
-      visit.keepsPayment = false
+      amendCall(request, { keepsPayment: false })
       const { credit, payment } = await sell(product, request, async (payer, isKnown) => {
-        visit.keepsPayment = true
-        const limit = product.requestsPerMinute
-        chargeWindow(visit, { key: walletWindow(payer), limit })
+        amendCall(request, { keepsPayment: true })
+        chargeWindow(request, { key: walletWindow(payer), limit: product.requestsPerMinute })
         leave = await queue.enter(`${payer} ${at}`)
-        const before = isKnown ? undefined : findUndelivered(payer, arrived)
-        if (before === undefined) visit.keepsPayment = false
+        const before = isKnown ? undefined : findUndelivered(payer, request)
+        if (before === undefined) amendCall(request, { keepsPayment: false })
         return before
       })
-      unlessUnstored(() => {
-        payments.aimPaidAnswer(payment.id, at)
+      await unlessUnstored(async () => {
+        await payments.aimPaidAnswer(payment.id, at)
         return true
       })
       if (credit === undefined) throw pendingError()
-      if (!singles.mayAnswer(credit, arrived)) throw spentError()
-      visit.caller = callerOf(payment.accountId, credit)
-      visit.keepsPayment = true
-      return await singles.spend(credit, arrived, async () => next(arrived))
+      if (!singles.mayAnswer(credit, request)) throw spentError()
+      const caller = callerOf(payment.accountId, credit)
+      amendCall(request, { caller, keepsPayment: true })
+      return await singles.spend(credit, request, () => again({ caller }))
     } finally {
       leave?.()
     }
   }
 
-  async function answerUnpaid(arrived: Arrived, next: Handle): Promise<Response> {
-    const { visit, request } = arrived
-    try {
-      return await next(arrived)
-    } catch (error) {
-      const { asked } = visit
-      const isUnpaid = error instanceof AppError && error.code === 'unauthenticated'
-      if (!isUnpaid || asked === undefined || request.method !== 'GET') throw error
-      // HEAD neither asks for money nor takes any.
-      if (asked.access === 'key' || !asked.isSold || visit.isHead) throw error
-      visit.keepsPayment = request.headers.has(PAYMENT_SIGNATURE_HEADER)
-      const product = findCheapest(deps.listPacks(), toWanted(asked, asked.access))
-      if (product === undefined) {
-        visit.keepsPayment = false
-        throw error
-      }
-      return buy(arrived, product, next)
+  async function answerKeyless(request: Request, error: UnpaidError): Promise<Response> {
+    if (request.headers.has('authorization') || request.method !== 'GET') throw error
+    // HEAD neither requests nor accepts a payment.
+    if (callOf(request).isHead) throw error
+    const product = findCheapest(deps.listPacks(), toWanted(error))
+    if (product === undefined) {
+      amendCall(request, { keepsPayment: false })
+      throw error
     }
+    return buy(request, product)
   }
 
-  return (arrived: Arrived, next: Handle): Response | Promise<Response> => {
-    const { visit, request } = arrived
-    adoptCredential(request)
-    if (visit.caller !== undefined) deps.claims.noteUse(visit.caller.familyId)
-    if (visit.caller?.standing.isMetered) return answerMetered(arrived, visit.caller, next)
-    if ((visit.caller ?? visit.guest) || request.headers.has('authorization')) return next(arrived)
-    return answerUnpaid(arrived, next)
+  return {
+    hooks: new Elysia({ name: 'payments' }).onRequest(({ request }) => {
+      adoptCredential(request)
+      const { caller, address } = callOf(request)
+      // A caller with an address came without a key, and has paid.
+      if (caller !== undefined && address === undefined) deps.claims.noteUse(caller.familyId)
+    }),
+
+    /** Answers a request that fails because nobody pays for it. Throws why it stays so. */
+    answerUnpaid(request: Request, error: UnpaidError): Promise<Response> {
+      const { caller } = callOf(request)
+      return caller === undefined
+        ? answerKeyless(request, error)
+        : answerMetered(request, caller, error)
+    },
   }
 }
+
+/** Answers a request again, by its route, with changes of its `Call`. */
+type Again = (changes: Partial<Call>) => Promise<Response>
 
 const isSingle = ({ requests }: { requests: number }): boolean => requests === 1
 
 export const byPrice = (a: Pack, b: Pack): number =>
   (a.amountMillionths ?? 0) - (b.amountMillionths ?? 0)
 
-/** Whom an answer would be for that is not paid for yet. */
+/** The caller that an unpaid request would have. */
 const toProspect = (terms: Terms): Caller => ({
   keyId: '',
   accountId: '',
@@ -537,15 +546,15 @@ const toProspect = (terms: Terms): Caller => ({
   standing: { terms, subscription: undefined, untilMs: Infinity },
 })
 
-/** A single request of what is wanted. */
+/** The cheapest single request that covers what is wanted. */
 export const findCheapest = (packs: readonly Pack[], wanted: Wanted) =>
   packs
     .filter((pack) => isSingle(pack) && pack.isForSale && covers({ terms: pack }, wanted))
     .toSorted(byPrice)[0]
 
 type Wanted = ReturnType<typeof toWanted>
-const toWanted = ({ coin }: Unpaid, route: TierRoute) =>
-  coin === undefined ? { route } : { route, coin: readCoin(coin) }
+const toWanted = ({ access, coin }: UnpaidError) =>
+  coin === undefined ? { route: access } : { route: access, coin: readCoin(coin) }
 
 const UNPAID =
   'Without a key, this request must be paid for; POST /v1/keys/challenge begins a signup for one.'
@@ -560,14 +569,14 @@ const claimError = () =>
 const foreignWalletError = () =>
   new AppError(
     'payment_conflict',
-    'The wallet that signed this payment is not that of the account of your key. Nothing was sent. Pay from the wallet of the account, or send the payment without a key: what it buys then belongs to the wallet that signed it.',
+    'The wallet that signed this payment is not that of the account of your key. Nothing was sent to the chain. Pay from the wallet of the account, or send the payment without a key to buy for the account of the signing wallet.',
     { reason: 'foreign_wallet', retryAction: 'sign_anew' },
   )
 
 const pendingError = () =>
   new AppError(
     'billing_unavailable',
-    'The payment is on its way, and is not final yet. Send the same request with the same payment again, and sign no other.',
+    'The payment is pending. Send the same request with the same payment again, and do not sign another payment.',
     {
       retryAfterSeconds: POLL_SECONDS,
       reason: 'payment_pending',
@@ -578,6 +587,6 @@ const pendingError = () =>
 const spentError = () =>
   new AppError(
     'payment_conflict',
-    'This payment is spent: it paid for another URL, for this one more than ten minutes ago, or for a pack that is used up. Repeat the request without it to learn what to sign.',
+    'This payment is spent: it paid for another URL, for this URL more than ten minutes ago, or for a pack that is used up. To get a new challenge, repeat the request without it.',
     { reason: 'payment_used', retryAction: 'sign_anew' },
   )

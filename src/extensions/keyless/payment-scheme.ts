@@ -1,6 +1,6 @@
 /**
  * The scheme `Payment` of HTTP authentication (draft-httpauth-payment-01; method `evm`, intent
- * `charge`), beside x402: its clients sign the same EIP-3009 transfer, and send it in
+ * `charge`), beside x402: its clients sign the same EIP-3009 transfer and send it in
  * `Authorization`. The id of its challenge is the seal of the offer.
  */
 
@@ -30,7 +30,7 @@ export function toPaymentChallenge(
     const seal = extra[SEAL]
     if (chain === undefined || token?.method !== 'eip3009' || seal === undefined) continue
     const { chainId } = chain
-    // Members in the order of their names, as RFC 8785 has them.
+    // Members in the order of their names, as RFC 8785 requires.
     const request = toBase64Url({
       amount,
       currency: asset,
@@ -43,7 +43,7 @@ export function toPaymentChallenge(
   return undefined
 }
 
-/** Makes a payment of x402 of one of this scheme. Throws `payment_invalid`. */
+/** Converts a payment of this scheme to one of x402. Throws `payment_invalid`. */
 export function adoptCredential({ headers }: Request): void {
   const sent = headers.get(AUTHORIZATION)
   if (sent === null || !startsWithScheme(sent)) return
@@ -78,7 +78,7 @@ function fromBase64Url(text: unknown): unknown {
     const json = Buffer.from(text, 'base64url').toString()
     if (measureJson(json).depth <= NESTING_MAX) return JSON.parse(json)
   } catch {
-    // It is no JSON.
+    // The text is not JSON.
   }
   throw credentialError()
 }
@@ -91,6 +91,6 @@ function toMembers(value: unknown): Record<string, unknown> {
 const credentialError = () =>
   new AppError(
     'payment_invalid',
-    'The credential in `Authorization: Payment` is none of method `evm`, intent `charge` and type `authorization`. Nothing was sent. Sign the challenge in `WWW-Authenticate`, or one of `paymentRequired.accepts`.',
+    'The credential in `Authorization: Payment` does not have method `evm`, intent `charge` and type `authorization`. Nothing was sent to the chain. Sign the challenge in `WWW-Authenticate`, or one of `paymentRequired.accepts`.',
     { param: 'Authorization', ...unsoundPayment },
   )

@@ -1,6 +1,6 @@
 /**
- * What the API document says of what is sold without a key: `x-payment-info` of
- * draft-payment-discovery, which directories and agents read. A 402 decides.
+ * The prices of keyless products in the API document: `x-payment-info` of draft-payment-discovery,
+ * which directories and agents read. A 402 is authoritative.
  */
 
 import type { Billing } from '#src/billing/billing.ts'
@@ -14,7 +14,7 @@ import { findCheapest } from './keyless.ts'
 const isTierRoute = (access: string): access is TierRoute =>
   tierRoutes.some((route) => route === access)
 
-/** Addresses whose product is in the path, so that the price is not known before. */
+/** Addresses with the product in the path, whose price is therefore not known in advance. */
 const products: Record<string, string> = {
   '/v1/billing/packs/:id': 'GET /v1/billing/packs lists the prices.',
   '/v1/billing/buy/:id': 'GET /v1/billing/tiers lists the prices.',

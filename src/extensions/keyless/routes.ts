@@ -26,13 +26,13 @@ import {
   signatureParameter,
 } from '#src/features/billing/shared.ts'
 import type { Api } from '#src/http/api.ts'
+import { callOf, withEnding } from '#src/http/call.ts'
 import { jsonResponse } from '#src/http/json.ts'
-import { visitOf } from '#src/http/visit.ts'
 
 import { byPrice, type KeylessDeps, type Seller, unlessUnstored } from './keyless.ts'
 
 type Deps = Pick<KeylessDeps, 'ledger' | 'clock' | 'claims' | 'listTiers' | 'listPacks'> & {
-  /** Undefined where nothing is sold without a key. */
+  /** Undefined if nothing is sold without a key. */
   seller: Seller | undefined
 }
 
@@ -46,10 +46,10 @@ const purchase = {
   body: ClaimBody,
   response: { 200: BoughtBody, 202: PendingBody },
   answers: [
-    { description: 'Paid, and the payer’s.', headers: paymentResponse },
+    { description: 'Paid and provisioned to the account of the payer.', headers: paymentResponse },
     {
       status: 202,
-      description: 'On its way. Send `claim` to the same address, and sign no other payment.',
+      description: 'Pending. Send `claim` to the same path, and do not sign another payment.',
       headers: retryAfter,
     },
   ],
@@ -61,7 +61,7 @@ const purchase = {
   ],
 } as const
 
-/** Without a `seller` nothing is sold without a key. */
+/** Without a `seller`, nothing is sold without a key. */
 export function keylessRoutes(api: Api, deps: Deps) {
   return [productRoutes(api, deps), wellKnownRoute(api, deps)]
 }
@@ -76,9 +76,9 @@ const productRoutes = (api: Api, deps: Deps) =>
       answers: { description: 'The packs.' },
       detail: {
         operationId: 'listPacks',
-        summary: 'Requests to buy without a key',
+        summary: 'List packs of requests',
         description:
-          'Packs of requests, and what a single request costs (`requests` is 1); empty where the operator sells nothing without a key. What was bought stays as it was.',
+          'Packs of requests, and the price of a single request (`requests` is 1). Empty if the operator sells nothing without a key. Later changes do not affect what was bought.',
       },
     })
     .post(
@@ -91,7 +91,7 @@ const productRoutes = (api: Api, deps: Deps) =>
           operationId: 'buyPack',
           summary: 'Buy a pack of requests',
           description:
-            'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the account of the wallet that paid. The answer shows a key if the account begins with this payment, which was on no chain before and was submitted here; otherwise `howToGetKey` says how the owner of the wallet gets one. A new signature of the same wallet within an hour is not submitted: if its `validBefore` (or `deadline`) is later than that of the first purchase, the answer is that of the first purchase, as it is for the `claim` of a 202 and for the same payment with the same `payment-identifier`. With the key of the account, the requests are added to those that it has. GET /v1/usage shows what is left.',
+            'Without a payment, the response is 402 with the challenge, as x402 clients expect. With a payment, the requests belong to the account of the wallet that paid. The response shows a key if the payment created the account, was on no chain before, and was submitted by this server; otherwise `howToGetKey` says how the owner of the wallet gets one. Within an hour of a purchase, a new signature of the same wallet is not submitted: if its `validBefore` (or `deadline`) is later than that of the first purchase, the response is that of the first purchase. The `claim` of a 202, and the same payment with the same `payment-identifier`, get that response too. With the key of the account, the requests are added to the remaining ones. GET /v1/usage shows how many are left.',
         },
       },
     )
@@ -106,21 +106,21 @@ const productRoutes = (api: Api, deps: Deps) =>
         query: BuyQuery,
         detail: {
           operationId: 'buyTier',
-          summary: 'Buy a tier without a key, and get one',
+          summary: 'Buy a tier without a key',
           description:
-            'Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier. The answer shows a key if the account begins with this payment, which was on no chain before and was submitted here; otherwise `howToGetKey` says how the owner of the wallet gets one. A new signature of the same wallet within an hour is not submitted: if its `validBefore` (or `deadline`) is later than that of the first purchase, the answer is that of the first purchase, as it is for the `claim` of a 202 and for the same payment with the same `payment-identifier`. With the key of the account, `anotherPeriod=true` buys one more period within that hour.',
+            'Without a payment, the response is 402 with the challenge, as x402 clients expect. With a payment, the account of the wallet that paid gets the tier. The response shows a key if the payment created the account, was on no chain before, and was submitted by this server; otherwise `howToGetKey` says how the owner of the wallet gets one. Within an hour of a purchase, a new signature of the same wallet is not submitted: if its `validBefore` (or `deadline`) is later than that of the first purchase, the response is that of the first purchase. The `claim` of a 202, and the same payment with the same `payment-identifier`, get that response too. With the key of the account, `anotherPeriod=true` buys one more period within that hour.',
         },
       },
     )
 
-/** A single request is bought where it is made. */
+/** Single requests are bought at the path of the data, not as a pack. */
 const isBundle = ({ requests }: Pack): boolean => requests > 1
 
 type Wish = {
   request: Request
   id: string
   isAnother?: boolean
-  /** In place of a payment. */
+  /** Sent in place of a payment. */
   claim: string | undefined
 }
 
@@ -133,7 +133,7 @@ async function sell(
   if (seller === undefined) {
     throw new AppError(
       'billing_unavailable',
-      'Nothing is sold without a key here. POST /v1/keys/challenge begins a signup.',
+      'This server sells nothing without a key. To sign up, begin with POST /v1/keys/challenge.',
       { retryAction: 'ask_operator' },
     )
   }
@@ -141,12 +141,12 @@ async function sell(
   if (product === undefined) {
     throw new AppError(
       'unknown_tier',
-      'There is no such pack or tier. GET /v1/billing/packs and GET /v1/billing/tiers list them.',
+      'The pack or tier does not exist. GET /v1/billing/packs and GET /v1/billing/tiers list them.',
       { param: 'id' },
     )
   }
   assertForSale(product)
-  const accountId = visitOf(request).caller?.accountId
+  const accountId = callOf(request).caller?.accountId
   if (isAnother && accountId === undefined) {
     throw parameterError('anotherPeriod', '`anotherPeriod` needs the key of the account.')
   }
@@ -156,16 +156,16 @@ async function sell(
       : await seller.resumeClaim(product, claim, request)
   const { payment, isProved } = sold
   if (toStatus(sold) !== 'active') return pendingResponse(deps, sold, request)
-  const key = isProved && accountId === undefined ? deps.claims.showKey(payment) : undefined
+  const key = isProved && accountId === undefined ? await deps.claims.showKey(payment) : undefined
   const isOwn = key !== undefined || accountId === payment.accountId
-  noteDelivery(deps, request, payment)
-  return jsonResponse(toBoughtBody(sold, { key, isOwn }), { headers: noStore })
+  const bought = jsonResponse(toBoughtBody(sold, { key, isOwn }), { headers: noStore })
+  return withEnding(bought, { onSent: noteDelivery(deps, payment) })
 }
 
-/** Without a key, what to send again is the claim: the payment alone proves nothing. */
+/** Returns the claim only without a key: the payment alone does not prove who sends it. */
 function pendingResponse({ claims }: Deps, sold: UnquotedSettlement, request: Request): Response {
   const headers = { ...noStore, 'Retry-After': String(POLL_SECONDS) }
-  const { caller } = visitOf(request)
+  const { caller } = callOf(request)
   const pending: PendingBody = { ...toPending(sold), retryAction: 'retry_same_payment' }
   if (caller !== undefined) return jsonResponse(pending, { status: 202, headers })
   const { pathname } = new URL(request.url)
@@ -179,22 +179,24 @@ function assertForSale(product: Tier): void {
   throw new AppError('tier_not_for_sale', `${name} is not for sale here.`, { param: 'id' })
 }
 
-/** Notes when the answer to a purchase was handed to its connection: with the key, one more is sold then. */
-function noteDelivery({ ledger, clock }: Deps, request: Request, { id }: Payment): void {
+/**
+ * Notes that the response to a purchase was sent, after which a purchase with the key is a new one.
+ */
+function noteDelivery({ ledger, clock }: Deps, { id }: Payment): (isWhole: boolean) => void {
   const address = createHash('sha256').update(`purchase ${id}`).digest('hex')
-  visitOf(request).onSent = (isWhole) =>
-    void unlessUnstored(() => {
-      if (isWhole) ledger.payments.deliverPurchase(id, { address, nowMs: clock() })
+  return (isWhole) =>
+    void unlessUnstored(async () => {
+      if (isWhole) await ledger.payments.deliverPurchase(id, { address, nowMs: clock() })
       return true
     })
 }
 
-/** What directories of x402 look for. */
+/** The document that directories of x402 look for. */
 const wellKnownRoute = (api: Api, { seller, listPacks, listTiers }: Deps) =>
   new Elysia({ name: 'well-known', tags: ['billing'] }).use(api).get(
     '/.well-known/x402',
     () => {
-      // Stock clients pay a dollar without being allowed more: what costs least comes first.
+      // Stock clients pay up to a dollar without a higher allowance, so the cheapest comes first.
       const packs = listPacks()
         .filter((pack) => isBundle(pack) && pack.isForSale)
         .toSorted(byPrice)
@@ -212,8 +214,8 @@ const wellKnownRoute = (api: Api, { seller, listPacks, listTiers }: Deps) =>
       answers: { description: 'The addresses.' },
       detail: {
         operationId: 'listResources',
-        summary: 'What can be bought by x402 without a key',
-        description: 'Addresses that answer 402 to a request without a payment.',
+        summary: 'List products that x402 clients can buy without a key',
+        description: 'Paths that respond with 402 to a request without a payment.',
       },
     },
   )

@@ -1,4 +1,4 @@
-/** What purchases without a key add to a server. */
+/** The server extension of purchases without a key. */
 import { settingsOf } from '#src/config/config.ts'
 import { packsOf } from '#src/domain/selling/tier.ts'
 import type { ServerExtension } from '#src/server/extension.ts'
@@ -24,12 +24,15 @@ export const keylessServer: ServerExtension = {
       listTiers,
       listPacks: () => packsOf(ledger),
       chargeWindow: services.chargeWindow,
+      again: services.again,
     }
     const isSelling = services.sellsWithoutKey && billing.isOpen
     const seller = isSelling ? createSeller(deps) : undefined
+    const keyless = seller && createKeyless(deps, seller)
     return {
       plugins: keylessRoutes(api, { ...deps, seller }),
-      around: seller && createKeyless(deps, seller),
+      hooks: keyless?.hooks,
+      answerUnpaid: keyless?.answerUnpaid,
       prices: seller && createPrices(deps),
     }
   },

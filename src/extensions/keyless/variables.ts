@@ -6,6 +6,6 @@ export const variables = {
     default: 'off',
     ...onOff,
     description:
-      'Whether callers without a key can pay: data routes answer 402 in place of 401, and x402 clients can buy packs and tiers directly.',
+      'Allows callers without a key to pay: data routes respond with 402 instead of 401, and x402 clients can buy packs and tiers.',
   },
 }

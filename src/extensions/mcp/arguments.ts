@@ -1,29 +1,32 @@
 /**
  * Arguments of tools as models send them: numbers or text, lists or comma-separated text, coins by
- * symbol or name, markets by address, lengths in words, days for moments, parameters by other
- * names. Each becomes the text that a query of the API has.
+ * symbol or name, markets by URL, durations in words, days for moments, and parameters under other
+ * names. Each is converted to a query parameter of the API.
  */
 import { parameterError } from '#src/domain/errors.ts'
 import { coins, coinTable } from '#src/domain/market.ts'
 import { DAY_MS, toIsoDay } from '#src/domain/time.ts'
-import type { openApiParameters } from '#src/http/openapi-operation.ts'
+import type { openApiParameters } from '#src/http/openapi.ts'
 import { isRecord } from '#src/platform/record.ts'
 
 export type Arguments = Readonly<Record<string, unknown>>
-/** Parameters as JSON Schema has them. */
+/** Parameters as JSON Schema. */
 type Parameter = ReturnType<typeof openApiParameters>[number]
 
-/** Below this a Unix time is of seconds. */
+/** A smaller Unix time is in seconds. */
 const SECONDS_MAX = 100_000_000_000
 
-/** Returns what writes the arguments of a tool as text; what cannot be text is refused by name. */
+/**
+ * Creates a reader that converts the arguments of a tool to text; arguments that cannot be text are
+ * refused by name.
+ */
 export function createArgumentReader(parameters: readonly Parameter[]) {
   const readers = new Map(parameters.map((each) => [each.name, readerOf(each)]))
   const nameOf = createNaming([...readers.keys()])
   return (args: Arguments, nowMs: number): Record<string, string> => {
     const texts: Record<string, string> = {}
     for (const [sent, value] of Object.entries(args)) {
-      // Models send null for what they leave out.
+      // Models send null for omitted arguments.
       if (value === null || value === undefined) continue
       const name = nameOf(sent)
       if (Object.hasOwn(texts, name) || (name !== sent && (args[name] ?? null) !== null)) {
@@ -40,7 +43,7 @@ export function createArgumentReader(parameters: readonly Parameter[]) {
   }
 }
 
-/** Names that models send for a parameter, where the tool has no parameter of that name. */
+/** Other names that models send for a parameter, if the tool has no parameter of that name. */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
   ts: ['time', 'timestamp', 'at', 'moment'],
   market: ['slug'],
@@ -49,7 +52,7 @@ const otherNames: Readonly<Record<string, readonly string[]>> = {
   to: ['end'],
 }
 
-/** Returns what finds the parameter of a name: its own, another, or either in snake case. */
+/** Creates a lookup of parameters by their own name or another one, also in snake case. */
 function createNaming(names: readonly string[]): (sent: string) => string {
   const known = new Set(names)
   const others = new Map(
@@ -79,14 +82,14 @@ function readerOf({ name, schema }: Parameter): Read {
 const hasForm = ({ anyOf }: Parameter['schema'], form: 'date' | 'date-time'): boolean =>
   Array.isArray(anyOf) && anyOf.some((each) => isRecord(each) && each.format === form)
 
-/** Words that models send for a word of a list: the venue calls open markets active. */
+/** Other words that models send for a choice: the venue calls open markets active. */
 const otherWords = new Map([
   ['active', 'open'],
   ['ascending', 'asc'],
   ['descending', 'desc'],
 ])
 
-/** A word of a list in any case; of lengths of time also `10`, `60s`, `5 minutes` and `day`. */
+/** A choice in any case; for lengths of time also `10`, `60s`, `5 minutes` and `day`. */
 function choiceReader(choices: readonly string[]): Read {
   const lengths = new Map(choices.map((each) => [lengthMsOf(each), each]))
   lengths.delete(undefined)
@@ -105,7 +108,7 @@ const units = [
   [/^(d|days?|daily)$/, DAY_MS],
 ] as const
 
-/** Milliseconds of a length; a number alone is of seconds, a unit alone is one of it. */
+/** Milliseconds of a length; a plain number is in seconds, a plain unit is one of it. */
 function lengthMsOf(text: string): number | undefined {
   const [, number, unit = ''] = /^(\d+)? ?([a-z]*)$/.exec(text) ?? []
   const unitMs = units.find(([pattern]) => pattern.test(unit))?.[1]
@@ -113,7 +116,7 @@ function lengthMsOf(text: string): number | undefined {
   return Number(number ?? 1) * unitMs
 }
 
-/** A coin by its symbol, or by a name that people or the venue have for it. */
+/** A coin by its symbol, or by another name used by people or the venue. */
 function readCoin(part: unknown): string {
   const text = plainText(part).toLowerCase()
   const found = coins.find((coin) => {
@@ -150,7 +153,7 @@ function readMoment(part: unknown, nowMs: number): string {
   return day === undefined ? text : `${day}T${minute}${second}Z`
 }
 
-/** Lengths before the end, with a minus sign or without; a number alone is of seconds. */
+/** Lengths before the end, with or without a minus sign; a plain number is in seconds. */
 const readOffsets = (part: unknown): string =>
   plainText(part)
     .split(',')

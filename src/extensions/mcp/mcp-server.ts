@@ -1,4 +1,4 @@
-/** The MCP server: loaded with the first question that comes by it. */
+/** The MCP server, loaded with the first MCP message. */
 import {
   createMcpHandler,
   fromJsonSchema,
@@ -11,10 +11,10 @@ import type { FindMarket } from '#src/domain/market.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { DeclaredRoute } from '#src/http/api.ts'
 import { BODY_BYTES_MAX } from '#src/http/body.ts'
-import { openApiParameters } from '#src/http/openapi-operation.ts'
+import { callOf } from '#src/http/call.ts'
+import { openApiParameters } from '#src/http/openapi.ts'
 import { problemResponse } from '#src/http/problem.ts'
-import { parseQuery } from '#src/http/schema-reader.ts'
-import { visitOf } from '#src/http/visit.ts'
+import { readBy } from '#src/http/validation.ts'
 import { fromPaymentHeader, PAYMENT_RESPONSE_HEADER } from '#src/http/x402.ts'
 
 import accessText from '../../../docs/access.md' with { type: 'text' }
@@ -39,19 +39,19 @@ import {
 } from './tools.ts'
 
 /**
- * Asks the API as the caller of `request` would: with its key, limits and metering, and with the
- * payment of x402 that came with the call of a tool.
+ * Calls the API as the caller of `request`: with its key, limits and metering, and with the x402
+ * payment sent with the call of a tool.
  */
 export type Ask = (request: Request, target: string, payment: unknown) => Promise<Response>
 
-/** Where x402 has payments in MCP: its transport specification for MCP. */
+/** The place of x402 payments in MCP, by its transport specification for MCP. */
 const PAYMENT = 'x402/payment'
 const PAYMENT_RESPONSE = 'x402/payment-response'
 
 export type McpDeps = {
   routes: readonly DeclaredRoute[]
   ask: Ask
-  /** Of this service, as its users reach it. */
+  /** The origin of this service, as reachable by its users. */
   origin: () => string
   clock: Clock
   /** Finds a market by any of its names, to know its coin. */
@@ -60,11 +60,11 @@ export type McpDeps = {
 }
 
 const instructions =
-  'Order books of prediction markets, recorded and exact. Begin with find_markets. Times are Unix milliseconds, RFC 3339, a day, or `now`, in UTC; numbers may be sent as text, lists as comma-separated text. Answers have what matters; `full` adds the rest. Prices are USDC a share between 0 and 1. Tools need a key (`Authorization: Bearer bf_live_…` with each request of the client), or `Bearer sample` for a documented sample; where the operator sells without a key, a tool answers what to pay (x402).'
+  'Order books of prediction markets, recorded and exact. Begin with find_markets. Times are Unix milliseconds, RFC 3339, a day, or `now`, in UTC; numbers may be sent as text, lists as comma-separated text. Results have the most important members; `full` adds the others. Prices are USDC per share, between 0 and 1. Tools need a key (`Authorization: Bearer bf_live_…` with each request of the client), or `Bearer sample` for a documented sample; if the operator sells without a key, a tool returns the payment challenge (x402).'
 
 const documents = {
-  overview: ['The service in one page', llmsText],
-  data: ['What the data means', dataText],
+  overview: ['Summary of the service', llmsText],
+  data: ['Meaning of the data', dataText],
   access: ['Keys, tiers and limits', accessText],
   live: ['Live streams and replay', liveText],
   payments: ['Buying with USDC or USDT', paymentsText],
@@ -73,7 +73,7 @@ const documents = {
 
 const readOnly = { readOnlyHint: true, openWorldHint: false }
 
-/** Our own reader says what is wrong with which argument: the SDK would say it in plain text. */
+/** Our own reader reports which argument is wrong and why; the SDK would do so in plain text. */
 const anything: jsonSchemaValidator = {
   getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
 }
@@ -81,19 +81,22 @@ const anything: jsonSchemaValidator = {
 const linkSchema = fromJsonSchema<Record<string, unknown>>(
   orFailure({
     properties: {
-      url: { type: 'string', description: 'Where the file is; it needs the key of the user.' },
-      curl: { type: 'string', description: 'A command that downloads it with the key in $KEY.' },
+      url: { type: 'string', description: 'URL of the file; it needs the key of the user.' },
+      curl: {
+        type: 'string',
+        description: 'Command that downloads the file with the key in $KEY.',
+      },
     },
     required: ['url', 'curl'],
   }),
   anything,
 )
 
-/** Answers MCP, in its stateless revision and in those before it, without sessions. */
+/** Answers MCP without sessions, in its stateless revision and in earlier ones. */
 export function createMcp({ routes, ask, origin, clock, findMarket, version }: McpDeps) {
   const prepare = <T extends { input: Input }>(tool: T) => ({
     ...tool,
-    read: createArgumentReader(openApiParameters(tool.input, 'query')),
+    read: createArgumentReader(openApiParameters(tool.input)),
     inputSchema: fromJsonSchema<Record<string, unknown>>(listed(tool.input), anything),
   })
   const tools = toolsOf(routes).map(prepare)
@@ -118,7 +121,7 @@ export function createMcp({ routes, ask, origin, clock, findMarket, version }: M
       {
         title: 'Link to an export',
         description:
-          'Where to download a whole market, or a day of a coin, as one file (Parquet, CSV or NDJSON). Nothing is downloaded: give the link to the user who needs more rows than fit in an answer.',
+          'Returns the URL of a whole market, or of a day of a coin, as one file (Parquet, CSV or NDJSON). The tool does not download the file: give the link to a user who needs more rows than fit in a result.',
         inputSchema: exports.inputSchema,
         outputSchema: linkSchema,
         annotations: readOnly,
@@ -142,13 +145,13 @@ export function createMcp({ routes, ask, origin, clock, findMarket, version }: M
     ({ authInfo, era }) => {
       const { extra = {} } = authInfo ?? {}
       const { request } = extra
-      if (!(request instanceof Request)) throw new Error('MCP is served over HTTP alone.')
+      if (!(request instanceof Request)) throw new Error('MCP is only served over HTTP.')
       extra.era = era
       return serve(request)
     },
     { maxRequestBodySize: BODY_BYTES_MAX, maxSubscriptions: 1 },
   )
-  // Tools see a copy of the request, which is not the one that came through the front door.
+  // Tools see a copy of the request, which is not the one that the server received.
   return async (request: Request, parsedBody?: unknown): Promise<Response> => {
     const extra: Record<string, unknown> = { request }
     const authInfo = { token: '', clientId: '', scopes: [], extra }
@@ -158,7 +161,8 @@ export function createMcp({ routes, ask, origin, clock, findMarket, version }: M
       parsedBody,
     })
     if (extra.era !== 'legacy') return response
-    // Of old revisions the SDK answers before the tool has: what is left is known after it.
+    // In old revisions the SDK responds before the tool does: the remaining rate limit is known
+    // afterwards.
     const text = await response.text()
     const event = accepted.events ? undefined : /^data: (.*)$/m.exec(text)?.[1]
     if (event === undefined) return new Response(text, response)
@@ -195,33 +199,33 @@ type Checks = {
   findMarket: FindMarket
 }
 
-/** Answers what is wrong with the arguments, if anything is, as a route would. */
+/** Reports wrong arguments like a route would. */
 const checked =
   (request: Request, { input, read, isOfMarket, clock, findMarket }: Checks, answer: Answer) =>
   async (args: Arguments, { mcpReq }: Pick<ServerContext, 'mcpReq'>) => {
     let texts: Readonly<Record<string, string>>
     try {
       const sent = read(args, clock())
-      const { day } = parseQuery(input, new URLSearchParams(sent).toString())
+      const { day } = readBy(input, sent, 'query')
       assertMarket(sent, { isRequired: isOfMarket, input })
       texts = completed(sent, { input, dayMs: Number(day), findMarket })
     } catch (error) {
-      return answerOf(problemResponse(error, visitOf(request).requestId ?? ''))
+      return answerOf(problemResponse(error, callOf(request).requestId))
     }
     return answer({ texts, payment: mcpReq._meta?.[PAYMENT] })
   }
 
 type Shape = {
-  /** Whether a single market is shown as a list of one. */
+  /** True if a single market is shown as a list of one. */
   isList?: boolean
-  /** What matters of a row; undefined for all of it. */
+  /** Reduces a row to its important members; undefined keeps all. */
   compact?: Tool['compact'] | undefined
 }
 
-/** What a route says, its failures too: their `detail` says what to do. */
+/** Converts the response of a route, including failures, whose `detail` contains the next step. */
 async function answerOf(response: Response, { isList = false, compact }: Shape = {}) {
   const body = (await response.json()) as object
-  // What is to be paid is all of the answer, as clients of x402 expect it.
+  // The payment challenge is the whole answer, as clients of x402 expect it.
   if (response.status === 402 && 'paymentRequired' in body) {
     return toResult(body.paymentRequired as object, true)
   }
@@ -240,7 +244,7 @@ function toContent(body: object, isList: boolean): object {
   return Array.isArray(body) ? { data: body } : body
 }
 
-/** A list keeps all but its rows as it is. */
+/** Shortens the rows of a list and keeps its other members. */
 function shorten(body: object, compact: Tool['compact']): object {
   if (!('data' in body) || !Array.isArray(body.data)) return compact({ ...body })
   return { ...body, data: body.data.map((row: object) => compact({ ...row })) }

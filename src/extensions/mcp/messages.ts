@@ -1,42 +1,42 @@
 /**
- * Messages of agents as they arrive over HTTP: one by itself, or several in a batch. A batch is
- * answered message by message, so that what it costs and what its answer holds are bounded, and
- * each message of it takes one from the window of its caller.
+ * Messages of agents over HTTP: a single one, or several in a batch. A batch is answered message by
+ * message, so that its cost and the size of its response are bounded, and each message is charged
+ * to the window of its caller.
  */
 import { AppError } from '#src/domain/errors.ts'
 import { BODY_BYTES_MAX } from '#src/http/body.ts'
 import { createCache } from '#src/platform/cache.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-/** Messages of a batch. */
+/** Messages per batch. */
 export const BATCH_MAX = 10
-/** Bytes of a batch's answer, beyond which its further messages are refused. */
+/** Bytes of a batch's response after which further messages are refused. */
 export const BATCH_BYTES_MAX = 1_000_000
-/** Answers to `tools/list` that are kept: by revision of the protocol and form. */
+/** Cached responses to `tools/list`, by revision of the protocol and form. */
 const LISTS_MAX = 32
-/** JSON-RPC's code of a request that is none, and the first of those that servers may choose. */
+/** JSON-RPC's code of an invalid request, and the first code reserved for servers. */
 const codes = { invalidRequest: -32_600, refused: -32_000 } as const
 
 type Message = Readonly<Record<string, unknown>>
 type Answered = { status: number; type: string; text: string }
-/** An answer to `tools/list`, around the id of the message that it answers. */
+/** A response to `tools/list`, split around the id of the message. */
 type List = { headers: Headers; before: string; after: string }
 
 type Deps = {
   /** Answers one message. */
   answerOne: (request: Request, message: unknown) => Promise<Response>
-  /** Answers what is no JSON, with the status that says so. */
+  /** Answers a text that is not JSON, with the matching status. */
   answerText: (request: Request) => Promise<Response>
-  /** Takes one from the window of the caller. Throws `rate_limited`. */
+  /** Charges the window of the caller. Throws `rate_limited`. */
   charge: (request: Request) => void
-  /** How often the API was asked for a request so far. */
+  /** The number of API calls made for a request so far. */
   countAsked: (request: Request) => number
 }
 
 export function createMessages({ answerOne, answerText, charge, countAsked }: Deps) {
   const lists = createCache<string, List>(LISTS_MAX)
 
-  /** The tools are the same for everybody: listed once for each form of the question. */
+  /** The tools are the same for every caller: listed once for each form of the question. */
   async function list(request: Request, message: Message): Promise<Response> {
     const key = listKeyOf(request, message)
     const known = key === undefined ? undefined : lists.get(key)
@@ -46,7 +46,7 @@ export function createMessages({ answerOne, answerText, charge, countAsked }: De
     }
     const response = await answerOne(request, message)
     if (key === undefined || response.status !== 200) return response
-    // An id that is nowhere else in the answer shows where it stands.
+    // A unique id shows its position in the response.
     const mark = crypto.randomUUID()
     const marked = await answerOne(request, { ...message, id: mark })
     const [before, after, ...more] = (await marked.text()).split(`"${mark}"`)
@@ -61,7 +61,9 @@ export function createMessages({ answerOne, answerText, charge, countAsked }: De
     return answerOne(request, message)
   }
 
-  /** A message of a batch: charged by the request that it makes, or else by itself. */
+  /**
+   * Answers a message of a batch, charged through the API call that it makes, otherwise by itself.
+   */
   async function answerCharged(request: Request, message: unknown): Promise<Answered> {
     const asked = countAsked(request)
     const isCall = isRecord(message) && message.method === 'tools/call'
@@ -108,7 +110,7 @@ export function createMessages({ answerOne, answerText, charge, countAsked }: De
       return again()
     }
     if (!Array.isArray(message)) {
-      // A subscription has no end, and is no answer to be counted.
+      // A subscription has no end, and so no response to count.
       const isEndless = isRecord(message) && message.method === 'subscriptions/listen'
       const response = await answer(request, message)
       return isEndless ? response : counted(response)
@@ -123,7 +125,7 @@ export function createMessages({ answerOne, answerText, charge, countAsked }: De
 export const JSON_TYPE = 'application/json'
 export const EVENTS = 'text/event-stream'
 
-/** The forms of an answer that a client names, or takes because it takes any. */
+/** The forms of a response that a client accepts, by name or by a wildcard. */
 export function acceptedBy({ headers }: Request): { json: boolean; events: boolean } {
   const accept = headers.get('accept') ?? '*/*'
   const types = accept
@@ -141,7 +143,9 @@ function withLength(text: string, type: string, status = 200): Response {
   return new Response(text, { status, headers })
 }
 
-/** The same response, whole and of known length: what waits to be read is counted by it. */
+/**
+ * The same response, complete and of known length, which bounds the bytes that wait for readers.
+ */
 async function counted(response: Response): Promise<Response> {
   if (response.body === null) return response
   const bytes = await response.arrayBuffer()
@@ -153,14 +157,14 @@ async function counted(response: Response): Promise<Response> {
 const toEvents = ({ type, text }: Answered): string =>
   type.startsWith(EVENTS) ? text : `event: message\ndata: ${text}\n\n`
 
-/** A notification is answered with nothing, whatever becomes of it. */
+/** A notification gets no response, even if it fails. */
 function refused(message: unknown, text: string): Answered {
   const id = isRecord(message) ? message.id : null
   const error = { jsonrpc: '2.0', id, error: { code: codes.refused, message: text } }
   return { status: 200, type: JSON_TYPE, text: id === undefined ? '' : JSON.stringify(error) }
 }
 
-/** Members of `_meta` on which the answer does not depend. */
+/** Members of `_meta` on which the response does not depend. */
 const VERSION = 'io.modelcontextprotocol/protocolVersion'
 const metaMembers = new Set([
   VERSION,
@@ -168,7 +172,7 @@ const metaMembers = new Set([
   'io.modelcontextprotocol/clientCapabilities',
 ])
 
-/** What decides an answer to `tools/list`; undefined where it may be another than the usual. */
+/** The cache key of a response to `tools/list`; undefined if the response may differ. */
 function listKeyOf(request: Request, message: Message): string | undefined {
   const { headers } = request
   const { jsonrpc, id, method: _, params = {}, ...others } = message

@@ -1,11 +1,10 @@
-/** Messages of agents, in one route that the API document leaves out. */
+/** Messages of agents, in one route that is not in the API document. */
 
-import { Elysia } from 'elysia'
+import { Elysia, NotFoundError } from 'elysia'
 
 import { createMarketFinder } from '#src/domain/market.ts'
 import type { Api } from '#src/http/api.ts'
-import { MissingRoute } from '#src/http/problem.ts'
-import { type PeerSource, visitOf } from '#src/http/visit.ts'
+import { amendCall, callOf, type PeerSource, withEnding } from '#src/http/call.ts'
 import { PAYMENT_SIGNATURE_HEADER, toPaymentHeader } from '#src/http/x402.ts'
 import type { AppServices } from '#src/server/extension.ts'
 
@@ -18,7 +17,7 @@ type Services = Pick<
 
 export const MCP_PATH = '/mcp'
 
-/** Of the message, not of the question. */
+/** Headers of the message, not of the API call. */
 const ofMessage = [
   'accept',
   'accept-encoding',
@@ -33,8 +32,8 @@ export function mcpRoutes(_: Api, services: Services) {
   const plugin = new Elysia({ name: 'mcp' }).post(
     MCP_PATH,
     ({ request }) => {
-      // Elysia takes a slash at the end for the same path.
-      if (visitOf(request).target?.path !== MCP_PATH) throw new MissingRoute()
+      // Elysia accepts the same path with a trailing slash.
+      if (callOf(request).target.path !== MCP_PATH) throw new NotFoundError()
       return answer(request)
     },
     { parse: 'none' },
@@ -42,34 +41,28 @@ export function mcpRoutes(_: Api, services: Services) {
   return { plugins: [plugin] }
 }
 
-/** Returns what answers messages of an agent. */
+/** Creates the function that answers messages of an agent. */
 function createAnswer(services: Services) {
   const { dataRoutes, fetch, charge, origin, clock, history, version } = services
-  /** Requests of the API that the messages of a request have made. */
+  /** API calls made by the messages of a request. */
   const asked = new WeakMap<Request, number>()
   const countAsked = (request: Request): number => asked.get(request) ?? 0
+  /** Called when the response to a message has been sent: its API calls are delivered with it. */
+  const waiting = new WeakMap<Request, ((isWhole: boolean) => void)[]>()
   const ask: McpDeps['ask'] = async (request, target, payment) => {
     asked.set(request, countAsked(request) + 1)
     const headers = new Headers(request.headers)
     for (const name of ofMessage) headers.delete(name)
     if (payment !== undefined) headers.set(PAYMENT_SIGNATURE_HEADER, toPaymentHeader(payment))
-    const visit = visitOf(request)
     const address: PeerSource = {
-      requestIP: () => visit.peers?.requestIP(request) ?? null,
-      // The answer of a tool is delivered with the message.
-      deliver(onSent) {
-        const { onSent: others } = visit
-        visit.onSent = (isWhole) => {
-          others?.(isWhole)
-          onSent(isWhole)
-        }
-      },
+      requestIP: () => callOf(request).peers?.requestIP(request) ?? null,
+      deliver: (onSent) => void waiting.set(request, [...(waiting.get(request) ?? []), onSent]),
     }
     const own = new Request(new URL(target, request.url).href, { headers })
     const response = await fetch(own, address)
-    // The message takes from no window: it reports the one that its tool took from.
-    const { rate, enteredMs } = visitOf(own)
-    Object.assign(visit, { rate, enteredMs })
+    // The message itself is not charged: it reports the window that its tool was charged to.
+    const { rate, enteredMs } = callOf(own)
+    amendCall(request, { rate, enteredMs })
     return response
   }
 
@@ -83,13 +76,20 @@ function createAnswer(services: Services) {
     return createMessages({
       answerOne: answer,
       answerText: (request) => answer(request),
-      charge: (request) => charge(request, visitOf(request)),
+      charge,
       countAsked,
     })
   }
   let loaded: ReturnType<typeof load> | undefined
   return async (request: Request): Promise<Response> => {
     loaded ??= load()
-    return (await loaded)(request)
+    const response = await (await loaded)(request)
+    const calls = waiting.get(request)
+    if (calls === undefined) return response
+    return withEnding(response, {
+      onSent(isWhole) {
+        for (const each of calls) each(isWhole)
+      },
+    })
   }
 }

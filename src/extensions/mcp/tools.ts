@@ -1,6 +1,6 @@
-/** Tools for agents: each is a route of the API with the parameters that a question needs. */
+/** Tools for agents: each is a route of the API, reduced to useful parameters. */
 
-import { type TSchema, Type } from '@sinclair/typebox'
+import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 
 import { parameterError } from '#src/domain/errors.ts'
 import { coins, type Market, MARKET_NAME_PATTERN, marketNameText } from '#src/domain/market.ts'
@@ -8,22 +8,22 @@ import { DAY_MS, toIso } from '#src/domain/time.ts'
 import type { DeclaredRoute } from '#src/http/api.ts'
 import { timeframeParameter } from '#src/http/data-query.ts'
 import { exampleMarket, nullable } from '#src/http/fields.ts'
-import { openApiParameters } from '#src/http/openapi-operation.ts'
+import { expecting, oneOf, utcDay } from '#src/http/kinds.ts'
+import { openApiParameters } from '#src/http/openapi.ts'
 import type { OpenApiSchema } from '#src/http/response-text.ts'
-import { literals, type parseQuery, utcDay } from '#src/http/schema-reader.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-/** Rows of an answer: what is read costs the agent, and there is an export for more. */
+/** Rows of a response: reading costs the agent, and exports offer more. */
 const ROWS = { default: 20, maximum: 100 }
 const MIRROR =
   'The two outcomes mirror each other: a bid for up at p is an ask for down at 1 - p, one order shown in both books. Never add their sizes up.'
 
-/** Gaps of an outcome in a compact answer. */
+/** Gaps of an outcome in a compact response. */
 const GAPS_MAX = 20
 
 type Row = Readonly<Record<string, unknown>>
 
-/** A member that a compact answer has in place of others; its schema fits that of `full` as well. */
+/** A member that replaces others in a compact response; its schema also fits that of `full`. */
 type Made = { schema: TSchema; from: (row: Row) => unknown }
 
 type ToolSpec = {
@@ -31,15 +31,15 @@ type ToolSpec = {
   title: string
   operationId: string
   description: string
-  /** Of the query of the route, without those that an agent has no use for. */
+  /** Query parameters of the route, without those that an agent does not need. */
   parameters: readonly string[]
-  /** Sent where the agent says nothing else. */
+  /** Parameters sent by default. */
   defaults?: Readonly<Record<string, string>>
-  /** Members of a row of the list, or of the body where there is no list, that matter. */
+  /** The important members of a row of the list, or of the body without a list. */
   kept: readonly string[]
-  /** Those that are made of members of the route. */
+  /** Members computed from members of the route. */
   made?: Readonly<Record<string, Made>>
-  /** What `full` adds. */
+  /** The description of the members that `full` adds. */
   more: string
 }
 
@@ -51,11 +51,11 @@ const rowIn = (value: unknown): Row | undefined => (isRecord(value) ? value : un
 const share = nullable(Type.Number(), '')
 const numberOrNull = nullable(Type.Number(), '')
 
-/** The recorder may have listened to one outcome alone, of which the other is the mirror. */
+/** The recorder may have listened to one outcome only, which the other mirrors. */
 const coveredOfBoth: Made = {
   schema: Type.Object(
     { up: share, down: share },
-    { description: 'Share recorded of each outcome, 0 to 1; null where there was no time yet.' },
+    { description: 'Recorded share of each outcome, 0 to 1; null before the market begins.' },
   ),
   from: ({ outcomes }) =>
     Object.fromEntries(
@@ -67,7 +67,7 @@ const PANEL_STATE = ['ageMs', 'bid', 'bidSize', 'ask', 'askSize', 'mid'] as cons
 const panelState = (outcome: 'up' | 'down'): Made => ({
   schema: nullable(
     Type.Object(Object.fromEntries(PANEL_STATE.map((name) => [name, numberOrNull]))),
-    'Top of the book then; null where none is recorded.',
+    'Top of the book at that moment; null if none is recorded.',
   ),
   from: (row) => {
     const known = rowIn(row[outcome])
@@ -105,7 +105,7 @@ const specs: readonly ToolSpec[] = [
     title: 'Find markets',
     operationId: 'listMarkets',
     description:
-      'Markets of a coin, newest first: window, status, strike, final price, winner, share recorded of each outcome (`covered`). A market is one window (5m, 15m, 1h, 4h, 1d) in which the price of the coin ends up or down. Other tools take its slug or its conditionId as `market`. With `market` it answers that one alone. `withBooks` leaves out markets without books.',
+      'Markets of a coin, newest first: window, status, strike, final price, winner, and recorded share of each outcome (`covered`). A market is one window (5m, 15m, 1h, 4h, 1d) in which the price of the coin ends up or down. Other tools take its slug or its conditionId as `market`. With `market`, returns that market only. `withBooks` leaves out markets without books.',
     parameters: [
       'timeframe',
       'status',
@@ -129,13 +129,13 @@ const specs: readonly ToolSpec[] = [
       'winner',
     ],
     made: { covered: coveredOfBoth },
-    more: 'question, tokens, sources and times of the prices, and what is held of each outcome',
+    more: 'question, tokens, sources and times of the prices, and counts of recorded snapshots',
   },
   {
     name: 'book_as_of',
     title: 'Order book as of a moment',
     operationId: 'getSnapshotsAt',
-    description: `The order books of a market that prevailed at a moment, never later ones, with their age. ${MIRROR}`,
+    description: `The order books of a market as of a moment, with their age; later books are never used. ${MIRROR}`,
     parameters: ['ts', 'outcome', 'depth', 'view', 'maxAgeMs'],
     defaults: { depth: '5' },
     kept: ['outcome', 'timestamp', 'bids', 'asks', 'sources', 'ageMs'],
@@ -145,7 +145,7 @@ const specs: readonly ToolSpec[] = [
     name: 'quotes',
     title: 'Quotes and bars',
     operationId: 'listQuotes',
-    description: `Best bid and ask with sizes, mid, spread and imbalance of a market at each change, or at each interval. Ask for an interval and an outcome to see a whole window in few rows. ${MIRROR}`,
+    description: `Best bid and ask with sizes, mid, spread and imbalance of a market at each change, or at each interval. To see a whole window in few rows, send an interval and an outcome. ${MIRROR}`,
     parameters: ['outcome', 'interval', 'from', 'to', 'order', 'limit', 'cursor'],
     kept: [
       'time',
@@ -167,7 +167,7 @@ const specs: readonly ToolSpec[] = [
     title: 'Trades',
     operationId: 'listTrades',
     description:
-      'Trades of a market in the order of time, as the venue announced them: outcome, price, shares, and the side of the taker.',
+      'Trades of a market by time, as the venue announced them: outcome, price, shares, and the side of the taker.',
     parameters: ['outcome', 'from', 'to', 'order', 'limit', 'cursor'],
     kept: ['timestamp', 'outcome', 'price', 'size', 'side'],
     more: 'the hash of the transaction that settled each trade',
@@ -177,7 +177,7 @@ const specs: readonly ToolSpec[] = [
     title: 'Cost of an order',
     operationId: 'getFill',
     description:
-      'What a market order at a moment would have cost: average price, shares, USDC, fee, slippage. Exact, from the full book.',
+      'Cost of a market order at a past moment: average price, shares, USDC, fee, slippage. Exact, from the full book.',
     parameters: [
       'ts',
       'outcome',
@@ -187,6 +187,9 @@ const specs: readonly ToolSpec[] = [
       'view',
       'feeBps',
       'feeRate',
+      'fees',
+      'latencyMs',
+      'delay',
       'limitPrice',
       'maxAgeMs',
     ],
@@ -209,40 +212,40 @@ const specs: readonly ToolSpec[] = [
       'levelsUsed',
       'unfilled',
     ],
-    more: 'each level that was used, and the snapshots that they are from',
+    more: 'each level that was used, and the ids of the snapshots',
   },
   {
     name: 'panel',
     title: 'Panel of past markets',
     operationId: 'getPanel',
     description:
-      'A table for backtests: a row for each closed market and offset before the end of its window, with both top quotes, last trade, price of the coin and the winner. Nothing in a row was known later than its moment, but for `winner` and `finalPrice`. `offsets` is such as -240s,-60s,-5s, or a list; a number alone is of seconds.',
+      'A table for backtests: one row for each expired market and offset before the end of its window, with both top quotes, last trade, price of the coin, and the winner. No value was known later than the moment of its row, except `winner` and `finalPrice`. `offsets` is a list such as -240s,-60s,-5s; plain numbers are seconds.',
     parameters: ['timeframe', 'offsets', 'source', 'from', 'to', 'maxAgeMs', 'limit', 'cursor'],
     kept: ['slug', 'source', 'windowEnd', 'strike', 'finalPrice', 'winner', 'offset', 'covered'],
     made: {
-      lastTrade: priceOf('lastTrade', 'Price of the last trade by then.'),
-      spot: priceOf('spot', 'Price of the coin then, in USD.'),
+      lastTrade: priceOf('lastTrade', 'Price of the last trade by that moment.'),
+      spot: priceOf('spot', 'Price of the coin at that moment, in USD.'),
       up: panelState('up'),
       down: panelState('down'),
     },
-    more: 'ids, times of each state, spread, imbalance, depth of both sides, and where trade, price and winner come from',
+    more: 'ids, times of each state, spread, imbalance, depth of both sides, and sources of trade, price and winner',
   },
   {
     name: 'coverage',
     title: 'What is recorded',
     operationId: 'getMarketCoverage',
-    description: `How much of a market is recorded, and its gaps with their reasons, at most ${GAPS_MAX} an outcome (\`gapsLeftOut\` counts others). No rows in a gap mean that nothing is known, not that the book stood still. Without a range it is of the window of the market.`,
+    description: `Recorded share of a market, and its gaps with their reasons, at most ${GAPS_MAX} for each outcome (\`gapsLeftOut\` counts the others). In a gap the book is unknown; it did not necessarily stand still. By default for the window of the market.`,
     parameters: ['from', 'to'],
     kept: ['conditionId', 'status', 'requested', 'covered', 'silenceMs'],
     made: { outcomes: outcomesOfCoverage },
-    more: 'all gaps, the intervals between them, and what is held of each outcome',
+    more: 'all gaps, the intervals between them, and counts of snapshots for each outcome',
   },
   {
     name: 'spot',
     title: 'Price of the coin',
     operationId: 'listSpot',
     description:
-      'Reference prices of a coin, which its markets are settled by: every one, or open, high, low and close of each interval.',
+      'Reference prices of a coin, on which its markets settle: every price, or open, high, low and close for each interval.',
     parameters: ['source', 'window', 'interval', 'from', 'to', 'order', 'limit', 'cursor'],
     kept: [
       'source',
@@ -257,26 +260,26 @@ const specs: readonly ToolSpec[] = [
       'close',
       'ticks',
     ],
-    more: 'id, time of receipt and number in the feed of each price',
+    more: 'id, time of receipt and sequence number of each price',
   },
 ]
 
-/** Arguments, as they are read once they are text. */
-export type Input = Parameters<typeof parseQuery>[0]
+/** Arguments after their conversion to text. */
+export type Input = TObject
 
 export type Tool = Pick<ToolSpec, 'name' | 'title' | 'description'> & {
   input: Input
-  /** JSON Schema of the answer, compact or full. */
+  /** JSON Schema of the response, compact or full. */
   output: JsonSchema
-  /** A row of the list, or the body where there is no list, with what matters alone. */
+  /** Reduces a row of the list, or the body without a list, to its important members. */
   compact: (row: Row) => Row
-  /** Path and query of the request that answers it. */
+  /** Path and query of the API call. */
   targetOf: (texts: Readonly<Record<string, string>>) => string
-  /** Whether a market has to be named. */
+  /** True if a market must be named. */
   isOfMarket: boolean
 }
 
-/** Throws where a tool names what the API does not have. */
+/** Creates the tools; throws if one names something that the API does not have. */
 export const toolsOf = (routes: readonly DeclaredRoute[]): Tool[] =>
   specs.map((spec) => toTool(spec, routes))
 
@@ -302,7 +305,7 @@ function toTool({ operationId, ...spec }: ToolSpec, routes: readonly DeclaredRou
       const place = path
         .replace(':coin', encodeURIComponent(coin))
         .replace(':conditionId', encodeURIComponent(market ?? ''))
-      // Of a list the market is one more step.
+      // A list of the market is one more level of the path.
       if (market !== undefined && !path.includes('/:conditionId')) {
         return `${place}/${encodeURIComponent(market)}`
       }
@@ -311,7 +314,7 @@ function toTool({ operationId, ...spec }: ToolSpec, routes: readonly DeclaredRou
   }
 }
 
-/** Of the schemas with which the route reads its query. */
+/** The input schema, from the schemas of the route's query. */
 function inputOf(
   { path, query }: DeclaredRoute,
   { name: tool, parameters, defaults = {}, more }: Omit<ToolSpec, 'operationId'>,
@@ -330,9 +333,9 @@ function inputOf(
     ...market,
     ...Object.fromEntries(chosen),
     ...day,
-    full: literals(['true', 'false'], {
+    full: oneOf(['true', 'false'], {
       default: 'false',
-      description: `Whether every member is wanted: ${more}.`,
+      description: `True to add ${more}.`,
     }),
   })
 }
@@ -340,22 +343,22 @@ function inputOf(
 type JsonSchema = { type: 'object'; [keyword: string]: unknown }
 
 const problem = {
-  description: 'With `isError`: why the tool failed, and what to do.',
+  description: 'Only with `isError`: why the tool failed, and what to do.',
   properties: { code: { type: 'string' }, detail: { type: 'string' } },
   required: ['code', 'detail'],
 }
 const toPay = {
-  description: 'With `isError`: what to pay (PaymentRequired of x402).',
+  description: 'Only with `isError`: the payment challenge (PaymentRequired of x402).',
   required: ['x402Version', 'accepts'],
 }
 
-/** Clients compare failures with the schema of a tool, too. */
+/** Clients validate failures with the schema of a tool too. */
 export const orFailure = (answer: object): JsonSchema => ({
   type: 'object',
   anyOf: [answer, problem, toPay],
 })
 
-/** The answer of a tool: a list keeps all but its rows as it is. */
+/** The output schema of a tool, in which the rows of a list are shortened. */
 function outputOf({ path, response }: DeclaredRoute, { kept, made = {} }: ToolParts): JsonSchema {
   const body = response[200]
   if (body === undefined) throw new Error(`${path} has no body.`)
@@ -372,7 +375,7 @@ function outputOf({ path, response }: DeclaredRoute, { kept, made = {} }: ToolPa
     }),
   )
   for (const [name, { schema }] of Object.entries(made)) shown[name] = toJsonSchema(schema)
-  const coverage = { type: 'string', description: 'How much of the time asked for is recorded.' }
+  const coverage = { type: 'string', description: 'Recorded share of the requested time.' }
   if (!isList)
     return orFailure({ properties: { ...shown, coverage }, required: Object.keys(shown) })
   const list = Object.entries(others).map(([name, schema]) => [name, toJsonSchema(schema)])
@@ -383,10 +386,10 @@ function outputOf({ path, response }: DeclaredRoute, { kept, made = {} }: ToolPa
 
 type ToolParts = Pick<ToolSpec, 'kept' | 'made'>
 
-/** Keywords of our own, and those that JSON Schema of others may not know. */
+/** Our own keywords, and those that other JSON Schema readers may not know. */
 const leftOut = new Set(['$id', 'examples', 'format', 'minimum', 'maximum', 'pattern'])
 
-/** A schema in the keywords that all clients know: types, choices, descriptions. */
+/** Reduces a schema to keywords that all clients know: types, choices, descriptions. */
 function toJsonSchema(schema: TSchema): object {
   const text = JSON.stringify(schema, (name, value) => {
     if (leftOut.has(name) || name.startsWith('x-')) return undefined
@@ -398,13 +401,13 @@ function toJsonSchema(schema: TSchema): object {
   return JSON.parse(text)
 }
 
-/** As JSON Schema has it. */
+/** The input as JSON Schema. */
 export function listed(input: Input) {
-  const known = openApiParameters(input, 'query')
+  const known = openApiParameters(input)
   const properties = known.map(({ name, description, schema }): [string, object] => {
     if (name === 'full') return [name, { type: 'boolean', default: false, description }]
     const { format, ...rest } = withoutPattern(name, schema)
-    // Of the formats those that everybody knows.
+    // Only widely known formats are shown.
     const shown = format === undefined || format === 'decimal' ? {} : { format }
     if (!Array.isArray(rest.anyOf)) return [name, { ...rest, ...shown, description }]
     const anyOf = [{ type: 'integer' }, { type: 'string' }]
@@ -420,14 +423,14 @@ export function listed(input: Input) {
 
 const MOMENT = 'Unix milliseconds or seconds, RFC 3339, a day such as 2026-04-13, or `now`; UTC.'
 
-/** A market may be named by an address as well. */
+/** Removes the pattern, because a market may also be named by an address. */
 const withoutPattern = (name: string, { pattern, ...schema }: OpenApiSchema): OpenApiSchema =>
   name === 'market' || name === 'conditionId' ? schema : { ...schema, pattern }
 
 export const namesMarket = ({ market, conditionId }: Readonly<Record<string, string>>): boolean =>
   market !== undefined || conditionId !== undefined
 
-/** Of a tool that lists markets, what does not go with the name of one. */
+/** Filters of a tool that lists markets, which cannot be combined with the name of one. */
 const filters = [
   'timeframe',
   'status',
@@ -441,8 +444,8 @@ const filters = [
 ]
 
 /**
- * Throws where a market is named twice, is missing where the tool is of one, or comes with filters.
- * Either name will do, so neither is required by the schema.
+ * Throws if a market is named twice, is missing although the tool needs it, or is combined with
+ * filters. The schema requires neither name, because either suffices.
  */
 export function assertMarket(
   texts: Readonly<Record<string, string>>,
@@ -462,8 +465,8 @@ export function assertMarket(
 }
 
 /**
- * Arguments as the route takes them: with the coin of the market where none is named, and a day as
- * its range. Throws where the coin is not known, and for a day beside a range.
+ * Arguments as the route expects them: with the coin of the market by default, and a day as a
+ * range. Throws if the coin is unknown, and for a day combined with a range.
  */
 export function completed(
   { day, ...texts }: Readonly<Record<string, string>>,
@@ -486,7 +489,7 @@ export function completed(
 
 type Completion = {
   input: Input
-  /** First moment of `day`. */
+  /** The first moment of `day`. */
   dayMs: number
   findMarket: (name: string) => Market | undefined
 }
@@ -500,44 +503,51 @@ function coinError(market: string | undefined) {
   return parameterError('coin', message)
 }
 
-/** A slug may be sent without the coin that it begins with. */
+/** Adds the coin to a slug that was sent without it. */
 const withCoin = (market: string, coin: string): string =>
   market.replace(/^updown-/, `${coin}-updown-`)
 
-const coinInput = literals(coins, { description: 'Coin, in any case.' })
+const coinInput = oneOf(coins, { description: 'Coin, in any case.' })
 const coinOfMarketInput = Type.Optional(
-  literals(coins, { description: 'Coin, in any case; not needed where a market is named.' }),
+  oneOf(coins, { description: 'Coin, in any case; not needed with a market.' }),
 )
 const dayInput = Type.Optional(
   utcDay({ description: 'A whole day in UTC, such as 2026-04-13, in place of `from` and `to`.' }),
 )
-/** As the route reads it, which names it `conditionId`. */
+/** The input that names a market, which the route calls `conditionId`. */
 const marketInputs = (more: string) => {
   const name = {
     pattern: MARKET_NAME_PATTERN,
-    'x-expected': marketNameText,
   }
   return {
     market: Type.Optional(
-      Type.String({
-        ...name,
-        description: `A market: its slug, its conditionId, the id of one of its assets, or the address of its page at the venue, such as ${exampleMarket.conditionId}.${more}`,
-      }),
+      expecting(
+        marketNameText,
+        Type.String({
+          ...name,
+          description: `A market: its slug, its conditionId, one of its asset ids, or the URL of its page at the venue, such as ${exampleMarket.conditionId}.${more}`,
+        }),
+      ),
     ),
     conditionId: Type.Optional(
-      Type.String({ ...name, description: 'The same as `market`, in its place.' }),
+      expecting(
+        marketNameText,
+        Type.String({ ...name, description: 'Same as `market`; send one of them.' }),
+      ),
     ),
   }
 }
 
-/** Whole markets and days are files: an agent passes on where they are. */
+/** Whole markets and days are files: the tool returns their URL. */
 export const exportInput = Type.Object({
   coin: coinOfMarketInput,
-  ...marketInputs(' Without it a whole day.'),
-  day: Type.Optional(utcDay({ description: 'Day in UTC, such as 2026-04-13; for a day alone.' })),
-  timeframe: timeframeParameter('Only markets of this length; for a day alone.'),
-  format: literals(['parquet', 'csv', 'ndjson'], {
-    description: 'Of the file.',
+  ...marketInputs('By default a whole day.'),
+  day: Type.Optional(
+    utcDay({ description: 'UTC day, such as 2026-04-13; only for exports of a day.' }),
+  ),
+  timeframe: timeframeParameter('Only markets of this timeframe; only for exports of a day.'),
+  format: oneOf(['parquet', 'csv', 'ndjson'], {
+    description: 'Format of the file.',
     default: 'parquet',
   }),
 })

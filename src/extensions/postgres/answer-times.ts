@@ -1,12 +1,15 @@
-/** How long PostgreSQL took to answer this process, by store. */
+/** Response times of PostgreSQL in this process, by store. */
 import type { StoreName } from '#src/database/stores.ts'
 import { createAnswerTimes } from '#src/platform/answer-times.ts'
 
-/** `commit` is the end of a transaction that a standby has to confirm, `read` everything else. */
+/**
+ * `commit` is the end of a transaction, which a standby may have to confirm; `read` is everything
+ * else.
+ */
 export const operations = ['read', 'commit'] as const
 export type Operation = (typeof operations)[number]
 
-/** Of the first thread. The thread that copies writes into the memory of these. */
+/** Times of the first thread. The copying thread writes into their memory. */
 export const answerTimes = {
   history: { read: createAnswerTimes(), commit: createAnswerTimes() },
   ledger: { read: createAnswerTimes(), commit: createAnswerTimes() },
@@ -20,7 +23,7 @@ export const memoryOf = ({ read, commit }: StoreTimes): TimesMemory => ({
   commit: commit.memory,
 })
 
-/** The same times in another thread. */
+/** Opens the times of another thread. */
 export const openTimes = ({ read, commit }: TimesMemory): StoreTimes => ({
   read: createAnswerTimes(read),
   commit: createAnswerTimes(commit),

@@ -1,4 +1,4 @@
-/** What `bookfeed doctor` looks at. */
+/** The checks of `bookfeed doctor`. */
 import { existsSync } from 'node:fs'
 
 import { settingsOf } from '#src/config/config.ts'
@@ -8,9 +8,8 @@ import { clockFault, distanceFrom } from '#src/domain/clock-fault.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { messageOf } from '#src/platform/message.ts'
-import type { CliContext } from '#src/server/extension.ts'
-import { finder, type Finding } from '#src/server/finding.ts'
-import { replicaPathOf } from '#src/server/served-stores.ts'
+import { type CliContext, finder, type Finding } from '#src/server/extension.ts'
+import { placeOf } from '#src/server/open-data-folder.ts'
 
 import { addressOf, shownAddress } from './address.ts'
 import { adviceOn, FAILOVER } from './faults.ts'
@@ -20,16 +19,17 @@ import { variables } from './variables.ts'
 
 const MB = 1e6
 const SECOND_MS = 1000
-/** Beyond that a standby would need a while before it can take over. */
+/** A standby that lacks more than this would need a while before it can take over. */
 const LAG_BYTES_MAX = 64 * MB
 const LAG_MS_MAX = 30 * SECOND_MS
 const CONNECTIONS_SHARE_MAX = 0.9
 
 const found = finder('postgres')
+const foundClock = finder('clock')
 
-/** Each database once, also where both stores are in it. */
-export async function checkPostgres({ config, clock }: CliContext): Promise<Finding[]> {
-  const { dataPath } = config()
+/** Checks each database once, even if it has both stores. */
+export async function checkPostgres(context: CliContext): Promise<Finding[]> {
+  const { config, clock } = context
   const places = settingsOf(config(), variables)
   const stores = storeNames.filter((store) => places[store] !== '')
   const databases = Map.groupBy(stores, (store) => addressOf(places[store]).url)
@@ -37,7 +37,7 @@ export async function checkPostgres({ config, clock }: CliContext): Promise<Find
   for (const [store] of databases.values())
     if (store !== undefined) findings.push(...(await checkDatabase(places[store], store, clock)))
   for (const store of stores)
-    findings.push(...(await checkReplica(replicaPathOf(dataPath, store), places[store], store)))
+    findings.push(...(await checkReplica(placeOf(context, store).path, places[store], store)))
   return findings
 }
 
@@ -49,7 +49,7 @@ async function checkDatabase(place: string, store: StoreName, clock: Clock): Pro
     const begunMs = clock()
     const looked = await state.look()
     const aheadMs = distanceFrom(0, looked.atMs - clock(), looked.atMs - begunMs)
-    return [...describe(name.href, looked), ...describeClock(aheadMs)]
+    return [...describe(name.href, looked), describeClock(aheadMs)]
   } catch (error) {
     return [
       found('wrong', `${name.href} cannot be used: ${messageOf(error)}`, adviceOn(error, store)),
@@ -65,7 +65,7 @@ function describe(name: string, state: PostgresState): Finding[] {
     return [
       found(
         'wrong',
-        `${name} is a standby that was not promoted: nothing can be written.`,
+        `${name} is a standby that was not promoted: it is read-only.`,
         `Point the address to the primary. If the primary is lost, promote this one: ${FAILOVER}.`,
       ),
     ]
@@ -80,7 +80,7 @@ function describe(name: string, state: PostgresState): Finding[] {
       ? [
           found(
             'wrong',
-            'Less than 16 MiB are free on the disk of the database.',
+            'The disk of the database has less than 16 MiB of free space.',
             'Free some space there, or enlarge the disk: once it is full, PostgreSQL stops.',
           ),
         ]
@@ -92,11 +92,12 @@ function describe(name: string, state: PostgresState): Finding[] {
   ]
 }
 
-function describeClock(aheadMs: number): Finding[] {
+function describeClock(aheadMs: number): Finding {
   const fault = clockFault(aheadMs)
+  if (fault === undefined) return foundClock('ok', 'It agrees with the clock of the database.')
   const todo =
-    'Synchronize both clocks with NTP: timedatectl, chrony. Until then the server is not ready.'
-  return fault === undefined ? [] : [found('wrong', fault, todo)]
+    'Synchronize both clocks with NTP (timedatectl, chrony). Until then the server is not ready.'
+  return foundClock('wrong', fault, todo)
 }
 
 function describeStandbys({
@@ -105,7 +106,7 @@ function describeStandbys({
   standbyList,
 }: PostgresState): Finding[] {
   if (standbyList === undefined) {
-    const text = `${count(standbys, 'standby', 'standbys')} connected; whether it confirms commits cannot be seen.`
+    const text = `${count(standbys, 'standby', 'standbys')} connected; the user may not see if it confirms commits.`
     return [found('skipped', text, 'Run as an administrator: GRANT pg_monitor TO the user.')]
   }
   const confirming = standbyList.filter(({ isSynchronous }) => isSynchronous)
@@ -113,8 +114,8 @@ function describeStandbys({
     return [
       found(
         'wrong',
-        `Nothing is committed: each commit waits for ${count(standbysRequired, 'standby', 'standbys')}, and ${formatCount(confirming.length)} of them can confirm.`,
-        `Start the standby. If it is lost, let commits no longer wait for it, and make another one: ${FAILOVER}.`,
+        `No commit can finish: each waits for ${count(standbysRequired, 'standby', 'standbys')}, and only ${formatCount(confirming.length)} can confirm.`,
+        `Start the standby. If it is lost, remove it from synchronous_standby_names and set up another one: ${FAILOVER}.`,
       ),
     ]
   }
@@ -122,7 +123,7 @@ function describeStandbys({
     const todo = `Unless the service replicates by itself, set up a standby that confirms commits: ${FAILOVER}.`
     const text =
       standbys === 0
-        ? 'No standby is connected: what is committed is in one place.'
+        ? 'No standby is connected: committed data exists only once.'
         : `${count(standbys, 'standby', 'standbys')} connected, but no commit waits for one: a failure of the primary may lose the last commits.`
     return [found('warning', text, todo)]
   }
@@ -135,11 +136,11 @@ function describeLag({ name, isSynchronous, lagBytes, lagMs }: Standby): Finding
   return found(
     'warning',
     `${what}, but lacks ${formatCount(Math.ceil(lagBytes / MB))} MB, for ${count(Math.round(lagMs / SECOND_MS), 'second')}.`,
-    'Look at its log, its disk and the network between both.',
+    'Check its log, its disk, and the network between the two servers.',
   )
 }
 
-/** What the copy of this folder lacks; nothing is found where there is none. */
+/** Reports how far the copy in this folder is behind; nothing if there is no copy. */
 async function checkReplica(path: string, place: string, store: StoreName): Promise<Finding[]> {
   if (!existsSync(path)) return []
   const state = openState(place, store)
@@ -149,12 +150,12 @@ async function checkReplica(path: string, place: string, store: StoreName): Prom
     db.close()
     const sinceMs = await state.findUncopied(known?.serial ?? -1)
     if (sinceMs === undefined)
-      return [found('ok', `The copy of the ${store} in this folder has everything.`)]
+      return [found('ok', `The copy of the ${store} in this folder is complete.`)]
     return [
       found(
         'warning',
-        `The copy of the ${store} in this folder lacks what was committed since ${toIso(sinceMs)}.`,
-        'If a server runs on this folder, look at its last lines. One that starts copies it first.',
+        `The copy of the ${store} in this folder lacks commits since ${toIso(sinceMs)}.`,
+        'If a server uses this folder, read its last log lines. A server that starts first completes the copy.',
       ),
     ]
   } catch (error) {

@@ -7,10 +7,10 @@ import { describeFolderFault } from '#src/platform/folder.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { commandError, stopSignal, usageError } from '#src/server/command-end.ts'
 import type { CliContext } from '#src/server/extension.ts'
-import { historyOf, historyPathOf, ledgerOf, ledgerPathOf } from '#src/server/open-data-folder.ts'
+import { historyPathOf, ledgerPathOf, placeOf } from '#src/server/open-data-folder.ts'
 
 import { addressOf, isPostgres } from './address.ts'
-import { type Copy, copyInWorker, stores } from './copy-worker.ts'
+import { type Copy, copyStores, stores } from './copy.ts'
 import { formats } from './formats.ts'
 
 const help = `
@@ -48,8 +48,7 @@ async function copy(context: CliContext, flags: Flags): Promise<void> {
   const { clock, print, printError } = context
   const asked = flags.only === undefined ? stores : [flags.only]
   const copies = asked.map((store): Copy => {
-    const from =
-      flags.from === undefined ? placesOf[store].configured(context) : placeIn(flags.from, store)
+    const from = flags.from === undefined ? configured(context, store) : placeIn(flags.from, store)
     return { store, from, to: placeIn(flags.to, store) }
   })
   const isNamed = [flags.from ?? '', flags.to].some((place) => hasSchema(place))
@@ -58,12 +57,12 @@ async function copy(context: CliContext, flags: Flags): Promise<void> {
       'A schema contains either the ledger or the history. Add --only ledger or --only history.',
     )
   const moving = copies.filter(({ store, from, to }) => nameOf(store, from) !== nameOf(store, to))
-  if (moving.length === 0) throw usageError('Source and target are the same place.')
+  if (moving.length === 0) throw usageError('Source and target are the same.')
   if (!isPostgres(flags.to)) makeTarget(flags.to)
   using stop = stopSignal(context)
   const start = { copies: moving, keepsSource: flags.keepSource === true, nowMs: clock() }
   try {
-    await copyInWorker(start, stop.signal, { print, progress: printError })
+    await copyStores(start, stop.signal, { print, progress: printError })
   } catch (cause) {
     throw commandError(messageOf(cause), { cause })
   }
@@ -78,19 +77,21 @@ function makeTarget(folder: string): void {
   }
 }
 
-const placesOf = {
-  ledger: { configured: ledgerOf, inFolder: ledgerPathOf },
-  history: { configured: historyOf, inFolder: historyPathOf },
-} as const
+function configured(context: CliContext, store: StoreName): string {
+  const { address, path } = placeOf(context, store)
+  return address ?? path
+}
 
-const placeIn = (place: string, store: StoreName): string =>
-  isPostgres(place) ? place : placesOf[store].inFolder(place)
+function placeIn(place: string, store: StoreName): string {
+  if (isPostgres(place)) return place
+  return store === 'ledger' ? ledgerPathOf(place) : historyPathOf(place)
+}
 
 const hasSchema = (place: string): boolean =>
   isPostgres(place) && addressOf(place, UNNAMED).schema !== UNNAMED
 const UNNAMED = 'unnamed'
 
-/** The same for the same place, however it is written. */
+/** Name of a place, equal for different spellings of it. */
 function nameOf(store: StoreName, place: string): string {
   if (!isPostgres(place)) return place
   const { url, schema } = addressOf(place, formats[store].schema)

@@ -1,140 +1,151 @@
 /**
- * Carries a ledger from one database to another, of any engine: every row as it is, all of them or
- * none, compared before it counts. The source is then marked as moved (`meta.ts`).
+ * Copies a ledger from a file to PostgreSQL or back: all rows unchanged, or none, and compared
+ * before the copy is valid. The source is then marked as moved (`meta.ts`).
  */
 
 import { assertSound } from '#src/database/checksum.ts'
-import { type Cell, type Database, storageError, transact } from '#src/database/database.ts'
-import { packingOf } from '#src/database/packing.ts'
+import { type Cell, storageError } from '#src/database/database.ts'
+import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
+import { handlesOf } from '#src/database/transact.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { createMoved, MOVED } from '#src/ledger/meta.ts'
+import { MOVED, movedError } from '#src/ledger/meta.ts'
 import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
 
-import { MAY_STAND_STILL } from './bridge.ts'
-import { PostgresDatabase } from './database.ts'
+import { type CopyStore, ROWS_AT_ONCE } from './copy-store.ts'
 import { formats } from './formats.ts'
 import { openRows, type StoreTable } from './tables.ts'
 
 const { tables } = formats.ledger
-/** The only table whose rows are not the same in every engine. */
+/** Table with the mark of a moved ledger, which is not copied. */
 const META = 'meta'
 
 const ANOTHER =
-  'The target holds another ledger, or another state of this one. Name an empty place: another folder, or a schema (?schema=name). If nothing in it is needed, move ledger.db away, or drop the schema.'
+  'The target contains another ledger, or another state of this one. Choose an empty target: another folder, or another schema (?schema=name). If its contents are not needed, move ledger.db away or drop the schema.'
 
 export type LedgerCopy = {
-  /** False where the target was the same before. */
+  /** False if the target was already equal. */
   isNew: boolean
   rows: number
   tables: number
   head: ReturnType<Ledger['auditHead']>
 }
 type Options = {
-  /** Where to, as the mark of the source shows it; undefined: the source stays in use. */
+  /** Location for the mark in the source; undefined keeps the source in use. */
   movedTo: string | undefined
-  nowMs: number
   onRows: (count: number, table: string) => void
 }
 
 /**
- * Copies all of it in one transaction of each database, in which no other process writes. A second
- * call does nothing but mark the source, or take its mark away. The target is opened once no other
- * process has the source open. Throws `storage_unavailable` if one has, the source was moved, or
- * the target holds something else, and a `damage` fault where both differ or the audit chain is not
- * sound: then the target is as it was.
+ * Copies the whole ledger in one transaction of each store, while no other process writes. Called
+ * again, it only sets or removes the mark of the source. The target is opened once no other process
+ * has the source open. Rejects with `storage_unavailable` if another process has it open, if the
+ * source was moved, or if the target has other contents; and with a `damage` fault if the stores
+ * differ or the audit chain is broken. The target then stays unchanged.
  */
 export function copyLedger(
-  from: Database,
-  target: { isThere: () => boolean; open: () => Database },
+  from: CopyStore,
+  target: { isThere: () => Promise<boolean>; open: () => Promise<CopyStore> },
   options: Options,
-): LedgerCopy {
-  return from.engine.alone(from, () => {
-    // Opening the target would make it.
-    if (options.movedTo !== undefined && !target.isThere()) createMoved(from).assertInUse()
-    const to = target.open()
+): Promise<LedgerCopy> {
+  return from.alone(async () => {
+    // Opening the target would create it.
+    if (options.movedTo !== undefined && !(await target.isThere())) await assertInUse(from)
+    const to = await target.open()
     try {
-      return transact(from, () => copyAll(from, to, options))
+      return await from.transact(() => copyAll(from, to, options))
     } finally {
-      to.engine.close(to)
+      await to.close()
     }
   })
 }
 
-function copyAll(from: Database, to: Database, options: Options): LedgerCopy {
-  const { movedTo, nowMs } = options
-  waitForTheOther(from)
-  const moved = createMoved(from)
-  if (isEmpty(from)) throw storageError('There is no ledger to copy.')
-  const copied = transact(to, () => {
-    waitForTheOther(to)
-    const isNew = isEmpty(to)
-    // What was sold at the other place since then would be missing in this copy.
-    if (isNew && movedTo !== undefined) moved.assertInUse()
-    if (isNew) insertAll(from, to, options)
-    const { rows, differing } = compare(from, to)
+async function copyAll(from: CopyStore, to: CopyStore, options: Options): Promise<LedgerCopy> {
+  const { movedTo } = options
+  if (await isEmpty(from)) throw storageError('There is no ledger to copy.')
+  const copied = await to.transact(async () => {
+    const isNew = await isEmpty(to)
+    // Sales at the other location since the move would be missing in this copy.
+    if (isNew && movedTo !== undefined) await assertInUse(from)
+    if (isNew) await insertAll(from, to, options)
+    const { rows, differing } = await compare(from, to)
     if (!isNew && differing !== undefined) throw storageError(ANOTHER)
     assertSound(differing === undefined, `the copy of ${differing}`)
-    return { isNew, rows, tables: tables.length, head: verifiedHead(to, nowMs) }
+    return { isNew, rows, tables: tables.length, head: await verifiedHead(from) }
   })
-  moved.put(movedTo)
+  await mark(from, movedTo)
   return copied
 }
 
-const isEmpty = (db: Database): boolean =>
-  tables.every((table) => openRows(db, table).count() === 0)
-
-/** One transaction stands still while the tables of the other database are read. */
-function waitForTheOther(db: Database): void {
-  if (db instanceof PostgresDatabase) db.run(MAY_STAND_STILL)
+async function isEmpty(store: CopyStore): Promise<boolean> {
+  for (const table of tables) if ((await store.table(table).count()) > 0) return false
+  return true
 }
 
-function insertAll(from: Database, to: Database, { onRows }: Options): void {
-  const { pack } = packingOf(to)
-  for (const table of tables) {
-    const target = openRows(to, table)
-    for (const rows of piecesOf(from, table)) {
-      target.insert(table.name === META ? withValues(rows, pack) : rows)
+async function insertAll(from: CopyStore, to: CopyStore, { onRows }: Options): Promise<void> {
+  for (const table of tables)
+    for await (const rows of piecesOf(from, table)) {
+      await to.table(table).insert(rows)
       onRows(rows.length, table.name)
     }
-  }
 }
 
-/** How many rows both have, and the name of the first table whose rows differ. */
-function compare(from: Database, to: Database): { rows: number; differing?: string } {
+/** Number of rows, and the name of the first table whose rows differ. */
+async function compare(
+  from: CopyStore,
+  to: CopyStore,
+): Promise<{ rows: number; differing?: string }> {
   let rows = 0
   for (const table of tables) {
     const others = piecesOf(to, table)
-    for (const piece of piecesOf(from, table)) {
-      if (!Bun.deepEquals(piece, others.next().value)) return { rows, differing: table.name }
+    for await (const piece of piecesOf(from, table)) {
+      if (!Bun.deepEquals(piece, (await others.next()).value))
+        return { rows, differing: table.name }
       rows += piece.length
     }
-    if (others.next().done !== true) return { rows, differing: table.name }
+    if ((await others.next()).done !== true) return { rows, differing: table.name }
   }
   return { rows }
 }
 
-/** The rows of a table, some at a time, without the mark; they are the same in every engine. */
-function* piecesOf(db: Database, table: StoreTable): Generator<Cell[][]> {
-  const { unpack } = packingOf(db)
-  for (const rows of openRows(db, table).after())
-    yield table.name === META
-      ? withValues(
-          rows.filter(([key]) => key !== MOVED),
-          unpack,
-        )
-      : rows
+/** Rows of a table in pieces, without the mark. */
+async function* piecesOf(store: CopyStore, table: StoreTable): AsyncGenerator<Cell[][]> {
+  for await (const rows of store.table(table).after())
+    yield table.name === META ? rows.filter(([key]) => key !== MOVED) : rows
 }
 
-type Change = (value: number | Uint8Array) => number | Uint8Array
+const metaOf = (store: CopyStore) => {
+  const found = tables.find(({ name }) => name === META)
+  if (found === undefined) throw new Error('There is no table of facts.')
+  return store.table(found)
+}
 
-/** Rows of the meta table, with their values changed. */
-const withValues = (rows: readonly Cell[][], change: Change): Cell[][] =>
-  rows.map(([key = null, value]) => [key, change(value as number | Uint8Array)])
+/** Undefined removes the mark. */
+async function mark(store: CopyStore, place: string | undefined): Promise<void> {
+  const meta = metaOf(store)
+  await meta.remove([MOVED])
+  if (place !== undefined) await meta.insert([[MOVED, new TextEncoder().encode(place)]])
+}
 
-function verifiedHead(db: Database, nowMs: number): LedgerCopy['head'] {
-  const ledger = createSqliteLedger(db, { nowMs, isReadOnly: true })
-  const [fault] = ledger.verifyAudit()
-  if (fault !== undefined)
-    throw storageError(`The audit chain is not sound, so nothing was copied: ${fault}`)
-  return ledger.auditHead()
+async function assertInUse(store: CopyStore): Promise<void> {
+  for await (const rows of metaOf(store).after())
+    for (const [key, value] of rows)
+      if (key === MOVED) throw movedError(new TextDecoder().decode(value as Uint8Array))
+}
+
+/** Head of the audit chain, after its rows were verified. */
+async function verifiedHead(store: CopyStore): Promise<LedgerCopy['head']> {
+  const db = openDatabase(':memory:', { format: ledgerFormat })
+  try {
+    for (const table of tables) {
+      const target = openRows(db, table, ROWS_AT_ONCE)
+      for await (const rows of piecesOf(store, table)) target.insert(rows)
+    }
+    const ledger = createSqliteLedger(handlesOf(db), { isAsItIs: true })
+    const [fault] = ledger.verifyAudit()
+    if (fault !== undefined)
+      throw storageError(`The audit chain is broken, so nothing was copied: ${fault}`)
+    return ledger.auditHead()
+  } finally {
+    db.close()
+  }
 }

@@ -1,11 +1,17 @@
-/** What is wrong with a PostgreSQL: as code knows it, and what the operator reads and is to do. */
-import { storageError } from '#src/database/database.ts'
+/**
+ * Errors of PostgreSQL: their kind for code, their message for callers, and advice for the
+ * operator.
+ */
+import { codeOf, diskFaultOf, storageError } from '#src/database/database.ts'
 import type { StoreName } from '#src/database/stores.ts'
-import { SOON_SECONDS } from '#src/domain/errors.ts'
+import { type AppError, SOON_SECONDS } from '#src/domain/errors.ts'
 import { Fault, isFault } from '#src/platform/fault.ts'
 import { isUntrusted, sentenceOf } from '#src/platform/message.ts'
 
-/** `code` is the SQLSTATE, or the driver's own; with `isLost` the connection is gone. */
+/**
+ * `code` is an SQLSTATE, a code of the driver or a code of SQLite; `isLost` means that the
+ * connection is gone.
+ */
 export type Failure = { message: string; code: string; isLost: boolean }
 
 export const NO_ANSWER: Failure = {
@@ -14,21 +20,23 @@ export const NO_ANSWER: Failure = {
   isLost: true,
 }
 
-/** Of what the driver threw, and of an answer that did not come in time. */
+/** Describes an error of the driver or of SQLite, or a timeout. */
 export function failureOf(error: unknown): Failure {
   if (isFault(error, 'no_answer')) return NO_ANSWER
   const { message, code = '', errno } = error as Error & { code?: string; errno?: string }
-  // Of the server: it has no connection left, an administrator ends this one, it stops, or this
-  // process stood still within a transaction.
+  // Errors of SQLite, which has the copy, have a number `errno`.
+  if (codeOf(error) !== '') return { message, code, isLost: false }
+  // Errors of the server: too many connections, ended by an administrator, shutdown, or idle within
+  // a transaction.
   const isLost = /CONNECTION|TIMEOUT/.test(code) || /^(08|25P0[34]|53300|57P)/.test(errno ?? '')
   return { message, code: errno ?? code, isLost }
 }
 
-/** By SQLSTATE: the message, where that of PostgreSQL does not do, and what is to be done about it. */
+/** By SQLSTATE: a clearer message, if needed, and advice. */
 const faults: Partial<Record<string, { message?: string; advice: (variable: string) => string }>> =
   {
     '53100': {
-      message: 'No room is left on the disk of the database. Free some space and try again.',
+      message: 'The disk of the database is full. Free some space and try again.',
       advice: () => 'Free some space on the disk of the database, or enlarge it.',
     },
     '25006': {
@@ -49,18 +57,17 @@ const faults: Partial<Record<string, { message?: string; advice: (variable: stri
       advice: (variable) => `Create the database, or correct ${variable}.`,
     },
     '3F000': {
-      message:
-        'The schema belongs to another user, and the user of the database may not use it. It must own the schema.',
+      message: 'The schema belongs to another user. The user of the database must own the schema.',
       advice: giveRight,
     },
     '42501': {
       message:
-        'The user of the database lacks a right. It must own the schema, or may create it (GRANT CREATE ON DATABASE).',
+        'The user of the database lacks a right: it must own the schema or be allowed to create it (GRANT CREATE ON DATABASE).',
       advice: giveRight,
     },
     '53300': {
       message:
-        'The database has no connection left. Raise its max_connections, or run fewer servers.',
+        'The database has no free connection. Raise its max_connections, or run fewer servers.',
       advice: () => 'Raise max_connections, or run fewer servers and threads.',
     },
     '57P03': { advice: () => 'Wait until it has started, and read its log.' },
@@ -71,32 +78,55 @@ function giveRight(variable: string): string {
 }
 
 const OTHER_CERTIFICATE =
-  'This machine does not trust its certificate. If a private authority signed it, set BOOKFEED_CA_FILE to the file with the certificate of that authority.'
-/** What a statement fails with, and a COMMIT does not, behind one that has failed. */
+  'This machine does not trust the certificate of the database. If a private authority signed it, set BOOKFEED_CA_FILE to the certificate of that authority.'
+/** After a failed statement, further statements fail with this code; a COMMIT does not. */
 const IN_FAILED_TRANSACTION = '25P02'
-export const NOTHING_KEPT = 'A statement of the transaction has failed, so nothing of it is kept.'
-/** Conflicts, lack of something, locks, and what was cancelled: it may work another time. */
+export const NOTHING_KEPT =
+  'A statement of the transaction has failed, so the transaction was rolled back.'
+/** Conflicts, lack of resources, locks and cancellations: a retry may succeed. */
 const passing = /^(40|53|55P03|57)/
 const LOCK_TIMEOUT = '55P03'
 export const FAILOVER = 'docs/scale.md#failover'
 
-/** No number, so that the statement of `assertVersion` fails, and its message says which format it is. */
+/**
+ * Not a number, so the statement of `assertVersion` fails with a message that contains the format.
+ */
 const OTHER_VERSION = 'format '
 const otherVersion = new RegExp(`"${OTHER_VERSION}(\\d+)"`)
 
-/** A statement that fails on tables of another format. */
+/** A statement that fails if the tables have another format. */
 export const assertVersion = (version: number): string =>
   `SELECT CAST(
     CASE version WHEN ${version} THEN '${version}' ELSE '${OTHER_VERSION}' || version END AS bigint)
     FROM format`
 
 const toChanged = (format: string): string =>
-  `Another version of bookfeed has changed the tables (format ${format}). This process writes nothing any more: replace it by that version.`
+  `Another version of bookfeed has changed the tables (format ${format}). This process no longer writes: replace it with that version.`
+
+const DAMAGED_COPY =
+  'It is damaged. Stop all processes that use the folder, delete replica-history.db and replica-ledger.db, and start again: both are then copied again.'
+
+/**
+ * The fault for an error of SQLite, and so of the copy in the data folder of this machine.
+ * Undefined if none of the error's causes is from SQLite.
+ */
+export function copyFaultIn(error: unknown, folder = 'the data folder'): AppError | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = codeOf(cause)
+    if (code === '') continue
+    const isDamaged = code === 'SQLITE_CORRUPT' || code === 'SQLITE_NOTADB'
+    const why = isDamaged ? DAMAGED_COPY : (diskFaultOf(cause) ?? sentenceOf(cause))
+    return storageError(`The copy in ${folder} cannot be used: ${why}`, { cause })
+  }
+  return undefined
+}
 
 type FailureCause = Error & Pick<Failure, 'code' | 'isLost'>
 
-/** What is thrown for a failure; `adviceOn` finds the code in its cause. */
+/** Error for a failure; `adviceOn` finds the code in its cause. */
 export function errorOf({ message, code, isLost }: Failure): Error {
+  const ofCopy = copyFaultIn(Object.assign(new Error(message), { code }))
+  if (ofCopy !== undefined) return ofCopy
   if (code === IN_FAILED_TRANSACTION) return Object.assign(new Error(NOTHING_KEPT), { code })
   if (code === 'XX001' || code === 'XX002')
     return new Fault(`PostgreSQL: ${message}`, { kind: 'damage' })
@@ -111,17 +141,14 @@ export function errorOf({ message, code, isLost }: Failure): Error {
         ? 'Another transaction holds a lock that this one needs.'
         : sentenceOf(message)
     return storageError(
-      `The database ${isLost ? 'cannot be reached' : 'did not do it'}: ${why} Try again in a moment.`,
+      `The database ${isLost ? 'cannot be reached' : 'failed'}: ${why} Try again in a moment.`,
       { retryAfterSeconds: SOON_SECONDS, cause },
     )
   }
   return Object.assign(new Error(`PostgreSQL: ${message}`), { code })
 }
 
-/**
- * What the operator is to do about a database that cannot be used; undefined where the message says
- * so itself.
- */
+/** Advice for the operator about an unusable database; undefined if the message has it. */
 export function adviceOn(error: unknown, store: StoreName): string | undefined {
   const failure = failureIn(error)
   if (failure === undefined) return undefined
@@ -130,7 +157,7 @@ export function adviceOn(error: unknown, store: StoreName): string | undefined {
   const known = faults[failure.code]
   if (known !== undefined) return known.advice(variable)
   if (!failure.isLost) return undefined
-  return `Look from another machine first. If another one reaches it, promote nothing: correct ${variable}, or the network between. If none does, start it; if the primary is lost, let the standby take its place: ${FAILOVER}.`
+  return `Check from another machine first. If the database answers there, do not promote a standby: correct ${variable}, or the network. If it does not, start it; if the primary is lost, promote the standby: ${FAILOVER}.`
 }
 
 function failureIn(error: unknown): FailureCause | undefined {

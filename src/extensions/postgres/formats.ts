@@ -1,4 +1,4 @@
-/** What each store is in PostgreSQL, and the format of a file of it. */
+/** Tables of each store in PostgreSQL, and the format of its file. */
 
 import * as historySchema from '#db/history/schema.ts'
 import * as ledgerSchema from '#db/ledger/schema.ts'
@@ -10,20 +10,18 @@ import {
 import { type FileFormat, historyFormat, ledgerFormat } from '#src/database/sqlite/database.ts'
 import type { StoreName } from '#src/database/stores.ts'
 
-import { type StoreTable, tablesIn } from './tables.ts'
+import { sequences, type StoreTable, tablesIn } from './tables.ts'
 
 export type Format = {
   name: StoreName
   schema: string
-  /** A table that no other kind of store has. */
+  /** A table that only this kind of store has. */
   mark: string
   migrations: Migrations
   tables: readonly StoreTable[]
-  /** A query of what changes with each commit that matters, as `count`. */
-  commitCount: string
-  /** Whether each commit is confirmed by `CONFIRM`, or only one that is answered late. */
+  /** True if each commit is confirmed by `CONFIRM`; false if only late ones are. */
   confirmsEach: boolean
-  /** Of a file with the same tables. */
+  /** Format of a file with the same tables. */
   file: FileFormat
 }
 
@@ -32,8 +30,7 @@ export const postgresHistory: Format = {
   schema: 'bookfeed',
   mark: 'market',
   migrations: postgresHistoryMigrations,
-  tables: tablesIn(historySchema),
-  commitCount: 'SELECT CAST(pg_current_snapshot() AS TEXT) AS count',
+  tables: [...tablesIn(historySchema), sequences],
   confirmsEach: false,
   file: historyFormat,
 }
@@ -43,7 +40,6 @@ export const postgresLedger: Format = {
   mark: 'account',
   migrations: postgresLedgerMigrations,
   tables: tablesIn(ledgerSchema),
-  commitCount: 'SELECT last_value AS count FROM change_count',
   confirmsEach: true,
   file: ledgerFormat,
 }

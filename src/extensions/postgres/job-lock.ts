@@ -1,44 +1,44 @@
 /**
- * Locks of jobs that several processes on one PostgreSQL share: advisory locks, which end with their
- * connection. So another process can do the job of one that was killed, or is suspended.
+ * Locks of jobs for processes that share a PostgreSQL: advisory locks, which end with their
+ * connection. So another process can take over the job of a killed or suspended one.
  */
 
 import type { SQL } from 'bun'
 
 import type { RemoteEngine } from '#src/database/stores.ts'
-import { within } from '#src/platform/patience.ts'
+import { within } from '#src/platform/timeout.ts'
 
 import { addressOf } from './address.ts'
-import { closeNow, connect } from './bridge.ts'
+import { closeNow, connect } from './connection.ts'
 import { errorOf, failureOf } from './faults.ts'
 import { formats } from './formats.ts'
 
 const TAKE = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken'
-/** A lock that was taken several times is held until it was given back as often. */
+/** A lock is held until it was released as often as it was acquired. */
 const GIVE = 'SELECT pg_advisory_unlock_all()'
 const ANSWER_MS_MAX = 5000
-/** The holder shows so often that it goes on; PostgreSQL ends its connection after the other. */
+/** Interval of the holder's keep-alive; without it, PostgreSQL ends the connection. */
 const SIGN_MS = 5000
 const SILENT_MS_MAX = 15_000
 
-/** Connects when it is asked; `onFault` is called once until it is known again who holds the lock. */
-export const createJobLock: RemoteEngine['createJobLock'] = ({ place, store, name, onFault }) => {
-  const address = addressOf(place, formats[store].schema)
+/** Connects on demand; `onFault` is called once for each outage. */
+export const createJobLock: RemoteEngine['createJobLock'] = ({ place, name, onFault }) => {
+  const address = addressOf(place.address, formats[place.store].schema)
   const key = `bookfeed job ${address.schema} ${name}`
   let connection: SQL | undefined
   let hasFailed = false
   let isHeld = false
   let signs: NodeJS.Timeout | undefined
 
-  /** A process that is suspended gives none, so another one has the lock soon. */
+  /** A suspended process sends none, so another process soon gets the lock. */
   function giveSigns(): void {
     signs ??= setInterval(() => void connection?.unsafe('SELECT 1').catch(() => {}), SIGN_MS)
     signs.unref()
   }
 
   /**
-   * The lock is free when this resolves. PostgreSQL notices the end of a connection later than its
-   * client, and until then every other process would find the lock taken.
+   * Resolves when the lock is free. PostgreSQL notices a closed connection late, and until then
+   * other processes would find the lock taken.
    */
   async function give(): Promise<void> {
     const given = connection
@@ -48,14 +48,14 @@ export const createJobLock: RemoteEngine['createJobLock'] = ({ place, store, nam
     clearInterval(signs)
     signs = undefined
     if (given === undefined) return
-    // Where no answer comes, the lock ends with the connection.
+    // Without a response, the lock ends with the connection.
     if (wasHeld) await within(ANSWER_MS_MAX, given.unsafe(GIVE)).catch(() => {})
     await closeNow(given)
   }
 
   async function isTaken(): Promise<boolean> {
     connection ??= connect(address, { silentMsMax: SILENT_MS_MAX })
-    // A connection that was lost is made again, and asks for the lock like any other.
+    // A lost connection is replaced by a new one, which has to acquire the lock again.
     const [row] = await within(ANSWER_MS_MAX, connection.unsafe(TAKE, [key]))
     return row?.taken === true
   }

@@ -1,4 +1,4 @@
-/** What `/metrics` has of the PostgreSQL of each store. */
+/** Metrics of the PostgreSQL of each store. */
 
 import type { StoreName } from '#src/database/stores.ts'
 import { printAnswerTimes } from '#src/platform/answer-times.ts'
@@ -56,43 +56,47 @@ function printStates(looks: readonly Look[]): string[] {
     ...printFamily({
       name: 'bookfeed_postgres_up',
       type: 'gauge',
-      help: 'Whether the database of a store answers.',
+      help: '1 if the database of a store responds, otherwise 0.',
       samples: looks.map(({ store, state }) => [{ store }, state === undefined ? 0 : 1]),
     }),
     ...gauge(
       'writable',
-      'Whether it takes writes; 0 for a standby that was not promoted.',
+      '1 if the database accepts writes; 0 for a standby that was not promoted.',
       ({ isWritable }) => isWritable,
     ),
-    ...gauge('has_room', 'Whether it can write 16 MiB.', ({ hasRoom }) => hasRoom),
+    ...gauge('has_room', '1 if the database can write 16 MiB.', ({ hasRoom }) => hasRoom),
     ...gauge('size_bytes', 'Size of the database.', ({ databaseBytes }) => databaseBytes),
-    ...gauge('connections', 'Connections of all its clients.', ({ connections }) => connections),
+    ...gauge(
+      'connections',
+      'Connections in use, of all clients.',
+      ({ connections }) => connections,
+    ),
     ...gauge(
       'connections_max',
-      'Connections that clients may have.',
+      'Maximum number of client connections.',
       ({ connectionsMax }) => connectionsMax,
     ),
     ...gauge(
       'standbys_required',
-      'Standbys that each commit waits for.',
+      'Number of standbys that each commit waits for.',
       ({ standbysRequired }) => standbysRequired,
     ),
-    ...gauge('standbys', 'Standbys that are connected.', ({ standbys }) => standbys),
+    ...gauge('standbys', 'Number of connected standbys.', ({ standbys }) => standbys),
     ...gauge(
       'standbys_synchronous',
-      'Standbys that are connected and confirm commits.',
+      'Number of connected standbys that confirm commits.',
       ({ standbyList }) => standbyList?.filter(({ isSynchronous }) => isSynchronous).length,
     ),
+    ...lag('bytes', 'Bytes written but not confirmed by a standby.', ({ lagBytes }) => lagBytes),
     ...lag(
-      'bytes',
-      'What was written and a standby has not confirmed.',
-      ({ lagBytes }) => lagBytes,
+      'seconds',
+      'Time for which a standby has not confirmed them.',
+      ({ lagMs }) => lagMs / MS,
     ),
-    ...lag('seconds', 'For how long it has not.', ({ lagMs }) => lagMs / MS),
     ...printAnswerTimes({
       name: 'bookfeed_postgres_request',
-      durationHelp: 'Time until the database answers; a commit waits for standbys.',
-      failuresHelp: 'Requests to the database without an answer.',
+      durationHelp: 'Response time of the database; a commit includes the wait for standbys.',
+      failuresHelp: 'Requests to the database that got no response.',
       samples: looks.flatMap(({ store }) =>
         operations.map(
           (operation) => [{ store, operation }, answerTimes[store][operation]] as const,

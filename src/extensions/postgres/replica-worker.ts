@@ -4,77 +4,70 @@
  */
 import type { SQL } from 'bun'
 
+import { noteKnown } from '#src/database/copies.ts'
 import { storageError } from '#src/database/database.ts'
 import { formatOf } from '#src/database/migrations.ts'
-import {
-  createFreshness,
-  type Freshness,
-  noteFresh,
-  type Replicas,
-  type ReplicasOptions,
-  type Replicated,
-  type StoreName,
-} from '#src/database/stores.ts'
-import { distanceFrom } from '#src/domain/clock-fault.ts'
+import type { Replicas, ReplicasOptions, SharedPlace, StoreName } from '#src/database/stores.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf, sentenceOf } from '#src/platform/message.ts'
-import { within } from '#src/platform/patience.ts'
+import { within } from '#src/platform/timeout.ts'
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import { shownAddress } from './address.ts'
 import { answerTimes, memoryOf, openTimes, type TimesMemory } from './answer-times.ts'
-import { closeNow, connect } from './bridge.ts'
+import { closeNow, connect } from './connection.ts'
+import { Busy } from './copied-file.ts'
 import { errorOf, type Failure, failureOf } from './faults.ts'
 import { formats } from './formats.ts'
 import { openReplica, type Replica } from './replica.ts'
 
 const POLL_MS = 250
 const HEARTBEAT_MS = 500
-const CATCH_UP_MS_MAX = 1000
+const PULL_MS_MAX = 1000
 /** The pause after a failed pull, which doubles with each failure in a row. */
 const RETRY_MS = { min: 100, max: 1000 }
-/** After so many pulls in a row that found a change without a notification, `LISTEN` is sent again. */
+/**
+ * After this many consecutive pulls that found a change without a notification, `LISTEN` is sent
+ * again.
+ */
 const MISSED_MAX = 2
 /** The pause before a thread that ended is started again, so that a thread that fails at its start does not take the processor. */
 const RESTART_MS = 1000
-/** How long a thread tries at its start, while a machine may be busy or a standby starts as well. */
+/** Time limit of the start, while the machine is busy or a standby is starting. */
 const START_MS_MAX = 30_000
 const UNCONFIRMED =
   'PostgreSQL answers, but confirms no commit: a standby is missing or hangs, or a lock is held. bookfeed doctor tells which'
 
 type Start = {
-  stores: readonly (Replicated & { version: number; times: TimesMemory })[]
+  stores: readonly (SharedPlace & { version: number; times: TimesMemory })[]
   server: string
-  freshness: Freshness
-  /** Bounds of the clock of each store's database minus the first thread's monotonic clock. */
-  clocks: Record<StoreName, Float64Array>
+  /** Shared memory with the freshness of the files. */
+  known: SharedArrayBuffer
   /** The first thread's monotonic clock at the start of this one. */
   startedMs: number
 }
 type Said = { line: string; isFault: boolean } | { ready: true }
-type Asked = { catchUp: StoreName } | { probe: StoreName }
+type Asked = { pull: StoreName } | { probe: StoreName }
 
 /**
  * Starts the thread. Resolves when it has pulled every replica once; rejects with
  * `storage_unavailable` if it cannot.
  */
 export async function startReplicas(
-  stores: readonly Replicated[],
-  { server, timer, say }: ReplicasOptions,
+  stores: readonly SharedPlace[],
+  { server, timer, known, say }: ReplicasOptions,
 ): Promise<Replicas> {
   const versioned = stores.map((each) => ({
     ...each,
     version: formatOf(formats[each.store].migrations),
     times: memoryOf(answerTimes[each.store]),
   }))
-  const freshness = createFreshness()
-  const clocks = { history: createBounds(), ledger: createBounds() }
   const ready = Promise.withResolvers<void>()
   let isReady = false
   let isClosing = false
 
   function start() {
-    const begin = { stores: versioned, server, freshness, clocks, startedMs: timer() }
+    const begin = { stores: versioned, server, known, startedMs: timer() }
     const started = replicaWorker.start(begin, (said: Said) => {
       if ('line' in said) say(said.line, said.isFault ? 'error' : 'info')
       else {
@@ -98,12 +91,7 @@ export async function startReplicas(
   let thread = start()
   await ready.promise
   return {
-    freshness,
-    clockAheadMs(store, clock) {
-      const [leastMs = 0, mostMs = 0] = clocks[store]
-      return distanceFrom(clock() - timer(), leastMs, mostMs)
-    },
-    catchUp: (store) => thread.ask({ catchUp: store }),
+    pull: (store) => thread.ask({ pull: store }),
     async probeWrite(store) {
       const failure = await thread.ask<Failure | undefined>({ probe: store })
       if (failure !== undefined) throw errorOf(failure)
@@ -115,12 +103,9 @@ export async function startReplicas(
   }
 }
 
-const createBounds = () =>
-  new Float64Array(new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT))
-
 function follow(
   replica: Replica,
-  { place, store }: Replicated,
+  { address, store }: SharedPlace,
   tell: { onFresh: (freshMs: number) => void; say: (line: string) => void },
 ) {
   const channel = `changes_${replica.address.schema}`
@@ -137,7 +122,8 @@ function follow(
       isNotified = true
       wake.resolve()
     }
-    // The second is called when the connection listens, and again after a reconnect, which may have missed notifications.
+    // The second callback runs when the connection listens, and after each reconnect, which may
+    // have missed notifications.
     own.listen(channel, hear, hear).catch(() => undefined)
     return own
   }
@@ -168,7 +154,7 @@ function follow(
       waiting.push(...served)
       if (failures++ === 0)
         tell.say(
-          `bookfeed: the ${store} at ${shownAddress(place)} cannot be read: ${textOf(error)}`,
+          `bookfeed: the ${store} at ${shownAddress(address)} cannot be read: ${textOf(error)}`,
         )
       await Bun.sleep(Math.min(RETRY_MS.max, RETRY_MS.min * 2 ** (failures - 1)))
     }
@@ -192,7 +178,7 @@ function follow(
 
   return {
     run,
-    /** Why the database cannot be written to, or will soon be full; undefined if it can. */
+    /** Reason why the database cannot be written to, or will soon be full; undefined if it can. */
     async probe(): Promise<Failure | undefined> {
       try {
         await replica.beat({ takesRoom: true })
@@ -202,19 +188,20 @@ function follow(
       }
     },
     /** Resolves when the file has everything that was committed before the call. */
-    catchUp(): Promise<void> {
+    pullNext(): Promise<void> {
       const caughtUp = Promise.withResolvers<void>()
       waiting.push(caughtUp)
       wake.resolve()
-      return within(CATCH_UP_MS_MAX, caughtUp.promise)
+      return within(PULL_MS_MAX, caughtUp.promise)
     },
   }
 }
 
 /** The message of an error of the driver or the disk. */
-const textOf = (error: unknown): string => messageOf(errorOf(failureOf(error)))
+const textOf = (error: unknown): string =>
+  messageOf(error instanceof Busy ? error : errorOf(failureOf(error)))
 
-/** Repeats a call that gets no answer, for as long as a start may take. */
+/** Repeats a call without a response, for at most the time of a start. */
 async function untilAnswered(call: () => Promise<unknown>): Promise<void> {
   const untilMs = performance.now() + START_MS_MAX
   for (;;) {
@@ -228,7 +215,7 @@ async function untilAnswered(call: () => Promise<unknown>): Promise<void> {
 }
 
 async function keepReplicas(
-  { stores, server, freshness, clocks, startedMs }: Start,
+  { stores, server, known, startedMs }: Start,
   parent: Parent<Said, Asked>,
 ): Promise<void> {
   const say = (line: string, isFault: boolean): void => parent.send({ line, isFault })
@@ -237,22 +224,22 @@ async function keepReplicas(
     const { store, times } = replicated
     const replica = openReplica({
       ...replicated,
+      place: replicated.address,
       times: openTimes(times),
       server,
       timer: () => startedMs + performance.now(),
-      onClock: (...bounds) => clocks[store].set(bounds),
       say: (line) => say(`bookfeed: ${line}`, false),
     })
     await untilAnswered(replica.pull).catch((error) => {
       throw new Error(
-        `the ${store} at ${shownAddress(replicated.place)} cannot be read: ${textOf(error)}`,
+        `the ${store} at ${shownAddress(replicated.address)} cannot be read: ${textOf(error)}`,
       )
     })
     await untilAnswered(() => replica.beat()).catch((error) => {
       throw new Error(isFault(error, 'no_answer') ? UNCONFIRMED : textOf(error))
     })
     await replica.pull()
-    const onFresh = (freshMs: number): void => noteFresh(freshness, store, freshMs)
+    const onFresh = (freshMs: number): void => noteKnown(known, store, freshMs)
     onFresh(replica.freshMs())
     followers.set(
       store,
@@ -264,9 +251,7 @@ async function keepReplicas(
   }
   parent.send({ ready: true })
   void parent.receive((asked) =>
-    'catchUp' in asked
-      ? followers.get(asked.catchUp)?.catchUp()
-      : followers.get(asked.probe)?.probe(),
+    'pull' in asked ? followers.get(asked.pull)?.pullNext() : followers.get(asked.probe)?.probe(),
   )
   await Promise.all([...followers.values()].map((follower) => follower.run()))
 }

@@ -1,6 +1,6 @@
 /**
- * Looks at the databases on a thread of its own: the first one stands still for seconds while a
- * commit waits for a standby, and would take its own silence for that of the database.
+ * Checks the databases on a separate thread: the first thread may wait seconds for a standby, and
+ * would mistake its own silence for that of the database.
  */
 
 import type { StoreName } from '#src/database/stores.ts'

@@ -1,28 +1,28 @@
-/** What a PostgreSQL says of itself, for metrics and for `bookfeed doctor`. */
+/** State of a PostgreSQL, for metrics and `bookfeed doctor`. */
 import type { SQL } from 'bun'
 
 import type { StoreName } from '#src/database/stores.ts'
 import type { AnswerTimes } from '#src/platform/answer-times.ts'
-import { within } from '#src/platform/patience.ts'
+import { within } from '#src/platform/timeout.ts'
 
 import { addressOf } from './address.ts'
 import { answerTimes } from './answer-times.ts'
-import { askWithin, closeNow, connect } from './bridge.ts'
+import { closeNow, connect, queryWithin } from './connection.ts'
 import { errorOf, failureOf } from './faults.ts'
 import { formats } from './formats.ts'
 import { TAKE_ROOM } from './replica.ts'
 
 const ANSWER_MS_MAX = 2000
-/** How long the answer about room holds: a look writes 16 MiB. */
+/** How long the result of the space check remains valid, because each check writes 16 MiB. */
 const ROOM_MS = 60_000
-/** A copy has what is older than this. */
+/** A current copy has all entries that are older than this. */
 const COPIED_MS = 10_000
 const DISK_FULL = '53100'
 
-/** A standby that has not replied for so long, and lacks something, confirms no commits. */
+/** A standby that lacks data and has not replied for this long confirms no commits. */
 const REPLY_MS_MAX = 5000
 
-/** `reply_time` of a standby that has everything may be ten seconds old. */
+/** `reply_time` of an up-to-date standby may be ten seconds old. */
 const FIND_STANDBYS = `SELECT application_name AS name,
     coalesce(sync_state IN ('sync', 'quorum') AND (bytes = 0 OR silent_ms <= ${REPLY_MS_MAX}), false)
       AS "isSynchronous",
@@ -50,47 +50,47 @@ type StateRow = Pick<
   'isWritable' | 'connections' | 'connectionsMax' | 'databaseBytes' | 'atMs'
 > & { standbyNames: string; maySeeStandbys: boolean; canProbeRoom: boolean }
 
-/** An entry that a server which runs would have copied. */
+/** An entry that a running server would have copied by now. */
 const findUncopied = (serial: number): string => `SELECT at_ms AS "atMs" FROM change
   WHERE serial > ${serial} AND at_ms < extract(epoch FROM clock_timestamp()) * 1000 - ${COPIED_MS}
   ORDER BY serial LIMIT 1`
 
 export type Standby = {
   name: string
-  /** Whether it confirms the commits that wait for it. */
+  /** True if commits wait for this standby. */
   isSynchronous: boolean
-  /** What was written and it has not confirmed, and for how long. */
+  /** Bytes and time that the standby is behind. */
   lagBytes: number
   lagMs: number
 }
 
 export type PostgresState = {
-  /** The time of an answer, there and back. */
+  /** Round-trip time of a response. */
   answerMs: number
-  /** The clock of the database during the call. */
+  /** Clock of the database during the call. */
   atMs: number
   /** False for a standby that was not promoted. */
   isWritable: boolean
   connections: number
-  /** Without those that are reserved for administrators. */
+  /** Without connections reserved for administrators. */
   connectionsMax: number
   databaseBytes: number
-  /** How many standbys each commit waits for; a standby that was not promoted commits nothing. */
+  /** Standbys that each commit waits for; undefined on a standby, which commits nothing. */
   standbysRequired: number | undefined
   standbys: number
-  /** Undefined where the user of the database may not see them. */
+  /** Undefined if the user of the database may not see them. */
   standbyList: readonly Standby[] | undefined
-  /** Whether it can write 16 MiB; undefined where that cannot be known. */
+  /** True if 16 MiB can be written; undefined if that cannot be checked. */
   hasRoom: boolean | undefined
 }
 
-/** How many standbys a commit waits for, as `synchronous_standby_names` says it. */
+/** Number of standbys that a commit waits for, from `synchronous_standby_names`. */
 export function requiredIn(names: string): number {
   if (names.trim() === '') return 0
   return Number(/^\s*(?:(?:FIRST|ANY)\s+)?(\d+)\s*\(/i.exec(names)?.[1] ?? 1)
 }
 
-/** Looks at the PostgreSQL of a store, on a connection of its own that is made when it is asked. */
+/** Checks the PostgreSQL of a store, on a separate connection that is opened on demand. */
 export function openState(
   place: string,
   store: StoreName,
@@ -109,11 +109,11 @@ export function openState(
 
   async function ask<Row>(text: string): Promise<Row[]> {
     sql ??= connect(address, { statementMsMax: ANSWER_MS_MAX })
-    const [answer] = await askWithin(ANSWER_MS_MAX, sql, [{ text }])
+    const [answer] = await queryWithin(ANSWER_MS_MAX, sql, [{ text }])
     return answer?.rows as Row[]
   }
 
-  /** A transaction that has failed is ended with its connection. */
+  /** Closing the connection ends a failed transaction. */
   async function takeRoom(): Promise<boolean | undefined> {
     if (performance.now() - roomMs < ROOM_MS) return hadRoom
     roomMs = performance.now()
@@ -159,7 +159,7 @@ export function openState(
   }
 
   return {
-    /** Rejects with a `storage_unavailable` error within some seconds where nothing answers. */
+    /** Rejects with `storage_unavailable` within some seconds if the database does not respond. */
     look(): Promise<PostgresState> {
       running ??= answered(look).finally(() => {
         running = undefined
@@ -167,8 +167,8 @@ export function openState(
       return running
     },
     /**
-     * When the first change after an entry of the log was committed, if a copy up to that entry lacks
-     * it; undefined if the copy has everything. Rejects as `look`.
+     * Commit time of the first change after a log entry that a copy up to that entry lacks;
+     * undefined if the copy is complete. Rejects like `look`.
      */
     async findUncopied(serial: number): Promise<number | undefined> {
       const [row] = await answered(() => ask<{ atMs: number }>(findUncopied(serial)))

@@ -1,4 +1,4 @@
-/** Tables of a store as copies take them: rows are their values, in the order of the columns. */
+/** Tables of a store for copies: rows are arrays of values, in the order of the columns. */
 import { is } from 'drizzle-orm/entity'
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
 
@@ -7,11 +7,9 @@ import type { StoreName } from '#src/database/stores.ts'
 import { formatCount } from '#src/platform/count.ts'
 import { throttleLines } from '#src/platform/throttle.ts'
 
-/** Some megabytes of chunks. */
-const ROWS_AT_ONCE = 500
 const PROGRESS_EVERY_MS = 2000
 
-export type StoreTable = ReturnType<typeof describeTable>
+export type StoreTable = ReturnType<typeof toTable>
 
 /** All tables of a schema (`db/<store>/schema.ts`). */
 export const tablesIn = (schema: object): StoreTable[] =>
@@ -20,48 +18,98 @@ export const tablesIn = (schema: object): StoreTable[] =>
     .map(describeTable)
 
 function describeTable(table: SQLiteTable) {
-  const { name, columns, primaryKeys } = getTableConfig(table)
-  const names = columns.map((column) => column.name)
-  const keys = (primaryKeys[0]?.columns ?? columns.filter(({ primary }) => primary)).map(
-    (column) => ({
-      name: column.name,
-      type: column.getSQLType() === 'text' ? 'TEXT' : 'BIGINT',
-      index: names.indexOf(column.name),
-    }),
-  )
-  return {
+  const { name, columns, primaryKeys, indexes } = getTableConfig(table)
+  const unique = indexes.map(({ config }) => config).filter((config) => config.unique)
+  return toTable({
     name,
-    columns: names,
-    /** The primary key. */
-    keys,
-    order: keys.map((key) => key.name).join(', '),
-    /** What follows `INSERT`, with the values of a row by number. */
-    into: `INTO ${name} (${names}) VALUES (${placesOf(names)})`,
-  }
+    columns: columns.map((column) => ({
+      name: column.name,
+      type: column.getSQLType() as ColumnType,
+      isKey: column.primary || primaryKeys.some((key) => key.columns.some((of) => of === column)),
+      isUnique:
+        column.isUnique ||
+        // A unique index may be partial: its condition can refer to any column.
+        unique.some(
+          (index) =>
+            index.where !== undefined ||
+            index.columns.some((of) => 'name' in of && of.name === column.name),
+        ),
+    })),
+    order: primaryKeys[0]?.columns.map((column) => column.name),
+  })
+}
+
+type ColumnType = 'integer' | 'text' | 'blob'
+type Column = {
+  name: string
+  type: ColumnType
+  isKey?: boolean
+  /** True if two rows cannot have the same value. */
+  isUnique?: boolean
 }
 
 const placesOf = (list: readonly unknown[]): string =>
   list.map((_, index) => `$${index + 1}`).join(', ')
 
-/** Opens a table of which every row is read or written. */
-export function openRows(db: Database, { name, columns, keys, order, into }: StoreTable) {
+const serverTypes = { integer: 'BIGINT', text: 'TEXT', blob: 'BYTEA' } as const
+
+type TableText = { name: string; columns: Column[]; order?: readonly string[] | undefined }
+
+function toTable({ name, columns, order }: TableText) {
+  const names = columns.map((column) => column.name)
+  const keyNames = order ?? columns.flatMap((column) => (column.isKey ? [column.name] : []))
+  const typeOf = (own: string) =>
+    serverTypes[columns.find((column) => column.name === own)?.type ?? 'text']
+  return {
+    name,
+    columns: names,
+    /** Types in PostgreSQL, by column. */
+    types: names.map(typeOf),
+    /** Columns that are part of a unique index besides the primary key. */
+    unique: columns.flatMap((column) => (column.isUnique ? [column.name] : [])),
+    /** The primary key. */
+    keys: keyNames.map((key) => ({ name: key, type: typeOf(key), index: names.indexOf(key) })),
+    order: keyNames.join(', '),
+    /** SQL after `INSERT`, with numbered parameters. */
+    into: `INTO ${name} (${names}) VALUES (${placesOf(names)})`,
+  }
+}
+
+/** SQLite's own table of the highest assigned ids, for tables that never reuse an id. */
+export const sequences: StoreTable = toTable({
+  name: 'sqlite_sequence',
+  columns: [
+    { name: 'name', type: 'text', isKey: true },
+    { name: 'seq', type: 'integer' },
+  ],
+})
+
+/** Opens a table of a file, to read or write all of its rows. */
+export function openRows(
+  db: Database,
+  { name, columns, keys, order, into }: StoreTable,
+  atOnce: number,
+) {
   const select = (rest: string) => `SELECT ${columns} FROM ${name} ${rest}`
   const last = db.prepare<unknown, []>(
     select(`ORDER BY ${keys.map((key) => `${key.name} DESC`).join(', ')} LIMIT 1`),
   )
-  const first = db.prepare<unknown, []>(select(`ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`))
+  const first = db.prepare<unknown, []>(select(`ORDER BY ${order} LIMIT ${atOnce}`))
   const next = db.prepare<unknown, Cell[]>(
-    select(`WHERE (${order}) > (${placesOf(keys)}) ORDER BY ${order} LIMIT ${ROWS_AT_ONCE}`),
+    select(`WHERE (${order}) > (${placesOf(keys)}) ORDER BY ${order} LIMIT ${atOnce}`),
   )
   const insert = db.prepare<unknown, Cell[]>(`INSERT ${into}`)
+  const remove = db.prepare<unknown, Cell[]>(
+    `DELETE FROM ${name} WHERE (${order}) = (${placesOf(keys)})`,
+  )
   const count = db.prepare<{ count: number }, []>(`SELECT count(*) AS count FROM ${name}`)
 
   return {
     count: (): number => count.get()?.count ?? 0,
     last: (): Cell[] | undefined => last.values()[0],
 
-    /** Those after a row, or all of them, in pieces. */
-    *after(row?: Cell[]): Generator<Cell[][]> {
+    /** Yields rows in pieces: those after a row, or all. */
+    *after(row?: readonly Cell[]): Generator<Cell[][]> {
       let previous = row
       for (;;) {
         const key = keys.map(({ index }) => previous?.[index] ?? null)
@@ -72,25 +120,21 @@ export function openRows(db: Database, { name, columns, keys, order, into }: Sto
       }
     },
 
-    /** To be called in a transaction. */
+    /** Call within a transaction. */
     insert(rows: readonly Cell[][]): void {
-      let changes = 0
-      for (const [at, row] of rows.entries()) {
-        const done = insert.run(...row)
-        // To be asked for that has everything before it sent.
-        if (at === rows.length - 1) changes = done.changes
-      }
-      if (rows.length > 0 && changes !== 1) throw new Error(`A row of ${name} was not written.`)
+      for (const row of rows) insert.run(...row)
     },
+
+    remove: (key: readonly Cell[]): void => void remove.run(...key),
   }
 }
 
-/** Reports how many rows of a store were copied; to be called with each piece of them. */
-export function createRowProgress(store: StoreName, say: (line: string) => void) {
+/** Reports the number of copied rows of a store; call for each piece. */
+export function createRowProgress(store: StoreName, say: (line: string) => void, done = 'copied') {
   const report = throttleLines(PROGRESS_EVERY_MS, () => performance.now(), say)
   let copied = 0
   return (rows: number, table: string): void => {
     copied += rows
-    report(() => `copied ${formatCount(copied)} rows of the ${store}, now of ${table}`)
+    report(() => `${done} ${formatCount(copied)} rows of the ${store}, now of ${table}`)
   }
 }

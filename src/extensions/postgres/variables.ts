@@ -1,6 +1,6 @@
 import { addressOf, POSTGRES_FORM } from './address.ts'
 
-/** It may have a password; empty for none. */
+/** Parses an address, which may contain a password; empty means none. */
 function parseAddress(text: string): string | undefined {
   try {
     if (text !== '') addressOf(text)

@@ -15,7 +15,7 @@ Examples:
 
 export const citeCommand = (context: CliContext): Command =>
   new Command('cite')
-    .description('show the data that a citation stands for')
+    .description('show the data of a citation')
     .argument('<citation>', 'such as bookfeed:btc/5m/2026-04-14@r3; without @r3 the newest')
     .requiredOption('--server <url>', 'address of the server', parseUrl)
     .option('--json', 'print the answer as JSON')
@@ -23,8 +23,8 @@ export const citeCommand = (context: CliContext): Command =>
     .action((id: string, flags: CiteFlags) => cite(context, { id, ...flags }, realWorld))
 
 /**
- * Prints what a server says of a citation. Throws a `command` fault where it knows none of that
- * name.
+ * Prints the server's answer to a citation. Throws a `command` fault if the server does not know
+ * it.
  */
 export async function cite(
   { print }: CliContext,

@@ -1,4 +1,4 @@
-/** Makes the manifests of days that are over, and of those that changed since. */
+/** Makes the manifests of ended days, and of those that have changed since. */
 import {
   factsFingerprint,
   type FileDigest,
@@ -12,27 +12,29 @@ import { type Coin, coins, type Market, type Timeframe, timeframes } from '#src/
 import type { Position } from '#src/domain/snapshot.ts'
 import { DAY_MS, toIsoDay } from '#src/domain/time.ts'
 import { toDigested, tradeText } from '#src/domain/trade.ts'
-import { type MarketHistory, PIECE_ROWS } from '#src/history/history.ts'
+import { type MarketHistory, PIECE_ROWS, type RowRange } from '#src/history/history.ts'
 import { type MarketLists, marketPages } from '#src/history/reads/market-pages.ts'
 import type { StoredManifest } from '#src/history/revisions.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
 import type { ListFiles } from '#src/server/extension.ts'
 
 const HOUR_MS = 3_600_000
-/** A day waits so long for what is not closed, or has no winner; no row comes later by itself. */
+/**
+ * The longest wait of a day for an unclosed market or a missing winner; no row arrives later by
+ * itself.
+ */
 const WAIT_MS = 3 * DAY_MS
 const PAGE_MARKETS = 200
 const PAGE_REVISIONS = 500
 
-type ManifestSteps<Result = void> = Generator<StoredManifest | undefined, Result>
+type ManifestSteps = AsyncGenerator<StoredManifest | undefined, void>
 
 const noFiles: ListFiles = () => ({ files: [], madeMs: 0 })
 
 /**
- * Yields what was made, and undefined after each market, so that it can be left. For a history whose
- * reads wait: nothing is fetched for them.
+ * Yields each manifest made, and undefined after each market, so that the caller may stop. For a
+ * history whose reads block: nothing is fetched in advance.
  */
-export function* makeManifests(
+export async function* makeManifests(
   history: MarketHistory,
   nowMs: number,
   listFiles: ListFiles = noFiles,
@@ -48,7 +50,7 @@ export function* makeManifests(
   }
 }
 
-/** Days of what changed since the newest manifest was made; some time before it, to be sure. */
+/** Days with changes since the newest manifest was made, with a safety margin. */
 function daysChanged({ manifests, revisions }: MarketHistory): Set<string> {
   const days = new Set<string>()
   let last = revisions.lastIdBefore((manifests.newest()?.madeMs ?? HOUR_MS) - HOUR_MS)
@@ -66,7 +68,7 @@ type Day = Record<'startMs' | 'nowMs', number> & {
   files: FileDigest[]
 }
 
-function* makeDay(
+async function* makeDay(
   history: MarketHistory,
   { day, startMs, nowMs, before, files }: Day,
 ): ManifestSteps {
@@ -80,7 +82,7 @@ function* makeDay(
   const all = withFiles(listed, files)
   const isSame = Bun.deepEquals([digestsOf(series), all], [digestsOf(known?.series), listed])
   if (!isSame)
-    yield history.manifests.add({
+    yield await history.manifests.add({
       day,
       madeMs: nowMs,
       after: before?.revision,
@@ -89,7 +91,7 @@ function* makeDay(
     })
 }
 
-/** By path; those that were deleted since stay, as they never change. */
+/** Merges files by path; deleted files stay, because they never change. */
 const withFiles = (listed: readonly FileDigest[], files: readonly FileDigest[]): FileDigest[] =>
   [...new Map([...listed, ...files].map((file) => [file.path, file])).values()].sort(
     (a, b) => Number(a.path > b.path) - Number(a.path < b.path),
@@ -105,12 +107,12 @@ function listMarkets(history: MarketHistory, fromMs: number): Market[] {
     .filter(({ firstSnapshotMs }) => firstSnapshotMs !== undefined)
 }
 
-/** What did not change since, or is not held any more, is taken from the manifest before. */
+/** Unchanged and deleted parts are copied from the previous manifest. */
 function* digestSeries(
   history: MarketHistory,
   markets: Market[],
   known: ManifestBody | undefined,
-): ManifestSteps<SeriesDigest[]> {
+): Generator<undefined, SeriesDigest[]> {
   const found: SeriesDigest[] = []
   for (const coin of coins) {
     for (const timeframe of timeframes) {
@@ -135,13 +137,13 @@ function* digestSeries(
 }
 
 /**
- * Whether the markets of a series that are held are as a manifest digested them. Those that were
- * deleted since do not count. Yields after each market.
+ * True if the stored markets of a series match the digests of a manifest. Deleted markets do not
+ * count.
  */
-export function* isAsDigested(
+export async function isAsDigested(
   history: DigestReads,
   { coin, timeframe, markets, day }: SeriesDigest & { day: string },
-): Steps<boolean> {
+): Promise<boolean> {
   const digests = new Map(markets.map((digest) => [digest.conditionId, digest]))
   const fromMs = Date.parse(`${day}T00:00:00Z`)
   const range = { fromMs, toMs: fromMs + DAY_MS, order: 'asc', limit: PAGE_MARKETS } as const
@@ -150,9 +152,8 @@ export function* isAsDigested(
       const digested = digests.get(market.conditionId)
       if (market.firstSnapshotMs === undefined || digested?.revision === market.revision) continue
       if (digested === undefined) return false
-      const now = { ...(yield* digestMarket(history, market)), revision: digested.revision }
+      const now = { ...(await digestWhenReady(history, market)), revision: digested.revision }
       if (!Bun.deepEquals(now, digested)) return false
-      yield undefined
     }
   }
   return true
@@ -169,37 +170,53 @@ const isSame =
     each.conditionId === conditionId && each.revision === revision
 
 function digestNow(history: DigestReads, market: Market): MarketDigest {
-  const steps = digestMarket(history, market)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-  }
+  const digest = beginDigest(history, market)
+  while (digest.add());
+  return digest.end()
 }
 
-function* digestMarket(history: DigestReads, market: Market): Steps<MarketDigest> {
+async function digestWhenReady(history: DigestReads, market: Market): Promise<MarketDigest> {
+  const digest = beginDigest(history, market)
+  do await history.ready([digest.next()])
+  while (digest.add())
+  return digest.end()
+}
+
+/** A digest of a market, to which its rows are added piece by piece. */
+function beginDigest(history: DigestReads, market: Market) {
   const hasher = new Bun.CryptoHasher('sha256')
   const lines = history.lines('identity')
-  let snapshots = 0
   const pieces = lines.rows({ market })
-  for (let after: Position | undefined; ;) {
-    yield history.ready([{ market, after, order: 'asc', limit: PIECE_ROWS }])
-    const { done, value } = pieces.next()
-    if (done) break
-    after = value.last
-    hasher.update(value.bytes)
-    snapshots += value.rows
-  }
-  hasher.update(lines.end())
-  const trades = history.trades({ market, isTrade: true })
+  let snapshots = 0
+  let after: Position | undefined
   return {
-    conditionId: market.conditionId,
-    slug: market.slug ?? null,
-    source: market.source,
-    revision: market.revision,
-    snapshots,
-    snapshotsSha256: hasher.digest('hex'),
-    trades: trades.length,
-    tradesSha256: sha256(trades.map((trade) => `${toDigested(tradeText(trade))}\n`).join('')),
-    factsSha256: sha256(factsFingerprint(market)),
+    /** The rows of the next piece. */
+    next: (): RowRange => ({ market, after, order: 'asc', limit: PIECE_ROWS }),
+
+    /** Adds the next piece; returns whether there was one. */
+    add(): boolean {
+      const { done, value } = pieces.next()
+      if (done) return false
+      after = value.last
+      hasher.update(value.bytes)
+      snapshots += value.rows
+      return true
+    },
+
+    end(): MarketDigest {
+      hasher.update(lines.end())
+      const trades = history.trades({ market, isTrade: true })
+      return {
+        conditionId: market.conditionId,
+        slug: market.slug ?? null,
+        source: market.source,
+        revision: market.revision,
+        snapshots,
+        snapshotsSha256: hasher.digest('hex'),
+        trades: trades.length,
+        tradesSha256: sha256(trades.map((trade) => `${toDigested(tradeText(trade))}\n`).join('')),
+        factsSha256: sha256(factsFingerprint(market)),
+      }
+    },
   }
 }

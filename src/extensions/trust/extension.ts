@@ -1,4 +1,4 @@
-/** Trust: what changed after it was served, manifests that are chained and signed, and citations. */
+/** Trust: changes of served data, chained and signed manifests, and citations. */
 import type { Extension } from '#src/server/extension.ts'
 
 export const trust: Extension = {
@@ -20,6 +20,13 @@ export const trust: Extension = {
   },
   workers: {
     manifests: async (context) => (await import('./manifest-worker.ts')).manifestWorker(context),
+  },
+  async tasks() {
+    const [{ citeTask, manifestsTask }, { revisionsTask }] = await Promise.all([
+      import('./manifests.ts'),
+      import('./routes.ts'),
+    ])
+    return [citeTask, manifestsTask, revisionsTask]
   },
   load: async () => (await import('./server.ts')).trustServer,
 }

@@ -1,23 +1,22 @@
-/** Makes manifests on a thread of its own, which gives way to the one that serves. */
+/** Makes manifests on a separate low-priority thread. */
 
-import { prepareStore } from '#src/database/stores.ts'
-import { openHistory } from '#src/history/open.ts'
-import { createReportedJob, type JobReport } from '#src/platform/job.ts'
+import { prepareStore, type StorePlace } from '#src/database/stores.ts'
+import { openHistoryAt } from '#src/history/open.ts'
+import { createReportedJob, type JobReport, startTimer } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
-import { defineWorker, type Parent, type Thread } from '#src/platform/worker.ts'
+import { BACKGROUND, defineWorker, type Parent, type Thread } from '#src/platform/worker.ts'
 import { type CliContext, type ListFiles, listFilesIn } from '#src/server/extension.ts'
-import { historyOf, jobLockFor } from '#src/server/open-data-folder.ts'
-import { startTimer } from '#src/server/server-jobs.ts'
+import { jobLockFor, placeOf } from '#src/server/open-data-folder.ts'
 
 import { makeManifests } from './day-manifest.ts'
 
-type Start = { path: string; dataPath: string; nowMs: number }
+type Start = { place: StorePlace; dataPath: string; nowMs: number }
 
 const HOUR_MS = 3_600_000
-/** A start has enough to do without one. */
+/** The delay after the start, which is busy enough. */
 const FIRST_MS = 60_000
 
-/** Makes what is due, soon after the start and every hour. */
+/** Makes due manifests soon after the start and every hour. */
 export function startManifests(
   context: CliContext,
   report?: JobReport,
@@ -30,7 +29,7 @@ export function startManifests(
     try {
       const { dataPath } = config()
       thread = manifestWorker(context).start({
-        path: historyOf(context),
+        place: placeOf(context, 'history'),
         dataPath,
         nowMs: clock(),
       })
@@ -48,7 +47,7 @@ export function startManifests(
   job.hasten(firstMs)
   return {
     async dispose(): Promise<void> {
-      // Each manifest is made in one transaction: what is due is made by the next process.
+      // Each manifest is made in one transaction: the next process makes the remaining ones.
       thread?.send('stop')
       await job.dispose()
     },
@@ -56,7 +55,7 @@ export function startManifests(
 }
 
 async function makeDue(
-  { path, nowMs }: Start,
+  { place, nowMs }: Start,
   listFiles: ListFiles,
   parent: Parent<never, 'stop'>,
 ) {
@@ -64,23 +63,27 @@ async function makeDue(
   void parent.receive(() => {
     isStopped = true
   })
-  const history = openHistory(path, { chunkCacheBytes: 0 })
+  // A copy is as new as its database then, or this rejects.
+  const history = await openHistoryAt(place, { chunkCacheBytes: 0 })
   const made: string[] = []
-  for (const manifest of makeManifests(history, nowMs, listFiles)) {
-    if (manifest) made.push(`${manifest.day} r${manifest.revision}`)
-    // Messages come in between.
-    await Bun.sleep(0)
-    if (isStopped) break
+  try {
+    for await (const manifest of makeManifests(history, nowMs, listFiles)) {
+      if (manifest) made.push(`${manifest.day} r${manifest.revision}`)
+      // Lets messages arrive.
+      await Bun.sleep(0)
+      if (isStopped) break
+    }
+    return made
+  } finally {
+    history.dispose()
   }
-  history.dispose()
-  return made
 }
 
 export const manifestWorker = ({ extensions }: Pick<CliContext, 'extensions'>) =>
   defineWorker(
-    { name: 'manifests', purpose: 'makes them', isLowPriority: true },
+    { name: 'manifests', purpose: 'makes them', nice: BACKGROUND },
     async (start: Start, parent: Parent<never, 'stop'>) => {
-      await prepareStore(start.path)
+      await prepareStore()
       return makeDue(start, await listFilesIn(start.dataPath, extensions), parent)
     },
   )

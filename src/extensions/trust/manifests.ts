@@ -1,8 +1,8 @@
-/** Manifests, their key, and citations of what they digest. */
+/** Manifests, their key, and citations of the data that they digest. */
 
 import { Elysia } from 'elysia'
 
-import { type CursorCodec, type CursorList, idPosition } from '#src/domain/cursor.ts'
+import { type CursorList, idPosition } from '#src/domain/cursor.ts'
 import { AppError, parameterError } from '#src/domain/errors.ts'
 import {
   type ManifestBody,
@@ -17,8 +17,8 @@ import type { ManifestHead, StoredManifest } from '#src/history/revisions.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { readList, takeRows } from '#src/http/cursor-list.ts'
-import { createTable, tableQuery } from '#src/http/table.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import { listLane, type TableForm, tableOf, tableQuery, tableTask } from '#src/http/table.ts'
+import { dataTask, type TaskPorts, type Tasks } from '#src/http/tasks.ts'
 
 import { isAsDigested } from './day-manifest.ts'
 import {
@@ -35,21 +35,26 @@ type History = Pick<
   MarketHistory,
   'manifests' | 'ready' | 'listMarkets' | 'skipMarkets' | 'lines' | 'trades'
 >
-type Deps = { history: History; cursors: CursorCodec }
+type Deps = { history: History; tasks: Tasks }
+type Given = { query: ManifestListQuery; table: TableForm }
 type Manifests = Deps['history']['manifests']
 
-const asTable = createTable(ManifestList)
+export const manifestsTask = tableTask('manifests', ManifestList, listPage)
+export const citeTask = dataTask('cite', resolveCitation)
 
 const shared = { openTo: 'open', caching: 'digest' } as const
 
-export const manifestRoutes = (api: Api, { history, cursors }: Deps) => {
+export const manifestRoutes = (api: Api, { history, tasks }: Deps) => {
   const { manifests } = history
   return new Elysia({ name: 'manifests', tags: ['trust'] })
     .use(api)
     .get(
       '/v1/manifests',
-      ({ reply, request, query }) =>
-        reply.data(request, asTable({ request, query }, listPage(manifests, cursors, query))),
+      ({ reply, request, query }) => {
+        const table = tableOf(request, query)
+        const lane = listLane(ManifestListQuery, query, table)
+        return reply.data(request, tasks.data(request, manifestsTask, { query, table }, lane))
+      },
       {
         ...shared,
         query: tableQuery(ManifestListQuery),
@@ -57,14 +62,14 @@ export const manifestRoutes = (api: Api, { history, cursors }: Deps) => {
         fails: ['damaged'],
         response: { 200: ManifestList },
         answers: {
-          description: 'A page of the chain.',
-          resume: 'The place after the last one, also when `nextCursor` is null.',
+          description: 'A page of the manifest chain.',
+          resume: 'Cursor after the last manifest, even if `nextCursor` is null.',
         },
         detail: {
           operationId: 'listManifests',
-          summary: 'The chain of manifests',
+          summary: 'List manifests',
           description:
-            'Every manifest with its signature, in order: enough to check the chain. Each names the digest of the one before, so none can be changed or left out unseen. Needs no key, so that anybody may keep a copy.',
+            'Every manifest with its signature, in order, so that the chain can be verified. Each manifest contains the digest of the previous one, so none can be changed or removed unnoticed. Needs no key, so that anyone can keep a copy.',
         },
       },
     )
@@ -81,29 +86,30 @@ export const manifestRoutes = (api: Api, { history, cursors }: Deps) => {
         query: ManifestQuery,
         fails: ['damaged', 'not_found'],
         response: { 200: Body },
-        answers: { description: 'The manifest, and its signature.' },
+        answers: { description: 'Manifest and signature.' },
         detail: {
           operationId: 'getManifest',
-          summary: 'The digests of a day',
+          summary: 'Get the manifest of a day',
           description:
-            'Digests of every market whose window begins in a UTC day: of its snapshots, its trades and its facts, to be compared with what the other routes serve. Made once the markets of the day are closed and their winners known, three days after it at the latest, and again when something of it changed. Without a parameter the newest.',
+            'SHA-256 digests of every market whose window begins on a UTC day: of its snapshots, its trades and its facts, to compare with the other routes. A manifest is made once all markets of the day are closed and their winners known, at the latest three days after the day, and again when data of the day changes. By default the newest manifest.',
         },
       },
     )
     .get(
       '/v1/cite',
-      ({ reply, request, query }) => reply.data(request, resolveCitation(history, query.id)),
+      ({ reply, request, query }) =>
+        reply.data(request, tasks.data(request, citeTask, query.id, 'long')),
       {
         ...shared,
         query: CiteQuery,
         fails: ['damaged', 'not_found'],
         response: { 200: CitationBody },
-        answers: { description: 'What is cited.' },
+        answers: { description: 'The cited data.' },
         detail: {
           operationId: 'getCitation',
-          summary: 'What a citation stands for',
+          summary: 'Resolve a citation',
           description:
-            'A citation such as `bookfeed:btc/5m/2026-04-14@r3` names the markets of a coin, timeframe and UTC day as they were at a revision. The answer has their digest, the manifest that was signed over it, the moment at which the data was as cited, and whether it still is.',
+            'A citation such as `bookfeed:btc/5m/2026-04-14@r3` identifies the markets of a coin, timeframe and UTC day at a revision. Returns their digest, the signed manifest that contains it, the time at which the data was as cited, and whether it still is.',
         },
       },
     )
@@ -115,8 +121,8 @@ export const manifestRoutes = (api: Api, { history, cursors }: Deps) => {
       answers: { description: 'The key.' },
       detail: {
         operationId: 'getWellKnown',
-        summary: 'The key that signs manifests',
-        description: 'The public key, and the head of the chain.',
+        summary: 'Get the key that signs manifests',
+        description: 'Public key, and head of the chain.',
       },
     })
 }
@@ -130,12 +136,11 @@ const manifestList: CursorList<object, number> = {
   start: () => 0,
 }
 
-const listPage = (
-  manifests: Manifests,
-  cursors: CursorCodec,
-  { limit, cursor }: ManifestListQuery,
-): Steps<DataAnswer> =>
-  readList(cursors, {
+function listPage(
+  { history: { manifests }, cursors }: TaskPorts,
+  { query: { limit, cursor } }: Given,
+): Promise<DataAnswer> {
+  return readList(cursors, {
     list: manifestList,
     filters: {},
     cursor,
@@ -145,6 +150,7 @@ const listPage = (
         positionOf: ({ sequence }) => sequence,
       }),
   })
+}
 
 const statementOf = (signed: ManifestHead) => ({
   sequence: signed.sequence,
@@ -161,7 +167,7 @@ function findManifest(manifests: Manifests, query: ManifestQuery): StoredManifes
   const { sequence } = query
   const day = query.day === undefined ? undefined : toIsoDay(query.day)
   if (sequence !== undefined && day !== undefined) {
-    throw parameterError('day', '`sequence` names one manifest. Leave out `day`.')
+    throw parameterError('day', '`sequence` identifies one manifest. Leave out `day`.')
   }
   const place = sequence ?? manifests.newest()?.sequence ?? 0
   const found = day === undefined ? manifests.find(place) : manifests.ofDay(day)
@@ -169,51 +175,51 @@ function findManifest(manifests: Manifests, query: ManifestQuery): StoredManifes
   const which = sequence === undefined ? (day ?? 'any day yet') : `place ${sequence}`
   throw new AppError(
     'not_found',
-    `There is no manifest of ${which}. A day has one once its markets are closed and their winners known; GET /v1/manifests lists those there are.`,
+    `There is no manifest of ${which}. A manifest is made once all markets of the day are closed and their winners known; GET /v1/manifests lists the existing ones.`,
   )
 }
 
-/** A series of a day at each of its manifests, the oldest first; one manifest a step. */
-function* revisionsOf(
+/** A series of a day in each of its manifests, oldest first. */
+function revisionsOf(
   manifests: Manifests,
   { coin, timeframe, day }: { coin: string; timeframe: string; day: string },
-): Steps<(SeriesDigest & { sequence: number; madeMs: number })[]> {
+): (SeriesDigest & { sequence: number; madeMs: number })[] {
   const found = []
   for (const sequence of manifests.sequencesOf(day)) {
     const { body = '{"series":[]}', madeMs = 0 } = manifests.find(sequence) ?? {}
     const { series } = JSON.parse(body) as ManifestBody
     const own = series.find((each) => each.coin === coin && each.timeframe === timeframe)
     if (own !== undefined) found.push({ ...own, sequence, madeMs })
-    yield
   }
   return found
 }
 
-/** Throws `invalid_parameter` and `not_found`. */
-function* resolveCitation(history: History, text: string): Steps<DataAnswer> {
+/** Rejects with `invalid_parameter` and `not_found`. */
+async function resolveCitation({ history }: TaskPorts, text: string): Promise<DataAnswer> {
   const cited = parseCitation(text)
   if (cited === undefined) {
     throw parameterError(
       'id',
-      `\`id\` is "${excerpt(text)}", which is no citation: send one such as bookfeed:btc/5m/2026-04-14@r3.`,
+      `\`id\` is "${excerpt(text)}", which is not a citation: send one such as bookfeed:btc/5m/2026-04-14@r3.`,
     )
   }
   const { coin, timeframe, day, revision } = cited
-  const all = yield* revisionsOf(history.manifests, cited)
+  const all = revisionsOf(history.manifests, cited)
   const newest = all.at(-1)
-  // The first that has it: later ones may repeat it because another series of the day changed.
+  // The first manifest with this revision: later ones may repeat it, if another series of the day
+  // changed.
   const found = all.find((each) => each.revision === (revision ?? newest?.revision))
   if (found === undefined || newest === undefined) {
     throw new AppError(
       'not_found',
-      `Nothing is known of ${excerpt(text)}. GET /v1/manifest?day=${day} has the revisions of a day.`,
+      `${excerpt(text)} is unknown. GET /v1/manifest?day=${day} lists the revisions of a day.`,
     )
   }
   const startMs = Date.parse(`${day}T00:00:00Z`)
   const range = `from=${startMs}&to=${startMs + DAY_MS}`
-  // What came since the newest was signed is in none yet.
+  // Changes since the newest signature are not in a manifest yet.
   const isCurrent =
-    found.revision === newest.revision && (yield* isAsDigested(history, { ...newest, day }))
+    found.revision === newest.revision && (await isAsDigested(history, { ...newest, day }))
   const answer: CitationBody = {
     citation: `bookfeed:${coin}/${timeframe}/${day}@r${found.revision}`,
     symbol: found.coin,

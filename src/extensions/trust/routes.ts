@@ -4,7 +4,6 @@ import { type CursorCodec, type CursorList, idPosition } from '#src/domain/curso
 import { formatMillionths } from '#src/domain/decimal.ts'
 import type { Coin } from '#src/domain/market.ts'
 import type { FactChange, Revision } from '#src/domain/revision.ts'
-import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import { toIso, toIsoOrNull } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
@@ -12,8 +11,8 @@ import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { readList, takeRows } from '#src/http/cursor-list.ts'
 import { assertEntitled } from '#src/http/gate.ts'
-import { createTable, tableQuery } from '#src/http/table.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import { listLane, type TableForm, tableOf, tableQuery, tableTask } from '#src/http/table.ts'
+import type { TaskPorts, Tasks } from '#src/http/tasks.ts'
 
 import { manifestRoutes } from './manifests.ts'
 import { RevisionList, RevisionQuery, type RevisionRow } from './schema.ts'
@@ -25,42 +24,49 @@ type Deps = {
   >
   cursors: CursorCodec
   listTiers: () => readonly Tier[]
+  tasks: Tasks
 }
+type Given = { query: RevisionQuery; coins: readonly string[]; table: TableForm }
 
-const asTable = createTable(RevisionList)
+export const revisionsTask = tableTask('revisions', RevisionList, revisionPage)
 
 export const trustRoutes = (api: Api, deps: Deps) => [
   revisionRoutes(api, deps),
   manifestRoutes(api, deps),
 ]
 
-const revisionRoutes = (api: Api, deps: Deps) =>
-  new Elysia({ name: 'trust', tags: ['trust'] })
-    .use(api)
-    .get(
-      '/v1/revisions',
-      ({ reply, request, caller, query }) =>
-        reply.data(request, asTable({ request, query }, revisionPage(deps, caller, query))),
-      {
-        access: 'markets',
-        query: tableQuery(RevisionQuery),
-        isTable: true,
-        caching: 'digest',
-        response: { 200: RevisionList },
-        answers: {
-          description: 'A page of changes.',
-          resume: 'The place after the last change, also when `nextCursor` is null.',
-        },
-        detail: {
-          operationId: 'listRevisions',
-          summary: 'What changed after it was served',
-          description:
-            'Every change of what could be served before, and why: rows that came late or by an import, facts that became known or were corrected, gaps, deletions. What a market gains after its last snapshot while it is recorded is no change of what was served, and is not listed. `completeSince` says since when changes are noted; what changed before is not known. Keep `X-Resume-Cursor` to ask for what is new.',
-        },
+const revisionRoutes = (api: Api, { listTiers, tasks }: Deps) =>
+  new Elysia({ name: 'trust', tags: ['trust'] }).use(api).get(
+    '/v1/revisions',
+    ({ reply, request, caller, query }) => {
+      const { coin } = query
+      if (coin !== undefined) assertEntitled({ access: 'markets', caller, coin }, listTiers)
+      const coins = coin === undefined ? caller.standing.terms.coins : [coin]
+      const table = tableOf(request, query)
+      const given = { query, coins, table }
+      const lane = listLane(RevisionQuery, query, table)
+      return reply.data(request, tasks.data(request, revisionsTask, given, lane))
+    },
+    {
+      access: 'markets',
+      query: tableQuery(RevisionQuery),
+      isTable: true,
+      caching: 'digest',
+      response: { 200: RevisionList },
+      answers: {
+        description: 'A page of changes.',
+        resume: 'Cursor after the last change, even if `nextCursor` is null.',
       },
-    )
+      detail: {
+        operationId: 'listRevisions',
+        summary: 'List changes of published data',
+        description:
+          'Every later change of data that could have been served, with its reason: rows that arrived late or by an import, facts that became known or were corrected, gaps, and deletions. New data that extends a market while it is recorded is not a change. `completeSince` is the time since when changes are recorded; earlier changes are unknown. Keep `X-Resume-Cursor` to get later changes.',
+      },
+    },
+  )
 
-/** Changes that are read at once: a millisecond of work. */
+/** Changes in one read. */
 const BLOCK = 50
 
 const revisionList: CursorList<{ coin?: Coin | undefined; since?: number | undefined }, number> = {
@@ -70,20 +76,17 @@ const revisionList: CursorList<{ coin?: Coin | undefined; since?: number | undef
   start: () => 0,
 }
 
-/** Throws `tier_coin`, `cursor_invalid` and `cursor_mismatch`. */
+/** Rejects with `cursor_invalid` and `cursor_mismatch`. */
 function revisionPage(
-  { history: { revisions }, cursors, listTiers }: Deps,
-  caller: Caller,
-  { since, coin, limit, cursor }: RevisionQuery,
-): Steps<DataAnswer> {
-  if (coin !== undefined) assertEntitled({ access: 'markets', caller, coin }, listTiers)
-  const coins = coin === undefined ? caller.standing.terms.coins : [coin]
+  { history: { revisions }, cursors }: TaskPorts,
+  { query: { since, coin, limit, cursor }, coins }: Given,
+): Promise<DataAnswer> {
   return readList(cursors, {
     list: revisionList,
     filters: { coin, since },
     cursor,
-    *read(after = revisions.lastIdBefore(since ?? 0)) {
-      const page = yield* takeRows(walk(revisions, { afterId: after, coins }), limit, {
+    read(after = revisions.lastIdBefore(since ?? 0)) {
+      const page = takeRows(walk(revisions, { afterId: after, coins }), limit, {
         textOf: (each) => JSON.stringify(describeRevision(each)),
         positionOf: ({ id }) => id,
       })
@@ -93,7 +96,7 @@ function revisionPage(
   })
 }
 
-/** All changes of coins after one; undefined between blocks. */
+/** Changes of some coins after a position. */
 function* walk(
   revisions: Deps['history']['revisions'],
   { afterId, coins }: { afterId: number; coins: readonly string[] },
@@ -103,7 +106,6 @@ function* walk(
     yield* block.filter(({ coin }) => coins.includes(coin))
     if (block.length < BLOCK) return
     last = block.at(-1)?.id ?? last
-    yield undefined
   }
 }
 

@@ -1,4 +1,4 @@
-/** What trust adds to a server. */
+/** The server extension of trust. */
 import type { ManifestBody } from '#src/domain/manifest.ts'
 import type { ServerExtension } from '#src/server/extension.ts'
 
@@ -16,7 +16,7 @@ export const trustServer: ServerExtension = {
     },
   ],
   async makeDays(history, { nowMs, listFiles }) {
-    for (const _ of makeManifests(history, nowMs, listFiles));
+    for await (const _ of makeManifests(history, nowMs, listFiles));
   },
   findExamples({ history: { manifests } }) {
     const newest = manifests.newest()

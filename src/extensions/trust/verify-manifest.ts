@@ -1,4 +1,4 @@
-/** Checks a server's manifests as a stranger would: by its public routes alone. */
+/** Verifies a server's manifests through its public routes only, as a third party. */
 
 import { createHash } from 'node:crypto'
 
@@ -33,11 +33,11 @@ export const realWorld: VerifyWorld = {
   sleep: Bun.sleep,
 }
 
-/** Throws what the command line shows. */
+/** Parses a URL; throws the error for the command line. */
 export function parseUrl(text: string): URL {
   const url = URL.parse(text)
   if (url?.protocol === 'https:' || url?.protocol === 'http:') return url
-  throw new InvalidArgumentError('It must be an address such as https://books.example.com.')
+  throw new InvalidArgumentError('It must be a URL such as https://books.example.com.')
 }
 
 export type VerifyFlags = {
@@ -47,12 +47,12 @@ export type VerifyFlags = {
 }
 
 const TIMEOUT_MS = 120_000
-/** Of one request; each time as long as the server says. */
+/** Retries of one request, each after the wait that the server asks for. */
 const WAITS_MAX = 20
 const WAIT_SECONDS_MAX = 60
 const PAGE = 1000
 
-/** Prints each fault; throws a `command` fault where there is one. */
+/** Prints each fault; throws a `command` fault if there is any. */
 export async function verifyManifest(
   context: CliContext,
   { manifest: url = new URL('http://localhost'), publicKey, apiKeyFile }: VerifyFlags,
@@ -80,7 +80,7 @@ export async function verifyManifest(
     throw commandError(`${count(faults.length, 'fault')} in ${name}, or the chain to it.`)
   const compared = key
     ? `${count(markets.length, 'market')} compared with the data of the server`
-    : 'no market compared: that needs --api-key-file'
+    : 'no market compared: add --api-key-file'
   context.print(
     `sound: ${count(chain.length, 'manifest')}, chained and signed; ${name}: ${compared}`,
   )
@@ -94,7 +94,7 @@ type Shown = SignedStatement & { manifest: ManifestBody }
 type WellKnown = { publicKey: string; newest: { sequence: number; digest: string } | null }
 type Server = ReturnType<typeof createServer>
 
-/** Asks the public routes of a server, and waits as long as it says. */
+/** Calls the public routes of a server; waits if the server asks for it. */
 export function createServer(url: URL, key: string | undefined, { fetch, sleep }: VerifyWorld) {
   async function ask(path: string): Promise<Response> {
     for (let waits = 0; ; waits++) {
@@ -103,24 +103,26 @@ export function createServer(url: URL, key: string | undefined, { fetch, sleep }
         redirect: 'error',
         signal: AbortSignal.timeout(TIMEOUT_MS),
       }).catch((cause: unknown) => {
-        throw commandError(`${url.origin} does not answer (${codeOf(cause)}).`, { cause })
+        throw commandError(`${url.origin} does not respond (${codeOf(cause)}).`, { cause })
       })
       if (response.ok) return response
       const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
       if (!(seconds <= WAIT_SECONDS_MAX) || waits === WAITS_MAX) {
         const text = (await response.text()).slice(0, PAGE)
-        throw commandError(toPrintable(`${path}: the server answers ${response.status}. ${text}`))
+        throw commandError(
+          toPrintable(`${path}: the server responds with ${response.status}. ${text}`),
+        )
       }
       await sleep(Math.max(1, seconds) * 1000)
     }
   }
   return {
     ask,
-    /** Throws a `command` fault for a failure, with what the server says. */
+    /** Throws a `command` fault with the server's explanation if a call fails. */
     async json(path: string): Promise<Record<string, unknown>> {
       const value: unknown = JSON.parse(await (await ask(path)).text())
       if (isRecord(value)) return value
-      throw commandError(`${path}: the answer is no object. Is this a bookfeed server?`)
+      throw commandError(`${path}: the response is not an object. Is this a bookfeed server?`)
     },
   }
 }
@@ -139,7 +141,7 @@ async function readChain(server: Server): Promise<SignedStatement[]> {
   }
 }
 
-/** Yields a sentence a fault. */
+/** Yields one sentence per fault. */
 export function* checkChain(
   chain: readonly SignedStatement[],
   publicKey: string,
@@ -149,9 +151,9 @@ export function* checkChain(
   for (const each of chain) {
     const name = `manifest ${each.sequence} (${each.day} r${each.revision})`
     const expected = (before?.sequence ?? 0) + 1
-    if (each.sequence !== expected) yield `manifest ${expected} is left out: ${name} comes next`
+    if (each.sequence !== expected) yield `manifest ${expected} is missing: ${name} comes next`
     if (each.previous !== (before?.digest ?? null))
-      yield `${name} does not follow the one before it: it names another digest`
+      yield `${name} does not follow the previous one: it contains another digest`
     if (each.publicKey !== publicKey)
       yield `${name} is signed by another key, ${each.publicKey}, not ${publicKey}`
     else if (!isSigned(each)) yield `${name} does not match its signature`
@@ -167,7 +169,7 @@ function* checkBody(
   const name = `manifest ${statement.sequence}`
   const own = chain.find(({ sequence }) => sequence === statement.sequence)
   const isOwn = sha256(canonicalJson(manifest)) === own?.digest
-  if (!isOwn) yield `${name} is not the one of the chain: its text has another digest`
+  if (!isOwn) yield `${name} is not the manifest of the chain: its text has another digest`
   const { sequence, day, revision, previous } = manifest
   const named = [own?.sequence, own?.day, own?.revision, own?.previous]
   if (!Bun.deepEquals([sequence, day, revision, previous], named))
@@ -189,7 +191,7 @@ async function* lines(server: Server, path: string): AsyncGenerator<string> {
   }
 }
 
-/** Compares what is served of a market. */
+/** Compares the served data of a market with its digest. */
 async function* checkMarket(
   server: Server,
   coin: string,
@@ -226,7 +228,7 @@ const factNames = [
   'winner',
 ]
 
-// What a reviver is called with beside a value is not in the type library yet.
+// The third argument of a reviver is not in the type library yet.
 type Revive = (key: string, value: unknown, context: { source?: string }) => unknown
 const exactly: Revive = (_, value, { source }) => (typeof value === 'number' ? source : value)
 

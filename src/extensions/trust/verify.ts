@@ -1,4 +1,7 @@
-/** `bookfeed verify --manifest`: the command of the core, and a server to check in place of a folder. */
+/**
+ * `bookfeed verify --manifest`: extends the command of the core, and checks a server in place of a
+ * folder.
+ */
 import type { Command } from 'commander'
 
 import * as core from '#src/cli/verify.ts'
@@ -21,7 +24,7 @@ export const verifyCommand = (context: CliContext): Command =>
     .description('re-read the whole history and report damage, or check the manifests of a server')
     .option(
       '--manifest <url>',
-      'a server, or one of its manifests, to check in place of a folder',
+      'URL of a server, or of one of its manifests, to check instead of a folder',
       parseUrl,
     )
     .option('--public-key <base64>', 'public key of the signatures; default: the key of the server')
