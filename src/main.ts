@@ -105,7 +105,8 @@ async function run(): Promise<void> {
  */
 const workers = new Map<string, (context: CliContext) => Promise<unknown>>([
   ['checkpoints', () => import('./database/sqlite/checkpoints.ts')],
-  ['exports', () => import('./features/exports/thread.ts')],
+  ['pool', async () => (await import('./server/pool-thread.ts')).poolWorker(extensions)],
+  ['serve', async () => (await import('./server/threads/serve-thread.ts')).serveWorker(context)],
   ['test-data', () => import('./server/test-data.ts')],
   ['verify', async () => (await import('./server/verify-in-worker.ts')).verifyWorker(context)],
   ...extensions.flatMap((extension) => Object.entries(extension.workers ?? {})),

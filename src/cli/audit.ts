@@ -50,9 +50,10 @@ export function auditCommand(context: CliContext): Command {
   return audit
 }
 
-function verify(context: CliContext, noted: Head | undefined): void {
-  using ledger = openExistingLedger(context, 'verify')
-  // Read before the walk, which therefore covers it, also if another process writes meanwhile.
+async function verify(context: CliContext, noted: Head | undefined): Promise<void> {
+  using ledger = await openExistingLedger(context, 'verify')
+  // Read before the verification, which therefore covers it, even if another process writes
+  // meanwhile.
   const head = ledger.auditHead()
   const faults = printFaults(context, listFaults(ledger, noted))
   if (faults > 0)
@@ -72,8 +73,8 @@ function* listFaults(ledger: Ledger, noted: Head | undefined): Generator<string>
   yield* ledger.verifyAudit()
 }
 
-function list(context: CliContext, { after, limit, json }: ListFlags): void {
-  using ledger = openExistingLedger(context, 'verify')
+async function list(context: CliContext, { after, limit, json }: ListFlags): Promise<void> {
+  using ledger = await openExistingLedger(context, 'verify')
   const rows = ledger.listAudit(after, limit)
   const last = rows.at(-1)
   const describeActor = createActors(ledger)
@@ -97,7 +98,7 @@ const toCells = ({ seq, timeMs, action, subject, state }: AuditRow, actor: Descr
   state,
 ]
 
-/** The state is as it was hashed: a row that was tampered with may not be JSON. */
+/** The state is printed as it was hashed: a modified row may not be JSON. */
 const toJson = ({ seq, timeMs, hash, actor, ...row }: AuditRow, described: DescribedActor) => ({
   seq,
   time: formatTime(timeMs),

@@ -67,7 +67,7 @@ export function backupCommand(context: CliContext): Command {
     .option(`--to ${place[0]}`, place[1])
     .addHelpText('after', help)
     .action(({ to }: { to?: string }) => backupNow(context, to))
-  // `backup list --to` means the same backups as `--from`.
+  // `backup list --to` selects the same backups as `--from`.
   const givenTo = (): string | undefined => backup.opts<{ to?: string }>().to
   backup
     .command('list')

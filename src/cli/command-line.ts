@@ -1,4 +1,4 @@
-/** What commands read and print alike: option values, tables, numbers. */
+/** Shared input and output of commands: option values, tables, numbers. */
 
 import { InvalidArgumentError, Option } from 'commander'
 
@@ -11,20 +11,20 @@ import type { CliContext } from '../server/extension.ts'
 
 const FAULTS_SHOWN_MAX = 50
 
-/** An option whose default is shown as one would write it. */
+/** An option whose default is shown as a user would type it. */
 export const optionWith = <T>(
   [flags, description]: [string, string],
   parse: (text: string) => T,
   fallback: string,
 ): Option => new Option(flags, description).argParser(parse).default(parse(fallback), fallback)
 
-/** An option that takes some of a few words, with commas between them. */
+/** An option that accepts some of a few words, separated by commas. */
 export const listOption = <T extends string>(
   [flags, description]: [string, string],
   known: readonly T[],
 ): Option => new Option(flags, description).choices(known).argParser(listOf(known))
 
-/** An option that sets a variable of the configuration for this call. */
+/** An option that sets a configuration variable for this run. */
 export const variableOption = (
   { setVariable }: CliContext,
   [flags, description]: [string, string],
@@ -39,7 +39,7 @@ export const variableOption = (
     },
   )
 
-/** A reader whose fault names the option. */
+/** Wraps a parser so that its fault names the option. */
 export const asOption =
   <T>(read: (text: string) => T) =>
   (text: string): T => {
@@ -56,7 +56,9 @@ export const integerIn = (min: number, max: number) => asOption(values.integerIn
 export const listOf = <T extends string>(known: readonly T[]) => asOption(values.listOf(known))
 export const parseText = asOption(values.readText)
 
-/** Prints rows under their header, columns as wide as their widest cell; `-` where no value is. */
+/**
+ * Prints rows under their header, each column as wide as its widest cell; `-` for an absent value.
+ */
 export function printTable(
   { print }: CliContext,
   header: readonly string[],

@@ -1,4 +1,6 @@
-/** `bookfeed completions SHELL`: a script for a shell, made from the commands of the program. */
+/**
+ * `bookfeed completions SHELL`: a completion script, generated from the commands of the program.
+ */
 import { Argument, Command } from 'commander'
 
 import type { CliContext } from '../server/extension.ts'
@@ -15,17 +17,17 @@ The script completes commands, options and their values. To have it in every new
 - fish: run this command once:
     bookfeed completions fish > ~/.config/fish/completions/bookfeed.fish`
 
-/** What may follow a command. */
+/** The completions of a command. */
 type Completion = {
   /** The words of the command, such as `keys create`; empty for the program itself. */
   path: string
   commands: readonly Entry[]
   options: readonly (Entry & { value: Value })[]
-  /** What its arguments are. */
+  /** The values of its arguments. */
   argument: Value
 }
 type Entry = { name: string; about: string }
-/** Nothing, a file or folder, any text, or one of some words; of a list, some of them. */
+/** No value, a file or folder, any text, or one of some words; several for a list. */
 type Value = 'none' | 'file' | 'text' | { words: readonly string[]; isList: boolean }
 
 const shells = { bash: renderBash, zsh: renderZsh, fish: renderFish }
@@ -66,15 +68,15 @@ function toValue(flags: string, choices: readonly string[] | undefined): Value {
   return /<(file|path|folder|place)>/.test(flags) ? 'file' : 'text'
 }
 
-/** Those of an argument, which is no list. */
+/** The words of an argument, which is not a list. */
 const wordsOf = (value: Value): readonly string[] => (typeof value === 'string' ? [] : value.words)
 
-/** A word of a shell script. */
+/** Quotes a word for a shell script. */
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const namesOf = (entries: readonly Entry[]): string => entries.map(({ name }) => name).join(' ')
 
-/** Adds `word` to `at`, the command that is being typed, if it is a command there. */
+/** Adds `word` to `at`, the command that is being typed, if it is a subcommand of it. */
 const findCommand = (completions: readonly Completion[]): string => {
   const paths = completions.filter(({ path }) => path !== '').map(({ path }) => quote(` ${path}`))
   return `    case "$at $word" in
@@ -82,7 +84,7 @@ const findCommand = (completions: readonly Completion[]): string => {
     esac`
 }
 
-/** A branch for each option that takes a value, by the command and the option before the cursor. */
+/** One branch for each option with a value, by the command and the option before the cursor. */
 const valueBranches = (
   completions: readonly Completion[],
   render: (value: Value) => string,

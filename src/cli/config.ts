@@ -9,7 +9,10 @@ const intro = `
 An empty variable counts as absent. All commands read the same variables; bookfeed serve also takes the port and
 the folder as options. docs/configuration.md explains how to open signup and how to sell.`
 
-/** `bookfeed config`, and `bookfeed help config`: every variable, from the table of the configuration. */
+/**
+ * `bookfeed config` and `bookfeed help config`: every variable, from the table of the
+ * configuration.
+ */
 export const configCommand = (context: CliContext): Command => {
   const config: Command = new Command('config')
     .description('list the environment variables of the configuration')

@@ -1,4 +1,4 @@
-/** What `bookfeed doctor` looks at on this machine. */
+/** The checks of `bookfeed doctor` on this machine. */
 import {
   accessSync,
   closeSync,
@@ -22,7 +22,7 @@ import {
   openDatabase,
   versionOf,
 } from '#src/database/sqlite/database.ts'
-import { engineAt, isAddress } from '#src/database/stores.ts'
+import { loadEngine, type StoreName } from '#src/database/stores.ts'
 import { openHistory } from '#src/history/open.ts'
 import { findExampleMarket } from '#src/history/reads/market-pages.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -31,9 +31,8 @@ import { count, formatCount } from '#src/platform/count.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import { examineQuickly, readBackupNote } from '../server/backups.ts'
-import type { CliContext } from '../server/extension.ts'
-import { finder, type Finding } from '../server/finding.ts'
-import { historyOf, ledgerOf } from '../server/open-data-folder.ts'
+import { type CliContext, finder, type Finding } from '../server/extension.ts'
+import { historyOf, ledgerOf, placeOf } from '../server/open-data-folder.ts'
 import { readRecorderStatus } from '../server/recorder-status.ts'
 import { freeBytesOf } from '../server/room.ts'
 
@@ -73,7 +72,7 @@ export function checkPermissions(folder: string): Finding[] {
   ]
 }
 
-/** Each account, key and payment waits for one such write. */
+/** Each account, key and payment waits for such a write. */
 const SYNC_ROUNDS = 16
 const SYNC_MS_MAX = 50
 
@@ -124,16 +123,18 @@ function checkSpeed(folder: string): Finding {
   }
 }
 
-/** On a disk that may only be read there is nothing to remove. */
+/** Removes a file; on a read-only disk there is nothing to remove. */
 function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch {
-    // What was wrong is in the finding already.
+    // The finding reports the fault already.
   }
 }
 
-export function checkHistory(context: CliContext): Finding {
+export async function checkHistory(context: CliContext): Promise<Finding> {
+  const fault = await checkAddress(context, 'history')
+  if (fault !== undefined) return fault
   const path = historyOf(context)
   return checkStore('history', { path, format: historyFormat }, () => {
     const history = openHistory(path, { isReadOnly: true, chunkCacheBytes: 0 })
@@ -147,15 +148,20 @@ export function checkHistory(context: CliContext): Finding {
   })
 }
 
-/** `ledger` is undefined where there is none, or where it could not be opened. */
-export const checkLedger = (context: CliContext, ledger: Ledger | undefined): Finding => {
+/** Checks the ledger; `ledger` is undefined if there is none or it could not be opened. */
+export async function checkLedger(
+  context: CliContext,
+  ledger: Ledger | undefined,
+): Promise<Finding> {
+  const fault = await checkAddress(context, 'ledger')
+  if (fault !== undefined) return fault
   const place = ledger?.movedTo()
   if (place !== undefined) {
     const todo = 'Set BOOKFEED_LEDGER or BOOKFEED_DATA to the copy.'
     return finder('ledger')('wrong', `It was copied to ${place}, which is used in its place.`, todo)
   }
   return checkStore('ledger', { path: ledgerOf(context), format: ledgerFormat }, () => {
-    // What kept it from being opened is thrown again.
+    // Throws the fault that prevented opening again.
     const held =
       ledger ?? openLedger(ledgerOf(context), { nowMs: context.clock(), isReadOnly: true })
     try {
@@ -169,7 +175,20 @@ export const checkLedger = (context: CliContext, ledger: Ledger | undefined): Fi
   })
 }
 
-/** `look` says what is held; what it throws is what is wrong. */
+/** Checks the store at an address; undefined if none is configured. */
+async function checkAddress(context: CliContext, store: StoreName): Promise<Finding | undefined> {
+  const { address, ...place } = placeOf(context, store)
+  if (address === undefined) return undefined
+  const engine = await loadEngine()
+  try {
+    await engine.examine({ ...place, address })
+    return undefined
+  } catch (error) {
+    return finder(store)('wrong', messageOf(error), engine.adviceOn(error, store))
+  }
+}
+
+/** Checks a store; `look` describes its contents and throws any fault. */
 function checkStore(
   check: 'history' | 'ledger',
   { path, format }: { path: string; format: FileFormat },
@@ -178,15 +197,8 @@ function checkStore(
   const found = finder(check)
   const unopened = (error: unknown, todo: string | undefined): Finding => {
     const text = messageOf(error)
-    // The text says what to do.
+    // The text already contains the action.
     return found('wrong', text, text.includes(CONVERT) ? undefined : todo)
-  }
-  if (isAddress(path)) {
-    try {
-      return found('ok', look())
-    } catch (error) {
-      return unopened(error, engineAt(path)?.adviceOn(error, check))
-    }
   }
   if (!existsSync(path)) return found('skipped', `${path} is made at the first start.`)
   try {
@@ -197,7 +209,7 @@ function checkStore(
     if (version < known) {
       return found(
         'warning',
-        `${path} has format ${version}, and this release ${known}: the next start brings it up to date, after a backup.`,
+        `${path} has format ${version}, and this release ${known}: the next start brings it up to date after a backup, or, above 10 GB, bookfeed migrate --backed-up.`,
       )
     }
     return found('ok', look())
@@ -228,7 +240,10 @@ export async function checkBackup(context: CliContext): Promise<Finding[]> {
   return place === undefined ? [age] : [age, ...(await checkBackupPlace(context, place))]
 }
 
-/** Blocks of a folder are read for two seconds at most; see `examineQuickly`. */
+/**
+ * Checks a place of backups. Blocks of a folder are read for at most two seconds; see
+ * `examineQuickly`.
+ */
 async function checkBackupPlace(context: CliContext, place: string): Promise<Finding[]> {
   const found = finder('backup')
   const repair =

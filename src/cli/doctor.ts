@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 
 import type { Config } from '#src/config/config.ts'
-import { isAddress } from '#src/database/stores.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import { isStale, type Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
@@ -14,14 +13,13 @@ import { messageOf } from '#src/platform/message.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
 import { createShop } from '../server/billing.ts'
+import { createTimeFloor } from '../server/clocks.ts'
 import { commandError } from '../server/command-end.ts'
-import type { CliContext } from '../server/extension.ts'
-import { finder, type Finding } from '../server/finding.ts'
+import { type CliContext, finder, type Finding } from '../server/extension.ts'
 import { asTyped } from '../server/invocation.ts'
 import { createNodes } from '../server/nodes.ts'
 import { ledgerOf } from '../server/open-data-folder.ts'
 import { readToken } from '../server/operator.ts'
-import { createTimeFloor } from '../server/time-floor.ts'
 import { renderJson } from './command-line.ts'
 import {
   checkBackup,
@@ -41,7 +39,7 @@ variables of the server. It changes nothing, and a server may keep running. With
 
 Exit code: 0 if nothing is wrong, 1 otherwise.`
 
-/** `bookfeed doctor`: what is wrong, and what to do. */
+/** `bookfeed doctor`: finds faults and names the action for each. */
 export const doctorCommand = (context: CliContext): Command =>
   new Command('doctor')
     .description('check everything that a server needs, and print what to do')
@@ -78,9 +76,10 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       finder('permissions')('wrong', `${dataPath} is a file, not a folder.`, todo),
     ]
   }
-  // Before anything is opened, which adds files.
+  // Runs before any store is opened, because opening adds files.
   const permissions = await examined('permissions', () => checkPermissions(dataPath))
   const disk = await examined('disk', () => checkDisk(dataPath, freeBytesMin))
+  const findings = [configuration, ...permissions, ...disk]
   const ledger = openExisting(context)
   try {
     const ofExtensions = context.extensions.flatMap(({ checks = {} }) =>
@@ -92,13 +91,12 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       ...ofExtensions,
       ['backup', () => checkBackup(context)],
       ['recorder', () => checkRecorder(context)],
-      ['clock', () => checkClock(context)],
+      ['clock', () => checkClock(context, findings)],
       ['stored time', () => checkKeptTime(context)],
       ['payments', () => checkPayments(context, ledger)],
       ['sanctions', () => checkSanctions(context, ledger)],
       ['payee', () => checkPayee(config, ledger)],
     ]
-    const findings = [configuration, ...permissions, ...disk]
     for (const [check, look] of checks) findings.push(...(await examined(check, look)))
     return findings
   } finally {
@@ -109,7 +107,7 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
 type Check = [name: string, look: () => Looked]
 type Looked = Finding | Finding[] | Promise<Finding | Finding[]>
 
-/** What a check finds; one that fails keeps no other from being made. */
+/** Runs a check; if it fails, the other checks still run. */
 async function examined(check: string, look: () => Looked): Promise<Finding[]> {
   try {
     return [await look()].flat()
@@ -130,10 +128,10 @@ function checkConfiguration({ config, env }: CliContext): Finding {
   }
 }
 
-/** Undefined where there is none that can be read; `checkLedger` says why. */
+/** Opens the ledger; undefined if none can be read, which `checkLedger` explains. */
 function openExisting(context: CliContext): Ledger | undefined {
   const path = ledgerOf(context)
-  if (!isAddress(path) && !existsSync(path)) return undefined
+  if (!existsSync(path)) return undefined
   try {
     return openLedger(path, { nowMs: context.clock(), isReadOnly: true })
   } catch {
@@ -142,29 +140,39 @@ function openExisting(context: CliContext): Ledger | undefined {
 }
 
 const ASK_MS_MAX = 3000
-/** Headers name whole seconds, and the way takes some. */
+/** The tolerance: headers contain whole seconds, and transfer takes time. */
 const AHEAD_MS_MAX = 2500
-/** Signatures and windows of five minutes are lost. */
+/** The difference that breaks signatures and five-minute windows. */
 const WRONG_MS = 30_000
 
-async function checkClock({ config, clock }: CliContext): Promise<Finding> {
+/** `before`: an extension may have compared the clock already. */
+async function checkClock(
+  { config, clock }: CliContext,
+  before: readonly Finding[],
+): Promise<Finding[]> {
   const found = finder('clock')
   const { rpcUrls, facilitator, publicUrl, catalogueUrl, isRecording } = config()
   const venue = isRecording ? [catalogueUrl || homeVenue.catalogueUrl] : []
   const urls = [...Object.values(rpcUrls), facilitator, publicUrl, ...venue]
   const asked = urls.filter((url) => /^https?:/.test(url)).map((url) => driftOf(url, clock))
   const drifts = (await Promise.all(asked)).filter((drift) => drift !== undefined)
-  // One of them may be wrong itself.
+  // A single server may itself be wrong.
   const [drift] = drifts.sort((a, b) => Math.abs(a) - Math.abs(b))
-  if (drift === undefined) return found('skipped', 'There is no other clock to compare it with.')
+  if (drift === undefined) {
+    if (before.some(({ check }) => check === 'clock')) return []
+    return [found('skipped', 'There is no other clock to compare it with.')]
+  }
   const seconds = `${(Math.abs(drift) / 1000).toFixed(1)} s ${drift > 0 ? 'ahead of' : 'behind'}`
   const text = `It is ${seconds} ${count(drifts.length, 'other clock')}.`
   const todo = 'Synchronize the clock with NTP: timedatectl, chrony.'
-  if (Math.abs(drift) > WRONG_MS) return found('wrong', text, todo)
-  return Math.abs(drift) > AHEAD_MS_MAX ? found('warning', text, todo) : found('ok', text)
+  if (Math.abs(drift) > WRONG_MS) return [found('wrong', text, todo)]
+  return [Math.abs(drift) > AHEAD_MS_MAX ? found('warning', text, todo) : found('ok', text)]
 }
 
-/** A time that a server stored while the clock was ahead: the next one goes on from there. */
+/**
+ * Checks the stored time of a server whose clock was ahead: the next server continues from that
+ * time.
+ */
 function checkKeptTime({ clock, config }: CliContext): Finding[] {
   const aheadMs = (createTimeFloor(config().dataPath).get() ?? 0) - clock()
   if (aheadMs <= WRONG_MS) return []
@@ -183,7 +191,7 @@ async function driftOf(url: string, clock: () => number): Promise<number | undef
     const sentMs = clock()
     const response = await fetch(url, { method: 'HEAD', redirect: 'manual', signal })
     const theirs = Date.parse(response.headers.get('date') ?? '')
-    // On average a second is half over when it is named.
+    // On average half of the named second has passed.
     return Number.isNaN(theirs) ? undefined : (sentMs + clock()) / 2 - (theirs + 500)
   } catch {
     return undefined
@@ -206,7 +214,7 @@ async function checkPayments(context: CliContext, ledger: Ledger | undefined): P
     if (shop.closedReason !== undefined) {
       const isMeant = payTo === '' && facilitator === ''
       const text = `Nothing is sold: ${shop.closedReason}`
-      // Wallets are screened and sign in by them all the same.
+      // Nodes are also needed to screen wallets and to sign in.
       await nodes.check()
       const todo = 'Correct BOOKFEED_RPC_URL.'
       const wrong = nodes

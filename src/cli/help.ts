@@ -1,37 +1,37 @@
-/** Help as a terminal shows it: what is written in lines of any length, in lines that fit. */
+/** Formats help for a terminal: wraps text of any line length. */
 
 /** Longer lines of prose are hard to read. */
 const WIDTH_MAX = 100
-/** With less room beside its term, a description begins on the line below. */
+/** If less room is left beside its term, a description begins on the next line. */
 const ABOUT_WIDTH_MIN = 30
-/** A line that is indented this far continues the description above it. */
+/** A line with at least this indentation continues the description above it. */
 export const CONTINUATION_MIN = 10
 export const NO_BREAK_SPACE = '\u00a0'
-/** How commander begins the line that says how a command is called. */
+/** The beginning of commander's usage line. */
 const USAGE = 'Usage: '
 const ROW = /^( +)(\S.*?)(?:( {2,})(\S.*))?$/
 
 type Row = {
-  /** With its indentation. */
+  /** The term with its indentation. */
   term: string
   about: string
-  /** Where the description began; 0 where it had a line of its own. */
+  /** The column of the description; 0 if it had its own line. */
   column: number
 }
 
 /**
- * Fits help into a terminal. Lines without indentation are prose: they are joined and wrapped, and
- * so is an item, which begins with `- ` and is continued by lines with two spaces. Other indented
- * lines are rows: a term, and after two spaces its description. A term alone may be a command; one
- * that is too long is continued on the next line as in a shell. No line ends at a no-break space,
- * which is printed as a space. A call that is longer than a line by itself is not broken, because
- * its lines would still be too long.
+ * Wraps help to the width of a terminal. Lines without indentation are prose: they are joined and
+ * wrapped. So is an item, which begins with `- ` and continues on lines with two spaces. Other
+ * indented lines are rows: a term, and after two spaces its description. A term alone may be a
+ * command; if it is too long, it continues on the next line as in a shell. Lines never break at a
+ * no-break space, which is printed as a space. A command that is too long for a line by itself is
+ * not broken, because its parts would still be too long.
  */
 export function layoutHelp(text: string, columns: number): string {
   const width = Math.min(columns, WIDTH_MAX)
   const laidOut: string[] = []
   const lines = text.split('\n')
-  /** Removes the lines at the front that match. */
+  /** Removes and returns the leading lines that match. */
   const takeWhile = (pattern: RegExp): string[] => {
     const end = lines.findIndex((line) => !pattern.test(line))
     return lines.splice(0, end === -1 ? lines.length : end)
@@ -53,7 +53,7 @@ export function layoutHelp(text: string, columns: number): string {
   return laidOut.join('\n').replaceAll(NO_BREAK_SPACE, ' ')
 }
 
-/** Lines of words; the second one and those after it begin with `indent`. */
+/** Wraps words into lines; all but the first begin with `indent`. */
 function wrap(text: string, width: number, indent = ''): string[] {
   const lines: string[] = []
   let line = ''
@@ -103,7 +103,10 @@ function layoutRows(rows: readonly Row[], width: number): string[] {
 
 const indentOf = (text: string): number => text.length - text.trimStart().length
 
-/** Where a shell continues a command after a backslash: before an option or a pipe, else before a word. */
+/**
+ * Splits a command where a shell permits a backslash: before an option or a pipe, otherwise before
+ * a word.
+ */
 function breakCommand(term: string, width: number): string[] {
   if (Bun.stringWidth(term) <= width) return [term]
   const indent = ' '.repeat(indentOf(term) + 4)

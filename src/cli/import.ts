@@ -2,7 +2,6 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 
 import { Command, InvalidArgumentError } from 'commander'
 
-import { isAddress } from '#src/database/stores.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { ImportFault, ImportProgress, ImportReport } from '#src/ingest/import-run.ts'
@@ -14,7 +13,7 @@ import { codeOf } from '#src/platform/message.ts'
 
 import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
-import { historyOf, openDataFolder } from '../server/open-data-folder.ts'
+import { historyOf, isShared, openDataFolder } from '../server/open-data-folder.ts'
 import { createProgress, type Progress } from '../server/progress.ts'
 import { assertRoomLeft, workSignal } from '../server/room.ts'
 
@@ -69,6 +68,8 @@ does not matter. - is standard input.
 
 - CSV or Parquet with a state a row: ts_ms, outcome, window_slug and clob_token_id, and levels in
   columns such as bid_p1, bid_s1, ask_p1 and ask_s1.
+
+- The same with both outcomes a row: up_bid_p1, down_bid_p1 and so on, or up_bids and down_bids as JSON.
 
 - CSV or Parquet with a level a row (token_id, timestamp, side, price, size), with a book a row whose bids and asks
   are JSON, with a message a row (raw), and with a trade of the Data API a row.
@@ -130,7 +131,7 @@ export const importCommand = (context: CliContext): Command =>
     .addHelpText('after', help)
     .action((files: string[], options: Options) => runImport(context, files, options))
 
-/** By their name, ours. */
+/** Adds a column: the name in the file, and our name for it. */
 function addColumn(
   text: string,
   before: ReadonlyMap<string, string> = new Map(),
@@ -141,11 +142,14 @@ function addColumn(
   return new Map([...before, [theirs, ours]])
 }
 
-/** What is imported into: with `--dry-run` a history that is gone afterwards. */
-function openTarget(context: CliContext, isDryRun: boolean): MarketHistory & Disposable {
+/** The history to import into; with `--dry-run` a temporary one. */
+async function openTarget(
+  context: CliContext,
+  isDryRun: boolean,
+): Promise<MarketHistory & Disposable> {
   if (!isDryRun) return openDataFolder(context)
   const place = historyOf(context)
-  if (isAddress(place)) return openRehearsal(openDataFolder(context))
+  if (isShared(context, 'history')) return openRehearsal(await openDataFolder(context))
   const isThere = existsSync(place)
   return openRehearsal(
     isThere ? openHistory(place, { isReadOnly: true, chunkCacheBytes: 0 }) : undefined,
@@ -155,7 +159,7 @@ function openTarget(context: CliContext, isDryRun: boolean): MarketHistory & Dis
 async function runImport(context: CliContext, files: string[], options: Options): Promise<void> {
   const sizes = checkFiles(files)
   const isDryRun = options.dryRun === true
-  using history = openTarget(context, isDryRun)
+  using history = await openTarget(context, isDryRun)
   const progress = createProgress(context, 'importing', 'lines')
   using stop = workSignal(context)
   const report = await importFiles({
@@ -175,7 +179,7 @@ async function runImport(context: CliContext, files: string[], options: Options)
   assertComplete(report)
 }
 
-/** Shows how far an import of files of these sizes has come; a size is undefined for a pipe. */
+/** Shows the progress of importing files of these sizes; a size is undefined for a pipe. */
 function createImportProgress({ update, seconds }: Progress, sizes: (number | undefined)[]) {
   const total = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0)
   const isKnown = total > 0 && !sizes.includes(undefined)
@@ -197,7 +201,7 @@ function formatSeconds(seconds: number): string {
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`
 }
 
-/** Finds everything that is wrong with the files before the first is read, and their sizes. */
+/** Checks all files before the first is read; returns their sizes. */
 function checkFiles(files: readonly string[]): Map<string, number | undefined> {
   const sizes = new Map<string, number | undefined>()
   const faults: string[] = []

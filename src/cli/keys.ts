@@ -43,7 +43,7 @@ type CreateFlags = {
   tier: string
   label?: string
   days?: number
-  /** Lower case. */
+  /** The address in lower case. */
   address?: string
   account?: string
   test?: true
@@ -97,16 +97,16 @@ async function createKey(context: CliContext, flags: CreateFlags): Promise<void>
   const { tier: tierId, account: accountId, ...rest } = flags
   const asked = { ...rest, tierId, accountId }
   assertAsked(asked)
-  using ledger = openLedgerFile(context)
+  using ledger = await openLedgerFile(context)
   const nowMs = context.clock()
   await screen(context, ledger, flags.address)
   const keysMax = context.config().keysPerAccountMax
-  const given = giveKey(ledger, context, { ...asked, keysMax, nowMs })
+  const given = await giveKey(ledger, context, { ...asked, keysMax, nowMs })
   for (const line of describe(ledger, given, nowMs)) context.printError(line)
   context.print(given.key)
 }
 
-/** As at signup, but where nothing can be asked the operator decides, and is warned. */
+/** Screens an address as at signup; if nothing can be asked, the operator decides and is warned. */
 async function screen(context: CliContext, ledger: Ledger, address?: string): Promise<void> {
   if (address === undefined) return
   const { verdict } = await createScreening(context, ledger, createNodes(context)).screen(address)
@@ -117,7 +117,7 @@ async function screen(context: CliContext, ledger: Ledger, address?: string): Pr
 
 function describe(
   ledger: Ledger,
-  { apiKey, account }: ReturnType<typeof giveKey>,
+  { apiKey, account }: Awaited<ReturnType<typeof giveKey>>,
   nowMs: number,
 ): string[] {
   const { id, address } = account
@@ -143,8 +143,8 @@ const columns = [
   'status',
 ]
 
-function listKeys(context: CliContext, flags: ListFlags): void {
-  using ledger = openExistingLedger(context)
+async function listKeys(context: CliContext, flags: ListFlags): Promise<void> {
+  using ledger = await openExistingLedger(context)
   const { account: accountId, all } = flags
   const rows = listKeyRows(ledger, { accountId, isAll: all === true, nowMs: context.clock() })
   if (flags.json) context.print(renderJson(rows))
@@ -159,14 +159,16 @@ function toCells(row: KeyRow) {
   return [id, accountId, address, label, hint, tier, createdAt, lastUsedAt, status]
 }
 
-/** One transaction each: a wrong id must not keep the others valid. */
-function revokeKeys(context: CliContext, ids: readonly string[]): void {
+/** Revokes each key in its own transaction, so that a wrong id does not prevent the others. */
+async function revokeKeys(context: CliContext, ids: readonly string[]): Promise<void> {
   const by = byOperator(context.clock())
-  using ledger = openExistingLedger(context)
-  const unknown = [...new Set(ids)].filter((id) => {
-    if (!ledger.findKey(id)) return true
-    context.print(`${id}: ${ledger.revokeKey(id, by) ? 'revoked' : 'already revoked'}`)
-    return false
-  })
+  using ledger = await openExistingLedger(context)
+  const unknown: string[] = []
+  for (const id of new Set(ids)) {
+    if (ledger.findKey(id)) {
+      const isRevoked = await ledger.revokeKey(id, by)
+      context.print(`${id}: ${isRevoked ? 'revoked' : 'already revoked'}`)
+    } else unknown.push(id)
+  }
   if (unknown.length > 0) throw unknownKeys(unknown.join(', '))
 }

@@ -1,4 +1,4 @@
-/** What `bookfeed pay` asks of a server, and how it reads the answers: like those of a stranger. */
+/** The requests of `bookfeed pay` to a server, whose responses are not trusted. */
 
 import { parseMillionths } from '#src/domain/decimal.ts'
 import type { PaymentRequirements } from '#src/domain/selling/payment.ts'
@@ -12,12 +12,12 @@ const TIMEOUT_MS = 60_000
 const ANSWER_BYTES_MAX = 256 * 1024
 const SHOWN_MAX = 500
 
-/** The same payment may be submitted as often as one likes: it is taken once. */
+/** A payment may be submitted any number of times: it is accepted once. */
 const ATTEMPTS_MAX = 10
 const LOOKS_MAX = 300
 const WAIT_SECONDS = 3
 
-/** What a purchase uses of the outside world; tests pass their own. */
+/** The outside world of a purchase; tests pass their own. */
 export type PayWorld = {
   fetch: (url: string, init: RequestInit) => Promise<Response>
   sleep: (ms: number) => Promise<void>
@@ -26,8 +26,8 @@ export type PayWorld = {
 type Request = { key?: string; body?: unknown; headers?: Record<string, string> }
 type Body = Record<string, unknown>
 /**
- * `status` 0: no answer, and it is unknown whether the request arrived. `list`: the body where that is
- * a list.
+ * A response. `status` 0 means that there was none, and that it is unknown if the request arrived.
+ * `list` is the body if that is a list.
  */
 type Answer = {
   status: number
@@ -48,7 +48,7 @@ export function createPayServer(url: URL, fetch: PayWorld['fetch']) {
         method: body === undefined ? 'GET' : 'POST',
         headers,
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        // A redirect could carry the key, and the payment, elsewhere.
+        // A redirect could send the key and the payment elsewhere.
         redirect: 'error',
         signal: AbortSignal.timeout(TIMEOUT_MS),
       })
@@ -60,13 +60,13 @@ export function createPayServer(url: URL, fetch: PayWorld['fetch']) {
   return {
     url,
     ask,
-    /** Returns the body. Throws a `command` fault if the answer has another status. */
+    /** Returns the body. Throws a `command` fault for another status. */
     async expect(status: number, path: string, request: Request): Promise<Body> {
       const answer = await ask(path, request)
       if (answer.status === status) return answer.body
       throw commandError(describeFault(answer))
     },
-    /** As `expect`, of a route that is open and answers with a list of objects. */
+    /** Like `expect`, for a route without a key whose body is a list of objects. */
     async expectList(path: string): Promise<Body[]> {
       const answer = await ask(path, {})
       if (answer.status === 200 && answer.list) return answer.list.map(toRecord)
@@ -103,7 +103,7 @@ function parseJson(text: string): unknown {
 
 const toRecord = (value: unknown): Body => (isRecord(value) ? value : {})
 
-/** A text fit for a terminal; empty for what is none. */
+/** Returns a text that is safe for a terminal; empty for other values. */
 export const toText = (value: unknown): string =>
   typeof value === 'string' ? toPrintable(value.slice(0, SHOWN_MAX)) : ''
 
@@ -116,7 +116,8 @@ export function describeFault({ status, body }: Answer): string {
 }
 
 /**
- * Reads the answer to a request for a quote. Throws a `command` fault for an offer that must not be signed.
+ * Reads the response to a request for a quote. Throws a `command` fault for an offer that must not
+ * be signed.
  */
 export function readQuote(body: Body) {
   const accepted = toRecord(body.paymentRequirements)
@@ -135,7 +136,7 @@ export function readQuote(body: Body) {
   return {
     quoteId: toText(body.quoteId),
     expiresAt: toText(body.expiresAt),
-    // Each member that is read was checked above.
+    // Every member that is read was checked above.
     requirements: accepted as PaymentRequirements,
     inFlight: isRecord(body.paymentInFlight) ? readInFlight(body.paymentInFlight) : undefined,
   }
@@ -147,9 +148,7 @@ const readInFlight = ({ paymentId, paymentState, pollUrl }: Body) => ({
   pollUrl: toText(pollUrl),
 })
 
-/**
- * Price and length of a tier in the catalogue. Throws a `command` fault where it cannot be bought.
- */
+/** Price and length of a tier in the catalogue. Throws a `command` fault if it cannot be bought. */
 export function readTier(tiers: readonly Body[], id: string) {
   const tier = tiers.find(({ tierId }) => tierId === id)
   if (tier === undefined) {
@@ -164,7 +163,7 @@ export function readTier(tiers: readonly Body[], id: string) {
   return { price, periodDays: Number(periodDays) }
 }
 
-/** Why a token cannot be paid with on a server; undefined if it can. */
+/** Explains why a token is unavailable on a server; undefined if it is available. */
 export function readToken(
   chains: readonly Body[],
   { network, symbol }: { network: string; symbol: string },
@@ -176,7 +175,10 @@ export function readToken(
   return token.enabled === true ? undefined : toText(token.reason) || 'not enabled.'
 }
 
-/** When the last period of a tier ends, of an answer of `subscription`; undefined without one. */
+/**
+ * The end of the last period of a tier, read from the response of `subscription`; undefined without
+ * one.
+ */
 export function readPeriodEnd({ current, upcoming }: Body, tierId: string): string | undefined {
   const periods = [current, ...(Array.isArray(upcoming) ? upcoming : [])].map(toRecord)
   const last = periods.findLast((period) => period.tierId === tierId)
@@ -188,14 +190,15 @@ const isMatch = (value: unknown, pattern: RegExp): boolean =>
 
 type Signed = { x402Version: 2; resource: { url: string }; accepted: unknown; payload: Body }
 type Connection = { server: PayServer; key: string; sleep: PayWorld['sleep'] }
-/** A quote in place of a signed payment asks for the payment that pays it already. */
+/** A quote in place of a signed payment selects the payment that already pays it. */
 type Purchase = Connection & { body: { paymentPayload: Signed } | { quoteId: string } }
 
 const doNotPayAgain =
   'Do not pay again: this payment may still go through. GET /v1/billing/payments shows it, and GET /v1/billing/subscription the tier.'
 
 /**
- * Sees one signed payment through, and never signs a second. Throws a `command` fault if not paid.
+ * Submits one signed payment until it ends, and never signs a second. Throws a `command` fault if
+ * it is not paid.
  */
 export async function settle(context: CliContext, purchase: Purchase): Promise<void> {
   let answer = await submit(context, purchase)
@@ -215,7 +218,10 @@ export async function settle(context: CliContext, purchase: Purchase): Promise<v
   for (const line of describeReceipt(answer.body)) context.printError(line)
 }
 
-/** Sees the payment of a quote that is in flight through, and signs nothing. Throws as `settle`. */
+/**
+ * Follows the payment of a quote that is in flight until it ends, and signs nothing. Throws like
+ * `settle`.
+ */
 export async function follow(
   context: CliContext,
   { quote, ...connection }: Connection & { quote: Quote },
@@ -223,7 +229,7 @@ export async function follow(
   const { quoteId, inFlight } = quote
   const { server, key } = connection
   const { status } = await server.ask('/v1/billing/x402/settle', { key, body: { quoteId } })
-  // The server asks for a payment: the one in flight is for another order.
+  // The server requests a payment: the one in flight is for another order.
   if (status === 402) {
     throw commandError(
       `Another payment of the account is in flight: ${inFlight?.paymentId}, ${inFlight?.paymentState}. Nothing was signed. Run the command again when ${inFlight?.pollUrl} shows that it is decided, or add --another-period to buy one more period.`,
@@ -232,7 +238,7 @@ export async function follow(
   await settle(context, { ...connection, body: { quoteId } })
 }
 
-/** No answer, and an answer that asks for it, lead to the same payment again. */
+/** Submits the same payment again after no response, or after one that requests a retry. */
 async function submit(context: CliContext, purchase: Purchase): Promise<Answer> {
   const { server, key, body, sleep } = purchase
   const request = { key, body }
@@ -245,13 +251,13 @@ async function submit(context: CliContext, purchase: Purchase): Promise<Answer> 
   }
 }
 
-/** Errors before anything was sent, and those that say nothing about it. */
+/** True for errors before anything was sent, and for those that do not concern the payment. */
 const isRetried = (answer: Answer): boolean =>
   isSilent(answer) || (answer.status >= 400 && answer.body.retryAction === 'retry_same_payment')
 
 const isSilent = ({ status }: Answer): boolean => status === 0 || status === 429 || status >= 500
 
-/** Asks once more for a payment in flight; one that was not sent yet is submitted again. */
+/** Requests the state of a payment in flight; one that was not sent is submitted again. */
 async function look(context: CliContext, purchase: Purchase, last: Answer): Promise<Answer> {
   const { server, key, sleep } = purchase
   context.printError(`waiting  ${toText(last.body.paymentState) || 'in flight'}`)
@@ -261,7 +267,7 @@ async function look(context: CliContext, purchase: Purchase, last: Answer): Prom
   return isSilent(answer) ? { ...last, retryAfterSeconds: answer.retryAfterSeconds } : answer
 }
 
-/** The key goes to this server only, wherever it points. */
+/** The key is sent to this server only, wherever the URL points. */
 function pollPathOf({ url }: PayServer, { body }: Answer): string {
   const target = URL.parse(toText(body.pollUrl), url.href)
   if (target?.origin === url.origin) return `${target.pathname}${target.search}`

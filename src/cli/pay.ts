@@ -154,7 +154,7 @@ async function openWallet(path: string): Promise<Payer> {
   throw commandError(`--key-file: ${path} does not hold a private key: 0x and 64 hex digits.`)
 }
 
-/** What the catalogue says of the purchase: asked of routes that are open to everyone. */
+/** Describes the purchase from the catalogue, whose routes need no key. */
 async function describeOffer({ server, flags }: Buyer): Promise<string[]> {
   const { tier: id, token: symbol, network, max, apiKeyFile, server: url } = flags
   const tier = readTier(await server.expectList('/v1/billing/tiers'), id)
@@ -177,7 +177,7 @@ async function describeOffer({ server, flags }: Buyer): Promise<string[]> {
   ]
 }
 
-/** When the last period of the tier ends, if the account has it; undefined if it has not. */
+/** The end of the account's last period of the tier; undefined if it has none. */
 async function findPeriod({ server, flags }: Buyer, key: string): Promise<string | undefined> {
   const body = await server.expect(200, '/v1/billing/subscription', { key })
   return readPeriodEnd(body, flags.tier)
@@ -186,7 +186,7 @@ async function findPeriod({ server, flags }: Buyer, key: string): Promise<string
 async function findKey(context: CliContext, buyer: Buyer): Promise<string> {
   const { apiKeyFile } = buyer.flags
   if (apiKeyFile) return readSecretFile(apiKeyFile, `--api-key-file: ${apiKeyFile}`)
-  // A key is made only for what can be bought.
+  // A key is created only if the product is available.
   await describeOffer(buyer)
   const key = await signUp(buyer, context.createId())
   context.printError('signed up with the wallet; the API key, shown once:')
@@ -194,11 +194,11 @@ async function findKey(context: CliContext, buyer: Buyer): Promise<string> {
   return key
 }
 
-/** Signs up and returns the key. `once` makes it safe to ask again. */
+/** Signs up and returns the key. `once` makes a retry safe. */
 async function signUp({ server, payer, flags }: Buyer, once: string): Promise<string> {
   const asked = { body: { address: payer.address } }
   const challenge = await server.expect(200, '/v1/keys/challenge', asked)
-  // As it came: it has line breaks.
+  // Unchanged: the message contains line breaks.
   const message = String(challenge.message ?? '')
   await assertOurs(message, server, payer)
   const signature = await payer.signMessage(message)
@@ -215,7 +215,7 @@ async function signUp({ server, payer, flags }: Buyer, once: string): Promise<st
   return toText(answer.body.key)
 }
 
-/** A server could pass on the message of another one, and sign in there in our name. */
+/** Refuses the message of another server, which could be used to sign in there in our name. */
 async function assertOurs(message: string, { url }: PayServer, payer: Payer): Promise<void> {
   const wallets = createWallets(undefined)
   const read = await wallets.readSignIn(message)
@@ -237,7 +237,7 @@ async function askQuote({ server, payer, flags }: Buyer, key: string): Promise<D
     tierId: tier,
     network,
     token: symbol,
-    // The wallet that signed up is that of the account; another account has to name who pays.
+    // The wallet that signed up belongs to the account; another account must name its payer.
     payer: apiKeyFile === undefined ? undefined : payer.address,
     anotherPeriod,
   }
@@ -256,7 +256,7 @@ async function askQuote({ server, payer, flags }: Buyer, key: string): Promise<D
   return { quote, chain, token }
 }
 
-/** Of the tables of this command, whatever a server says. Throws a `command` fault. */
+/** Finds a token in our own table, whatever a server states. Throws a `command` fault. */
 function findToken(network: string, symbol: string): { chain: PaymentChain; token: PaymentToken } {
   const chain = findChain(network)
   const token = chain?.tokens.find((each) => each.symbol === symbol)
@@ -285,7 +285,10 @@ function describe({ quote, chain, token }: Deal, flags: PayFlags): string[] {
   ]
 }
 
-/** Only if a node was named; otherwise the server says what is missing, before anything moves. */
+/**
+ * Checks the allowance only if a node was named; otherwise the server reports a missing one before
+ * anything moves.
+ */
 async function checkAllowance(deal: Deal, { payer, flags }: Buyer): Promise<void> {
   const { quote, chain, token } = deal
   if (token.method !== 'permit2' || flags.rpc === undefined) return

@@ -96,8 +96,11 @@ const columns = ['id', 'state', 'account', 'amount', 'token', 'payer', 'created'
 const transferColumns = ['id', 'amount', 'token', 'from', 'found', 'tx', 'resolution']
 const offerColumns = ['id', 'account', 'amount', 'token', 'tier', 'created', 'held until']
 
-function printPayments(context: CliContext, { state, limit, json }: ListFlags): void {
-  using ledger = openExistingLedger(context)
+async function printPayments(
+  context: CliContext,
+  { state, limit, json }: ListFlags,
+): Promise<void> {
+  using ledger = await openExistingLedger(context)
   const payments = findPayments(ledger, { states: state, limit })
   const unmatchedTransfers = listTransfers(ledger)
   if (json) {
@@ -112,8 +115,8 @@ function printPayments(context: CliContext, { state, limit, json }: ListFlags): 
   printTable(context, transferColumns, unmatchedTransfers.map(toTransferCells))
 }
 
-function printPayment(context: CliContext, id: string, { json }: JsonFlag): void {
-  using ledger = openExistingLedger(context)
+async function printPayment(context: CliContext, id: string, { json }: JsonFlag): Promise<void> {
+  using ledger = await openExistingLedger(context)
   const { audit, ...described } = showPayment(ledger, id)
   if (json) {
     context.print(renderJson({ ...described, audit }))
@@ -126,23 +129,24 @@ function printPayment(context: CliContext, id: string, { json }: JsonFlag): void
   printTable(context, ['time', 'actor', 'action', 'state'], cells)
 }
 
-function resolve(context: CliContext, id: string, note: string): void {
-  using ledger = openExistingLedger(context)
-  resolveReview(ledger, { id, note, nowMs: context.clock() })
+async function resolve(context: CliContext, id: string, note: string): Promise<void> {
+  using ledger = await openExistingLedger(context)
+  await resolveReview(ledger, { id, note, nowMs: context.clock() })
   context.print(`${id} is resolved: ${note}`)
 }
 
-function printOffers(context: CliContext, { json }: JsonFlag): void {
-  using ledger = openExistingLedger(context)
+async function printOffers(context: CliContext, { json }: JsonFlag): Promise<void> {
+  using ledger = await openExistingLedger(context)
   const offers = listOffers(ledger, context.clock())
   if (json) context.print(renderJson(offers))
   else if (offers.length === 0) context.printError('no quote holds an amount')
   else printTable(context, offerColumns, offers.map(Object.values<string | undefined>))
 }
 
-function release(context: CliContext, ids: readonly string[]): void {
-  using ledger = openExistingLedger(context)
-  for (const id of releaseOffers(ledger, ids, context.clock())) context.print(`${id} is released`)
+async function release(context: CliContext, ids: readonly string[]): Promise<void> {
+  using ledger = await openExistingLedger(context)
+  const released = await releaseOffers(ledger, ids, context.clock())
+  for (const id of released) context.print(`${id} is released`)
 }
 
 const toCells = (payment: PaymentJson) => {

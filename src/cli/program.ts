@@ -1,7 +1,8 @@
-/** The command line as a whole: its help, its commands, and how failures end it. */
+/** The command line program: its help, its commands, and the handling of failures. */
 
 import { Command, CommanderError } from 'commander'
 
+import { prepareStore } from '#src/database/stores.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { redactKeys } from '#src/domain/selling/api-key.ts'
 import { isFault } from '#src/platform/fault.ts'
@@ -10,7 +11,6 @@ import { nearestName } from '#src/platform/nearest.ts'
 
 import { type CliContext, type CommandEntry, commandGroups } from '../server/extension.ts'
 import { asTyped, type CoreCommand } from '../server/invocation.ts'
-import { prepareStores } from '../server/open-data-folder.ts'
 import { backUpBeforeUpgrade } from '../server/scheduled-backups.ts'
 import { layoutHelp, NO_BREAK_SPACE } from './help.ts'
 
@@ -38,7 +38,7 @@ All other settings are environment variables: bookfeed help config lists them.`
 
 const upgradesNothing = () => true
 
-/** In the order of the help; what one needs is loaded when it is called. */
+/** Commands in the order of the help, each loaded when it is called. */
 const commands: Readonly<Record<CoreCommand, CommandEntry>> = {
   serve: {
     group: 'Serve and record',
@@ -76,6 +76,10 @@ const commands: Readonly<Record<CoreCommand, CommandEntry>> = {
     group: 'Markets and books',
     load: async () => (await import('./verify.ts')).verifyCommand,
   },
+  export: {
+    group: 'Markets and books',
+    load: async () => (await import('./export.ts')).exportCommand,
+  },
   prune: {
     group: 'Markets and books',
     load: async () => (await import('./prune.ts')).pruneCommand,
@@ -88,6 +92,11 @@ const commands: Readonly<Record<CoreCommand, CommandEntry>> = {
   restore: {
     group: 'Copies of the data',
     load: async () => (await import('./backup.ts')).restoreCommand,
+    upgradesNothing,
+  },
+  migrate: {
+    group: 'Copies of the data',
+    load: async () => (await import('./migrate.ts')).migrateCommand,
     upgradesNothing,
   },
   keys: {
@@ -132,9 +141,9 @@ const commands: Readonly<Record<CoreCommand, CommandEntry>> = {
   },
 }
 
-/** Runs one command line, without the program's name, and returns the exit code. */
+/** Runs a command line, without the name of the program, and returns the exit code. */
 export async function runCli(args: readonly string[], real: CliContext): Promise<number> {
-  /** Options that were given in place of variables, by the name of the variable. */
+  /** Options given in place of variables, by the name of the variable. */
   const options = new Map<string, string>()
   const context: CliContext = {
     ...real,
@@ -145,7 +154,7 @@ export async function runCli(args: readonly string[], real: CliContext): Promise
     },
   }
   try {
-    await prepareStores(context)
+    await prepareStore()
     const program = await createProgram(context, real.printError, args[0])
     const words = asHelpOption(args, program)
     assertHelpIsOfCommand(program, words)
@@ -156,7 +165,7 @@ export async function runCli(args: readonly string[], real: CliContext): Promise
   }
 }
 
-/** `help keys create` and `keys help create` are `keys create --help`. */
+/** Converts `help keys create` and `keys help create` to `keys create --help`. */
 function asHelpOption(args: readonly string[], { commands }: Command): readonly string[] {
   const [first = '', second = '-', third = '-'] = args
   if (first === 'help' && second === 'help') return [HELP_OPTION]
@@ -166,7 +175,9 @@ function asHelpOption(args: readonly string[], { commands }: Command): readonly 
   return args
 }
 
-/** Where help is requested of a command that does not exist, commander prints that of all commands. */
+/**
+ * Refuses help for an unknown command, for which commander would print the help of all commands.
+ */
 function assertHelpIsOfCommand(program: Command, words: readonly string[]): void {
   if (!words.includes(HELP_OPTION) && !words.includes('-h')) return
   let command = program
@@ -192,7 +203,7 @@ function entriesOf({ extensions }: CliContext): Map<string, CommandEntry> {
   return entries
 }
 
-/** All commands, in the order of the help, or `only` one. */
+/** Loads all commands, in the order of the help, or `only` one. */
 async function loadCommands(context: CliContext, only?: string): Promise<Command[]> {
   const entries = [...entriesOf(context)].filter(([name]) => only === undefined || name === only)
   entries.sort(([, a], [, b]) => commandGroups.indexOf(a.group) - commandGroups.indexOf(b.group))
@@ -202,7 +213,7 @@ async function loadCommands(context: CliContext, only?: string): Promise<Command
   return loaded
 }
 
-/** With all commands where `first` is none of them. */
+/** Creates the program, with all commands if `first` is not one of them. */
 async function createProgram(
   context: CliContext,
   printError: CliContext['printError'],
@@ -214,7 +225,7 @@ async function createProgram(
     .version(context.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .addHelpText('after', `${renderExamples(context)}\n${settings}`)
-  // Completions are of all commands, and so is the help.
+  // Completions and the general help need all commands.
   const only = entries.has(first) && first !== 'completions' ? first : undefined
   for (const command of await loadCommands(context, only)) program.addCommand(command)
   program.addHelpCommand(helpCommand())
@@ -225,7 +236,7 @@ async function createProgram(
     return backUpBeforeUpgrade(context)
   })
   const invocation = context.invocation.replaceAll(' ', NO_BREAK_SPACE)
-  /** The name of a command stays beside the program. */
+  /** Keeps the name of a command on the line of the program. */
   const layout = (text: string) => {
     const typed = asTyped(text.trimEnd(), { ...context, invocation })
     const joined = typed.replaceAll(`${invocation} `, invocation + NO_BREAK_SPACE)
@@ -235,10 +246,10 @@ async function createProgram(
     command.exitOverride().showHelpAfterError('(--help lists commands and options)')
     command.configureOutput({
       writeOut: (text) => context.print(layout(text)),
-      // A key may have been pasted where it does not belong.
+      // A key may have been pasted in the wrong place.
       writeErr: (text) => printError(redactKeys(layout(text))),
       outputError: (text) => context.printError(redactKeys(text.trimEnd())),
-      // Help comes in whole lines, and is laid out as a whole.
+      // The help consists of whole lines and is laid out at once.
       getOutHelpWidth: () => Number.MAX_SAFE_INTEGER,
       getErrHelpWidth: () => Number.MAX_SAFE_INTEGER,
     })
@@ -263,7 +274,7 @@ function renderExamples({ extensions }: CliContext): string {
   return [examples, ...own.map(([call, about]) => `  ${call.padEnd(38)}  ${about}`)].join('\n')
 }
 
-/** Faults whose message says by itself what to do. */
+/** Faults whose message already contains the action. */
 const expectedFaults = [
   'command',
   'usage',
@@ -276,7 +287,7 @@ const expectedFaults = [
   'object_unreachable',
 ] as const
 
-/** One line a failure; commander has printed its own already. */
+/** Prints a failure on one line, unless commander has printed it. */
 function reportFailure(
   error: unknown,
   context: CliContext,
@@ -285,7 +296,7 @@ function reportFailure(
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE_EXIT_CODE
   const isExpected = error instanceof AppError || isFault(error, ...expectedFaults)
   let message = messageOf(error)
-  // What is to be set is what was given.
+  // Names the option that was given instead of its variable.
   for (const [variable, option] of options)
     message = message.replaceAll(new RegExp(`\\b([Ss]et) ${variable}\\b`, 'g'), `$1 ${option}`)
   context.printError(`bookfeed: ${isExpected ? '' : 'unexpected failure: '}${message}`)

@@ -12,7 +12,7 @@ import { integerIn } from './command-line.ts'
 
 const DAYS_MAX = 36_500
 const GB_MAX = 1_000_000
-/** Between two steps others write. */
+/** The pause between two steps, in which others may write. */
 const STEP_MS = 5
 
 const help = `
@@ -26,7 +26,7 @@ Examples:
 
 type Flags = { keepDays?: number; keepGb?: number; dryRun?: true }
 
-/** `bookfeed prune`: deletes what is oldest, once and now. */
+/** `bookfeed prune`: deletes the oldest data once, now. */
 export const pruneCommand = (context: CliContext): Command =>
   new Command('prune')
     .description('delete the oldest markets of the history')
@@ -51,14 +51,14 @@ async function prune(context: CliContext, { keepDays, keepGb, dryRun }: Flags): 
   if (keep.keepDays + keep.keepGb === 0) {
     throw usageError('Set --keep-days, --keep-gb, BOOKFEED_KEEP_DAYS or BOOKFEED_KEEP_GB.')
   }
-  using history = openDataFolder(context)
+  using history = await openDataFolder(context)
   const nowMs = context.clock()
   const due = [...listDue(keep, history, nowMs)]
   context.print(describe(due, dryRun ? 'would be deleted' : 'to delete'))
   if (dryRun) return
   using stop = stopSignal(context)
   const before = history.totals().markets
-  while (!stop.signal.aborted && deleteStep(keep, history, nowMs)) await Bun.sleep(STEP_MS)
+  while (!stop.signal.aborted && (await deleteStep(keep, history, nowMs))) await Bun.sleep(STEP_MS)
   const gone = before - history.totals().markets
   context.print(`${count(gone, 'market')} deleted${stop.signal.aborted ? ', then stopped' : ''}.`)
 }

@@ -12,8 +12,8 @@ export function sanctionsCommand(context: CliContext): Command {
   sanctions
     .command('show')
     .description('show the current list')
-    .action(() => {
-      using ledger = openLedgerFile(context)
+    .action(async () => {
+      using ledger = await openLedgerFile(context)
       const list = ledger.sanctionsList()
       context.print(list === undefined ? 'There is no current list.' : JSON.stringify(list))
     })
@@ -31,7 +31,7 @@ export function sanctionsCommand(context: CliContext): Command {
 async function refresh(context: CliContext, acceptsLoss: boolean): Promise<void> {
   if (context.config().sanctionsList === '') throw usageError('BOOKFEED_SANCTIONS_LIST is not set.')
   using stop = stopSignal(context)
-  using ledger = openLedgerFile(context)
+  using ledger = await openLedgerFile(context)
   const { clock, config } = context
   const location = config().sanctionsList
   const { signal } = stop

@@ -6,7 +6,7 @@ import { Command } from 'commander'
 import { commandError } from '../server/command-end.ts'
 import type { CliContext } from '../server/extension.ts'
 
-/** It is for development, and an image of the service does not contain it. */
+/** The sandbox is for development; images of the service do not contain it. */
 const folder = join(import.meta.dir, '../../dev/sandbox')
 const absent =
   'This install has no sandbox. Run it in a checkout of the project, after bun install.'
@@ -22,7 +22,7 @@ Example:
   bookfeed sandbox
   BOOKFEED_PORT=0 BOOKFEED_LOG=off bookfeed sandbox --data ./play`
 
-/** `bookfeed sandbox`: a server that can be paid, with money that is none. */
+/** `bookfeed sandbox`: a server that accepts test payments. */
 export const sandboxCommand = (context: CliContext): Command =>
   new Command('sandbox')
     .description('serve on a local chain with play money, and print a script that buys')

@@ -25,7 +25,7 @@ const STDOUT = '-'
 const MARKETS_MAX = 100_000
 const SNAPSHOTS_MAX = 1_000_000_000
 
-/** The first day of the recordings; fixed, so that the same command makes the same books. */
+/** The first day of the recordings; fixed, so that the same command creates the same books. */
 const DEFAULT_START = '2026-04-13T00:00:00Z'
 
 const startHelp = 'start of the first window, rounded up to a full one: ISO 8601 or Unix time'
@@ -126,11 +126,11 @@ function nextAfterStop(output: string | undefined): string {
 }
 
 async function fillHistory({ context, options, signal, progress }: Task): Promise<string> {
-  using history = openDataFolder(context)
+  using history = await openDataFolder(context)
   let last = { fraction: 0, markets: 0, snapshots: 0, accepted: 0 }
-  for (last of storeSimulation(history, options)) {
+  for await (last of storeSimulation(history, options)) {
     progress.update(last.snapshots, last.fraction)
-    // Lets a signal in.
+    // Lets a signal be handled.
     await Bun.sleep(0)
     if (signal.aborted) break
   }
@@ -164,7 +164,7 @@ async function writeLines(task: Task, output: string): Promise<string> {
   return `${count(made, 'snapshot')} written (${progress.rateOf(made)})${to}`
 }
 
-/** Writes the whole file, or none: what is beside it until then has another name. */
+/** Writes a file completely or not at all, under a temporary name until it is complete. */
 async function writeFile(
   path: string,
   texts: AsyncIterable<string>,
@@ -187,7 +187,7 @@ async function writeFile(
   }
 }
 
-/** Never writes over a file: it may hold what cannot be made again. */
+/** Refuses to overwrite a file, which may be impossible to create again. */
 function assertAbsent(path: string): void {
   if (!existsSync(path)) return
   throw commandError(`Cannot write ${path}: it exists already; remove it or name another file.`)
@@ -199,7 +199,7 @@ function toReason(error: unknown): string {
   return code === 'EACCES' ? 'no permission' : code
 }
 
-/** A time without a zone would be another moment on another machine; a day alone is one of UTC. */
+/** Parses a start. A time without a zone would depend on the machine; a day alone is UTC. */
 function parseStart(text: string): number {
   const whole = text
     .replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00Z')

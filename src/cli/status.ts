@@ -30,7 +30,7 @@ are Unix milliseconds:
   driftMs                 how far the venue's clock is behind that of this machine, including transit
   freeBytes               free space on the disk`
 
-/** `bookfeed status`: what the recorder of the data folder does now. */
+/** `bookfeed status`: the current work of the recorder of the data folder. */
 export const statusCommand = (context: CliContext): Command =>
   new Command('status')
     .description('show the state of the recorder of the data folder')
@@ -43,10 +43,10 @@ const HEALTH_MS_MAX = 2_000
 
 type Flags = { json?: true; health?: true }
 
-/** Of an address that stands for all of a machine, its loopback. */
+/** The loopback address of a wildcard address. */
 const loopbacks: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }
 
-/** For container engines and service managers. Throws a `command` fault where it is not healthy. */
+/** A check for container engines and service managers. Throws a `command` fault if unhealthy. */
 async function askHealth(context: CliContext): Promise<void> {
   const { host, port } = context.config()
   const name = loopbacks[host] ?? (host.includes(':') ? `[${host}]` : host)
@@ -92,10 +92,10 @@ const age = (nowMs: number, timeMs: number): string =>
 const sizeOf = (bytes: number): string =>
   bytes < 1e9 ? `${Math.floor(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 
-/** Why is in the warning, or known half a minute after the start. */
+/** The reason is in the warning, or known within half a minute of the start. */
 const IDLE_TEXT = 'No market is recorded yet.'
 
-/** The messages that the recorder makes nothing of. */
+/** Describes the messages that the recorder could not use. */
 function unusedText({ faults, unknown, unfollowed = 0, lastMinute }: RecorderStatus): string {
   const first =
     lastMinute?.firstFault === undefined

@@ -23,8 +23,9 @@ export const testDataCommand = (context: CliContext): Command =>
     .action(() => runTestData(context))
 
 async function runTestData(context: CliContext): Promise<void> {
-  // Makes the folder, or says why not.
-  openDataFolder(context).dispose()
+  // Creates the folder, or throws the reason.
+  const history = await openDataFolder(context)
+  history.dispose()
   const { dataPath } = context.config()
   const missing = testStores.filter((store) => !hasStore(dataPath, store))
   if (missing.length === 0) {
@@ -36,7 +37,7 @@ async function runTestData(context: CliContext): Promise<void> {
   const progress = createProgress(context, 'making', 'windows')
   let windows = 0
   try {
-    for (const share of makeFiles(dataPath, missing)) progress.update(++windows, share)
+    for await (const share of makeFiles(dataPath, missing)) progress.update(++windows, share)
   } catch (cause) {
     throw commandError(`Cannot make the test data: ${sentenceOf(cause)}`, {
       cause,

@@ -1,4 +1,6 @@
-/** `bookfeed tiers`: what is offered, and for how much; what was bought keeps its own copy. */
+/**
+ * `bookfeed tiers`: the tiers on sale and their prices; purchases keep their own copy of the terms.
+ */
 import { Command, Option } from 'commander'
 
 import { coins } from '#src/domain/market.ts'
@@ -71,8 +73,8 @@ export function tiersCommand(context: CliContext): Command {
 
 type ListFlags = { json?: true; packs?: true }
 
-function listTiers(context: CliContext, { json, packs }: ListFlags): void {
-  using ledger = openExistingLedger(context)
+async function listTiers(context: CliContext, { json, packs }: ListFlags): Promise<void> {
+  using ledger = await openExistingLedger(context)
   const tiers = packs ? packsOf(ledger) : ledger.listTiers()
   const rows = tiers.map((tier) => [tier.tierId, ...Object.values(describeTier(tier))])
   const header = ['id', ...Object.keys(tiers[0] ? describeTier(tiers[0]) : {})]
@@ -80,13 +82,17 @@ function listTiers(context: CliContext, { json, packs }: ListFlags): void {
   else printTable(context, header, rows)
 }
 
-function setTier(context: CliContext, tierId: string, flags: TierFlags): void {
+async function setTier(context: CliContext, tierId: string, flags: TierFlags): Promise<void> {
   if (Object.keys(flags).length === 0)
     throw usageError('Nothing to set: see the options in --help.')
   const { forSale, notForSale, ...values } = flags
   const change = { ...values, isForSale: notForSale ? false : forSale }
-  using ledger = openLedgerFile(context)
-  const { after, differences } = changeTier(ledger, { tierId, change, nowMs: context.clock() })
+  using ledger = await openLedgerFile(context)
+  const { after, differences } = await changeTier(ledger, {
+    tierId,
+    change,
+    nowMs: context.clock(),
+  })
   for (const line of differences) context.print(`${tierId}: ${line}`)
   context.print(
     differences.length === 0

@@ -2,13 +2,12 @@ import { existsSync } from 'node:fs'
 
 import { Command } from 'commander'
 
-import { isAddress } from '#src/database/stores.ts'
 import { count, formatCount } from '#src/platform/count.ts'
 import { throttleLines } from '#src/platform/throttle.ts'
 
 import { commandError } from '../server/command-end.ts'
 import { type CliContext, listFaultsIn } from '../server/extension.ts'
-import { historyOf, openDataFolder } from '../server/open-data-folder.ts'
+import { historyOf, isShared, openDataFolder } from '../server/open-data-folder.ts'
 import { printFaults } from './command-line.ts'
 
 const PROGRESS_EVERY_MS = 1000
@@ -30,12 +29,11 @@ export const verifyCommand = (context: CliContext): Command =>
 export async function verify(context: CliContext): Promise<void> {
   const { clock, print, printError } = context
   const { dataPath } = context.config()
-  const place = historyOf(context)
-  // Opening would make an empty one, which is sound and not what was meant.
-  if (!isAddress(place) && !existsSync(place)) {
+  // Opening would create an empty history, which would pass the verification.
+  if (!isShared(context, 'history') && !existsSync(historyOf(context))) {
     throw commandError(`There is no history in ${dataPath}. Set BOOKFEED_DATA to its folder.`)
   }
-  using history = openDataFolder(context)
+  using history = await openDataFolder(context)
   const startMs = clock()
   const report = throttleLines(PROGRESS_EVERY_MS, clock, printError)
   const onProgress = (done: number, total: number): void =>

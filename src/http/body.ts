@@ -1,12 +1,12 @@
-/** JSON bodies, which Elysia leaves alone: their bounds, and their way to `schema-reader.ts`. */
-import type { Static, TObject } from '@sinclair/typebox'
+/** JSON bodies: their bounds, and how they are parsed before Elysia validates them. */
+import type { TObject } from '@sinclair/typebox'
 
 import { AppError, type ErrorCode, parameterError } from '#src/domain/errors.ts'
 import { excerpt } from '#src/domain/selling/api-key.ts'
 import { isRecord } from '#src/platform/record.ts'
 
 import { measureJson, NAMES_MAX, NESTING_MAX, repeatedName, VALUES_MAX } from './json.ts'
-import { isOptional, parseBody } from './schema-reader.ts'
+import { isOptional, readBy, repeatedError, unknownNameError } from './validation.ts'
 
 export const BODY_BYTES_MAX = 64 * 1024
 
@@ -20,24 +20,39 @@ export const bodyCodes: readonly ErrorCode[] = [
 const mediaType = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
 /** False where no body at all is as good as an empty object. */
-export const isBodyRequired = ({ properties }: TObject): boolean =>
+const isBodyRequired = ({ properties }: TObject): boolean =>
   Object.values(properties).some((property) => !isOptional(property))
 
 /**
- * Reads the body by an object schema. Throws `payload_too_large`, `unsupported_media_type`,
- * `invalid_request`, or `invalid_parameter` naming the member.
+ * Parses the body, which Elysia then validates by the schema. Members come in the order of the
+ * schema, so that equal bodies are printed alike. Throws `payload_too_large`,
+ * `unsupported_media_type`, `invalid_request`, or `invalid_parameter` naming the member.
  */
-export async function readBody<S extends TObject>(schema: S, request: Request): Promise<Static<S>> {
+export async function parseBody(
+  schema: TObject,
+  request: Request,
+): Promise<Record<string, unknown>> {
   const text = await readText(request)
   const isAbsent = text === '' && !isBodyRequired(schema)
   if (!isAbsent) assertJson(request.headers.get('content-type'))
-  return parseBody(schema, isAbsent ? {} : parseObject(text))
+  const members = isAbsent ? {} : parseObject(text)
+  // Elysia copies members onto their defaults, and would set the prototype instead of refusing it.
+  if (Object.hasOwn(members, '__proto__'))
+    throw unknownNameError('__proto__', 'member of this object', schema)
+  // Elysia prints the value that it refuses, which an object with such a member does not survive.
+  if (/toString|valueOf|\\u/.test(text)) readBy(schema, members, 'body')
+  const known = Object.keys(schema.properties).filter((name) => Object.hasOwn(members, name))
+  return { ...Object.fromEntries(known.map((name) => [name, members[name]])), ...members }
 }
 
-async function readText(request: Request): Promise<string> {
-  const bytes = await request.arrayBuffer().catch((cause: unknown) => {
+/** Reads the bytes of a body. Throws `invalid_request` if it is cut off. */
+export const readBody = (request: Request): Promise<ArrayBuffer> =>
+  request.arrayBuffer().catch((cause: unknown) => {
     throw bodyError('The body is cut off.', cause)
   })
+
+async function readText(request: Request): Promise<string> {
+  const bytes = await readBody(request)
   if (bytes.byteLength > BODY_BYTES_MAX) throw bodySizeError()
   try {
     // `request.text()` would put marks in the place of what is not UTF-8.
@@ -72,12 +87,19 @@ export function parseObject(text: string, what = 'The body'): Record<string, unk
     throw bodyError(`${what} is not JSON.`, cause)
   }
   const repeated = names > 1 ? repeatedName(text) : undefined
-  if (repeated !== undefined) {
-    const param = excerpt(repeated)
-    throw parameterError(param, `\`${param}\` is repeated. Send it once.`)
-  }
+  if (repeated !== undefined) throw repeatedError(repeated)
+  if (/\\u[dD][89a-fA-F]/.test(text)) assertWellFormed(text)
   if (isRecord(value)) return { ...value }
   throw bodyError(`${what} must be a JSON object: { … }.`)
+}
+
+/** Refuses half of a surrogate pair, which is no character and cannot be sent back as UTF-8. */
+function assertWellFormed(json: string): void {
+  JSON.parse(json, (name, value) => {
+    if (typeof value !== 'string' || value.isWellFormed()) return value
+    const param = excerpt(name)
+    throw parameterError(param, `\`${param}\` must be text in Unicode, without half a character.`)
+  })
 }
 
 export const bodySizeError = () =>

@@ -1,4 +1,4 @@
-/** What routes share of path and query, each read and documented the same way everywhere. */
+/** Parameters that routes share, each read and documented the same way everywhere. */
 
 import { Type } from '@sinclair/typebox'
 
@@ -20,9 +20,10 @@ import { intervals } from '#src/domain/series.ts'
 import { DEPTH_MAX, type RowCut, rowFields } from '#src/domain/wire/row-cut.ts'
 
 import { exampleMarket, text } from './fields.ts'
-import { literals, moment } from './schema-reader.ts'
+import { integer, moment, oneOf } from './kinds.ts'
 
 export const pathParameters = {
+  link: text('A link, as `link` of a file has it.', 'bf_link_AWneI-BrZXlf'),
   coin: text(`Coin in any case: ${coins.join(', ')}.`, exampleMarket.coin),
   conditionId: text(`A market of the coin: ${marketNameText}.`, exampleMarket.conditionId),
 }
@@ -65,7 +66,7 @@ export const asOfParameter = momentParameter(
 )
 
 export const maxAgeParameter = Type.Optional(
-  Type.Integer({
+  integer({
     minimum: 0,
     description: 'Oldest state that is wanted, in milliseconds before `ts`; any when absent.',
   }),
@@ -77,7 +78,7 @@ export const rangeParameters = (field: string) => ({
 })
 
 export const limitParameter = (rows: string, sizes: { default: number; maximum: number }) =>
-  Type.Integer({
+  integer({
     minimum: 1,
     ...sizes,
     description: `${rows} on a page; may change during a walk.`,
@@ -93,30 +94,30 @@ export const cursorParameter = Type.Optional(
 )
 
 export const outcomeParameter = Type.Optional(
-  literals(outcomes, { description: 'Only this outcome; both when absent.' }),
+  oneOf(outcomes, { description: 'Only this outcome; both when absent.' }),
 )
 
-export const orderParameter = literals(['asc', 'desc'], {
+export const orderParameter = oneOf(['asc', 'desc'], {
   default: 'asc',
   description: 'Direction of time, within and across pages.',
 })
 
 export const intervalParameter = (description: string) =>
-  Type.Optional(literals(intervals, { description }))
+  Type.Optional(oneOf(intervals, { description }))
 
 export const timeframeParameter = (description: string) =>
-  Type.Optional(literals(timeframes, { description }))
+  Type.Optional(oneOf(timeframes, { description }))
 
 /** Of lists of markets and what is made of them. */
 export const sourceParameter = Type.Optional(
-  literals(sourceChoices, {
+  oneOf(sourceChoices, {
     description:
       'Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then.',
   }),
 )
 
 export const depthParameter = Type.Optional(
-  Type.Integer({
+  integer({
     minimum: 1,
     maximum: DEPTH_MAX,
     description: 'Levels of each side, from the best; all when absent.',
@@ -127,7 +128,7 @@ export const depthParameter = Type.Optional(
 export const views = ['own', 'consolidated'] as const
 type View = (typeof views)[number]
 
-const viewParameter = literals(views, {
+const viewParameter = oneOf(views, {
   default: 'own',
   description:
     '`own`: the book as recorded. `consolidated`: one executable ladder of that book and the mirror of the other outcome\'s (who sells "down" at 0.4 buys "up" at 0.6), each level with its `source`, prevailing at the same moment. Each state of either book makes a row: of its own outcome, or of `outcome` where you send that. The venue shows an order in both books, so sizes are never added up.',

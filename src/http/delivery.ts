@@ -7,7 +7,7 @@
 /** A body is handed over in pieces of this size. */
 const PIECE_BYTES = 64 * 1024
 
-/** The same response; `onEnd` is called once, with whether the connection took the whole body. */
+/** Returns the same response; `onEnd` is called once, with true if the connection took the whole body. */
 export async function trackDelivery(
   response: Response,
   onEnd: (isWhole: boolean) => void,

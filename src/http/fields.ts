@@ -7,11 +7,11 @@ import {
   Type,
 } from '@sinclair/typebox'
 
-import { coins, timeframes } from '#src/domain/market.ts'
+import { coins, type Market, timeframes } from '#src/domain/market.ts'
 
-import { literals } from './schema-reader.ts'
+import { oneOf } from './kinds.ts'
 
-/** What examples are about; `swagger.ts` shows a market that the server holds in its place. */
+/** The market of examples; `swagger.ts` shows one that the server holds in its place. */
 export const exampleMarket = {
   coin: 'btc',
   timeframe: '5m',
@@ -22,6 +22,8 @@ export const exampleMarket = {
   day: '2026-04-13',
 }
 export type ExampleMarket = typeof exampleMarket
+/** From the moment of an example to the end of its range. */
+export const EXAMPLE_RANGE_MS = 60_000
 
 /** A day that is final; `swagger.ts` shows one of the server in its place. */
 export const exampleDay = {
@@ -35,13 +37,16 @@ export type ExampleDay = typeof exampleDay
 export const object = <T extends TProperties>($id: string, members: T, options?: ObjectOptions) =>
   Type.Object(members, { $id, ...options })
 
-/** The same with what it is, ahead of its members. */
+/** An object that the document names and describes. */
 export const described = <T extends TProperties>($id: string, description: string, members: T) =>
   Type.Object(members, { $id, description })
 
 /** An object within another one. */
 export const group = <T extends TProperties>(description: string, members: T) =>
   Type.Object(members, { description })
+
+export const groupOrNull = <T extends TProperties>(description: string, members: T) =>
+  nullable(Type.Object(members), description)
 
 /** A list of such objects. */
 export const groups = <T extends TProperties>(description: string, members: T) =>
@@ -67,10 +72,19 @@ export const choice = <const T extends string>(
   texts: readonly T[],
   description: string,
   example?: string | string[],
-) => literals(texts, optionsOf(description, example))
+) => oneOf(texts, optionsOf(description, example))
+
+export const choiceOrNull = <const T extends string>(
+  texts: readonly T[],
+  description: string,
+  example?: string | null,
+) => nullable(oneOf(texts), description, example)
 
 export const count = (description: string, example?: number) =>
   Type.Integer({ minimum: 0, ...optionsOf(description, example) })
+
+export const countOrNull = (description: string, example?: number) =>
+  nullable(Type.Integer({ minimum: 0 }), description, example)
 
 export const time = (description: string, example = '2026-04-14T08:00:00.000Z') =>
   Type.String({ format: 'date-time', ...optionsOf(description, example) })
@@ -86,14 +100,22 @@ export const positive = (description: string, example: number) =>
 export const shareOrNull = (description: string, example: number) =>
   nullable(Type.Number({ minimum: 0, maximum: 1 }), description, example)
 
-export const listOf = <T extends TSchema>(row: T, order: string, nextCursor = FURTHER) =>
+/** A page of a list. */
+export const listOf = <T extends TSchema>(row: T, order: string) =>
   Type.Object({
     data: Type.Array(row, { description: order }),
-    nextCursor: nextCursor === FURTHER ? textOrNull(FURTHER, CURSOR) : textOrNull(nextCursor, null),
+    nextCursor: textOrNull(
+      'Cursor of the next page; null exactly when no further row exists right now.',
+      'AQGdi-iFoAAAAAAAv0T8W1koSP2N71dNt63XBhlmg-sNOOZLqw',
+    ),
   })
 
-const FURTHER = 'Cursor of the next page; null exactly when no further row exists right now.'
-const CURSOR = 'AQGdi-iFoAAAAAAAv0T8W1koSP2N71dNt63XBhlmg-sNOOZLqw'
+/** A list that has only one page. */
+export const onePageOf = <T extends TSchema>(row: T, order: string) =>
+  Type.Object({
+    data: Type.Array(row, { description: order }),
+    nextCursor: textOrNull('Always null: the list has one page.', null),
+  })
 
 export const conditionIdField = text(
   'Market identifier: `0x` and lower-case hex digits.',
@@ -105,26 +127,32 @@ export const sourceField = choice(
   'Where the books come from: the venue, or our simulator.',
 )
 
-/** What says which market it is. */
+/** Members that identify a market. */
 export const marketFields = {
   conditionId: conditionIdField,
   symbol: choice(coins, 'Coin in lower case.'),
   timeframe: choice(timeframes, "Length of the market's window."),
   source: sourceField,
 }
+/** The values of `marketFields`. */
+export const marketValues = ({ conditionId, coin, timeframe, source }: MarketIdentity) => ({
+  conditionId,
+  symbol: coin,
+  timeframe,
+  source,
+})
+type MarketIdentity = Pick<Market, 'conditionId' | 'coin' | 'timeframe' | 'source'>
+
 export const slugField = textOrNull("The venue's name of the market.", 'btc-updown-5m-1776153600')
 
 /** A price of the coin itself. */
 export const spotField = (description: string) =>
-  nullable(
-    Type.Object({
-      price: decimal('In USD, with every digit of its source.', 64_126.5),
-      source: text('Who publishes it.', 'chainlink'),
-      windowSeconds: count('Seconds that it is an average of; 0 for the price of the moment.', 60),
-      timestamp: time("The source's time, UTC.", '2026-11-22T10:00:01.000Z'),
-    }),
-    description,
-  )
+  groupOrNull(description, {
+    price: decimal('In USD, with every digit of its source.', 64_126.5),
+    source: text('Who publishes it.', 'chainlink'),
+    windowSeconds: count('Seconds that it is an average of; 0 for the price of the moment.', 60),
+    timestamp: time("The source's time, UTC.", '2026-11-22T10:00:01.000Z'),
+  })
 
 /** When what is held begins and ends. */
 export const heldFields = {

@@ -1,7 +1,7 @@
 /**
- * What is before every route: the caller, its allowance, and what it used. The front
- * door calls the gate around each request. What a route needs is its option `access`, checked
- * before any parameter is read, so no caller learns of a market that its tier does not include.
+ * The caller of a request, its allowance and its usage. What a route needs of its caller is its
+ * option `access`: it is checked before any parameter is read, so no caller learns of a market that
+ * its tier does not include.
  */
 import { AppError, type ErrorCode } from '#src/domain/errors.ts'
 import { coins, isCoin, type Market, type Source } from '#src/domain/market.ts'
@@ -10,34 +10,41 @@ import { type Terms, type Tier, type TierRoute, tiersWith } from '#src/domain/se
 import { assert } from '#src/platform/assert.ts'
 import type { MaybePromise } from '#src/platform/maybe-promise.ts'
 
+import {
+  type Access,
+  type Admission,
+  type Arrival,
+  callOf,
+  type PeerSource,
+  type Sender,
+} from './call.ts'
 import { readCoin } from './data-query.ts'
-import { type Access, type Admission, type Arrival, type Visit, visitOf } from './visit.ts'
 
 /** Returns the caller whose valid key came with a request. */
 export type Identify = (from: Pick<Arrival, 'request' | 'peers'>) => Caller | undefined
 
 /** None of it may throw or reject. */
 export type Gate = {
-  admit(arrival: Arrival): MaybePromise<Visit>
+  admit(arrival: Arrival): MaybePromise<Sender>
   /** Reports its window to the caller, in the headers of any response. */
-  writeHeaders(visit: Visit, response: Pick<Response, 'status' | 'headers'>): void
-  /** Counts a piece of a body that is being sent; the request with the first. */
-  countBytes(visit: Visit, bytes: number): void
-  /** Counts what was answered, once all of it was, unless it was counted piece by piece. */
-  finish(visit: Visit, bytes: number | undefined): void
+  writeHeaders(sender: Sender, response: Pick<Response, 'status' | 'headers'>): void
+  /** Counts a response, or the first piece of a body that is being sent, under the name `usage`. */
+  count(sender: Sender, usage: string, bytes: number | undefined): void
+  /** Counts another piece of a body. */
+  countMore(sender: Sender, usage: string, bytes: number): void
 }
 
 /**
  * Takes one from the signups of the address that a request came from, with a key or without.
  * Throws `rate_limited`, and then the headers report that window.
  */
-export type ChargeSignup = (request: Request, visit: Visit) => void
+export type ChargeSignup = (request: Request) => void
 
 /**
- * Takes one from the window of a caller that is found after the visit began. Throws
+ * Takes one from the window of a caller that is found after the request arrived. Throws
  * `rate_limited`; the headers report that window either way.
  */
-export type ChargeWindow = (visit: Visit, window: { key: string; limit: number }) => void
+export type ChargeWindow = (request: Request, window: { key: string; limit: number }) => void
 
 /** Codes with which a route may refuse before it is reached, or fail. */
 export function accessCodes(access: Access): ErrorCode[] {
@@ -65,12 +72,24 @@ export type Sample = {
 }
 
 /** Port. Throws `operator_only` and `rate_limited`. */
-export type AssertOperator = (request: Request, visit: Visit) => void
+export type AssertOperator = (request: Request, from: { peers?: PeerSource | undefined }) => void
 
 export type AccessPorts = {
   assertOperator: AssertOperator
   listTiers: () => readonly Tier[]
   sample: Pick<Sample, 'assertIncluded'>
+}
+
+/** A failure for lack of a payment: the response is sold by itself, or from a pack of requests. */
+export class UnpaidError extends AppError {
+  readonly access: TierRoute
+  readonly coin: string | undefined
+
+  constructor(error: AppError, { access, coin }: Pick<Question, 'access' | 'coin'>) {
+    super(error.code, error.message, error.extras)
+    this.access = access
+    this.coin = coin
+  }
 }
 
 /** Lets a request through to a route, or throws why not; returns the caller, if it needs one. */
@@ -79,37 +98,40 @@ export function admit(
   asked: Admission,
   { assertOperator, listTiers, sample }: AccessPorts,
 ): Caller | undefined {
-  const { access, coin } = asked
-  const visit = visitOf(request)
+  const { access, coin, isSold = false } = asked
+  const call = callOf(request)
   if (access === 'operator') {
-    assertOperator(request, visit)
+    assertOperator(request, call)
     return undefined
   }
-  assert(visit.isCounted, 'A route with access must be counted.')
-  visit.route = labels[access] ?? access
+  assert(call.isCounted, 'A route with access must be counted.')
   if (isOpen(access)) return undefined
-  if (visit.guest !== undefined) {
+  if (call.guest !== undefined) {
     sample.assertIncluded({ ...asked, method: request.method })
-    return visit.guest
+    return call.guest
   }
-  if (visit.rehearsedFor !== undefined) return visit.rehearsedFor
-  const isSold = asked.isSold === true
-  if (visit.caller === undefined) visit.asked = { access, coin, isSold }
-  const caller = requireCaller(visit.caller)
-  if (access === 'key') return caller
-  if (caller.standing.isMetered && isSold) visit.asked = { access, coin, isSold }
+  if (call.rehearsedFor !== undefined) return call.rehearsedFor
+  if (access === 'key') return requireCaller(call.caller)
+  if (call.caller === undefined && isSold)
+    throw new UnpaidError(unauthenticatedError(), { access, coin })
+  const caller = requireCaller(call.caller)
   assertEntitled({ access, caller, coin, isSold }, listTiers)
   return caller
 }
 
 /** The caller of a route that is not `open`. */
 export function callerOf(request: Request): Caller {
-  const { caller, guest } = visitOf(request)
+  const { caller, guest } = callOf(request)
   return requireCaller(caller ?? guest)
 }
 
-/** What usage is counted under, where it is not the name of the access. */
-const labels: Partial<Record<Access, string>> = { key: 'account', signup: 'open' }
+/** The name that the usage of requests is counted under before they reach a route. */
+export const UNROUTED = 'other'
+
+/** The name that the usage of a route is counted under. */
+export const usageOf = (access: Access): string =>
+  usageNames[access as keyof typeof usageNames] ?? access
+const usageNames = { none: UNROUTED, operator: UNROUTED, key: 'account', signup: 'open' } as const
 
 function requireCaller(caller: Caller | undefined): Caller {
   if (caller === undefined) throw unauthenticatedError()
@@ -125,7 +147,7 @@ type Question = {
   isSold?: boolean
 }
 
-/** Nearly everybody writes a coin in lower case. */
+/** Most callers write a coin in lower case. */
 const isOneOf = (own: readonly string[], coin: string): boolean =>
   own.includes(coin) || own.includes(readCoin(coin))
 
@@ -140,10 +162,11 @@ export function assertEntitled(
   const { terms, isMetered = false } = caller.standing
   const { name, routes, coins: own } = terms
   const hasRoute = routes.includes(access) && (isSold || !isMetered)
-  // Which coins there are is no secret; an unknown one is a 404 to everybody.
+  // The list of coins is public: an unknown coin is a 404 for all callers.
   if (hasRoute && (coin === undefined || isOneOf(own, coin))) {
     if (!isMetered) return
-    throw new AppError('payment_required', `No request of ${name} is left.`)
+    const error = new AppError('payment_required', `No request of ${name} is left.`)
+    throw new UnpaidError(error, { access, coin })
   }
   const asked = coin?.toLowerCase()
   const known = asked !== undefined && isCoin(asked) ? asked : undefined

@@ -1,10 +1,10 @@
 /**
- * Lists of a market's history: snapshots, quotes, prices and trades. From the parameters follow
- * filters, cursors, coverage and the tag; a list itself only reads rows. All that decides a body is in its tag, the revision of the market included, so a 304 is
- * answered before anything is read.
+ * Lists of a market's history: snapshots, changes, quotes, prices and trades. Filters, cursors,
+ * coverage and the tag follow from the parameters; a list itself only reads rows. The tag covers all
+ * that decides a body, the revision of the market included, so a 304 is answered before any read.
  */
 
-import { type Static, type TProperties, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox'
 
 import { coverageText } from '#src/domain/coverage.ts'
 import type { CursorCodec, PageEnd, Walk } from '#src/domain/cursor.ts'
@@ -12,13 +12,11 @@ import type { HistoryFilters, HistoryList } from '#src/domain/lists.ts'
 import type { Market } from '#src/domain/market.ts'
 import { ROW_BYTES_MAX, type SeriesPage, type StatePart } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
-import type { ServedMoment } from '#src/domain/staleness.ts'
 import { encodedTag, historyTagOf, tagOf } from '#src/domain/tag.ts'
 import { readRange } from '#src/domain/time.ts'
 import { putText } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, RowQuery } from '#src/history/history.ts'
-import type { MadePage, Page, PageCache } from '#src/platform/page-cache.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import type { Page, PageCache } from '#src/platform/page-cache.ts'
 
 import type { DataAnswer, PageAnswer } from './answer.ts'
 import {
@@ -29,11 +27,28 @@ import {
   rangeParameters,
 } from './data-query.ts'
 import { acceptsGzip } from './negotiation.ts'
+import {
+  jsonOnly,
+  listLane,
+  TABLE_VARY,
+  type TableForm,
+  tableOf,
+  type TableQuery,
+  tableTask,
+} from './table.ts'
+import {
+  type DataTask,
+  dataTask,
+  type Lane,
+  marketIn,
+  type TaskPorts,
+  type Tasks,
+} from './tasks.ts'
 
 type ListTexts = {
-  /** What a page has, such as `Rows`. */
+  /** The noun of a page, such as `Rows`. */
   rows: string
-  /** What `from` and `to` are of. */
+  /** The noun of the times that `from` and `to` bound. */
   range: string
   limit: { default: number; maximum: number }
 }
@@ -52,12 +67,14 @@ export const historyQuery = <Own extends TProperties>(
     ...own,
   })
 
-type HistoryQuery = Static<ReturnType<typeof historyQuery<Record<never, never>>>>
+type Shared = Static<ReturnType<typeof historyQuery<Record<never, never>>>>
+/** A list may be without `order`: it ascends. */
+type HistoryQuery = Omit<Shared, 'order'> & Partial<Pick<Shared, 'order'>>
 
 /** The filters that all have. Throws `invalid_parameter`. */
 function readFilters(market: Market, query: HistoryQuery): HistoryFilters {
   const { conditionId } = market
-  const { outcome, order } = query
+  const { outcome, order = 'asc' } = query
   const { fromMs, toMs } = readRange(query)
   return { conditionId, outcome, order, fromMs, toMs }
 }
@@ -70,44 +87,53 @@ export const PAGE_START = '{"data":['
 /** Rows that were read. */
 export type HistoryPage = PageEnd<Position> & {
   /** Makes the body: `PAGE_START`, the rows with commas between, and then `end`. */
-  toBody: (end: string) => Bytes | Steps<Bytes>
+  toBody: (end: string) => Bytes
 }
 
-/** What is read of a list: rows of a market in a range, by the filters of the list. */
+/** A read of a list: rows of a market in a range, by the filters of the list. */
 export type HistoryRequest<Filters> = { market: Market; range: StatePart; filters: Filters }
 
 type HistoryListOptions<Query, Filters extends HistoryFilters> = {
   list: HistoryList<Filters>
+  /** The schema of the query; its default of `limit` decides the lane. */
+  query: TObject
   /** Adds its own filters to those that all have. Throws `invalid_parameter`. */
   toFilters: (query: Query, shared: HistoryFilters) => Filters
-  read: (request: HistoryRequest<Filters>) => Steps<HistoryPage>
+  /** The history is ready for nothing yet. */
+  read: (
+    history: MarketHistory,
+    request: HistoryRequest<Filters>,
+  ) => HistoryPage | Promise<HistoryPage>
   /** The query of a page whose rows only have to be joined; undefined where each is read. */
   joinedQuery?: (request: HistoryRequest<Filters>) => RowQuery | undefined
-  /** Whether gaps decide rows, such as steps and bars. */
+  /** True if gaps decide rows, such as steps and bars. */
   readsGaps?: (filters: Filters) => boolean
-  /** Whether rows are made of the books of both outcomes, whichever is asked for. */
+  /** True if rows are made of the books of both outcomes, whichever is requested. */
   readsBoth?: (filters: Filters) => boolean
+  /** Schema of its JSON, of a list that can be had as a table. */
+  table?: TObject
+  /** Members that the rows of a table have; all of them by default. */
+  membersOf?: (query: Query) => readonly string[]
 }
 
-export type HistoryListDeps = {
-  history: MarketHistory
-  cursors: CursorCodec
-  served: () => ServedMoment
-  pages: PageCache
-}
+export type HistoryListDeps = TaskPorts & { pages: PageCache; tasks: Tasks }
 
 type Call<Query> = { request: Request; market: Market; query: Query }
 
-/** Makes what answers requests for a list. */
-export function createHistoryList<Query extends HistoryQuery, Filters extends HistoryFilters>(
-  options: HistoryListOptions<Query, Filters>,
-  { history, cursors, served, pages }: HistoryListDeps,
-) {
-  const { list } = options
-  const historyTag = historyTagOf(history.cursorKey)
+/** The arguments of a task that makes a page. */
+type Given<Query> = { conditionId: string; query: Query; table: TableForm }
+
+/** Makes a list: its task, and what answers requests with it. */
+export function createHistoryList<
+  Query extends HistoryQuery & TableQuery,
+  Filters extends HistoryFilters,
+>(options: HistoryListOptions<Query, Filters>) {
+  const { list, table } = options
+  const task: DataTask<Given<Query>> =
+    table === undefined ? dataTask(list.name, make) : tableTask(list.name, table, make)
 
   /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
-  function readRequest({ market, query }: Call<Query>) {
+  function readRequest(cursors: CursorCodec, market: Market, query: Query) {
     const filters = options.toFilters(query, readFilters(market, query))
     const { outcome, order, fromMs, toMs } = filters
     const { limit, cursor } = query
@@ -118,43 +144,63 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
   }
   type Asked = ReturnType<typeof readRequest>
 
-  function coverageOf(market: Market, { filters, range }: Asked): string {
-    const { fromMs, toMs } = range
-    const outcome = options.readsBoth?.(filters) ? undefined : range.outcome
+  function coverageOf({ history, clock }: TaskPorts, market: Market, asked: Asked): string {
+    const { fromMs, toMs } = asked.range
+    const outcome = options.readsBoth?.(asked.filters) ? undefined : asked.range.outcome
     const gaps = history.gaps(market)
-    return coverageText({ market, gaps, outcome, fromMs, toMs, ...served() })
+    return coverageText({ market, gaps, outcome, fromMs, toMs, nowMs: clock() })
   }
 
-  function* make(market: Market, { filters, range, walk }: Asked) {
-    const page = yield* options.read({ market, range, filters })
-    const { nextCursor, resumeCursor } = walk.end(page)
-    const made = page.toBody(endOf(nextCursor))
-    return { body: made instanceof Uint8Array ? made : yield* made, resumeCursor }
+  /** The revision, and what decides rows without it. */
+  function versionOf({ history }: TaskPorts, now: Market, { filters }: Asked): number | string {
+    const derived = options.readsGaps?.(filters) ? history.derivedGaps?.(now) : []
+    if (derived === undefined || derived.length === 0) return now.revision
+    return `${now.revision}.${tagOf(JSON.stringify(derived))}`
   }
 
-  function tagger(market: Market, { filters, range }: Asked, isGzip: boolean) {
-    const { after, limit } = range
-    const position = after === undefined ? '' : `${after.timestampMs}.${after.id}`
-    const key = `${list.name}.${historyTag}.${market.id}.${list.text(filters)}.${position}.${limit}`
-    return (version: number | string): string => encodedTag(`${key}.${version}`, isGzip)
-  }
-
-  function toAnswer(call: Call<Query>, asked: Asked): PageAnswer {
-    const { market } = call
-    const isGzip = acceptsGzip(call.request.headers.get('accept-encoding'))
-    const tagAt = tagger(market, asked, isGzip)
-    /** The revision, and what decides rows without it. */
-    function versionOf(now: Market): number | string {
-      const derived = options.readsGaps?.(asked.filters) ? history.derivedGaps?.(now) : []
-      if (derived === undefined || derived.length === 0) return now.revision
-      return `${now.revision}.${tagOf(JSON.stringify(derived))}`
+  async function make(ports: TaskPorts, { conditionId, query }: Given<Query>): Promise<DataAnswer> {
+    const { history } = ports
+    const market = marketIn(ports, conditionId)
+    const asked = readRequest(ports.cursors, market, query)
+    const version = versionOf(ports, market, asked)
+    const page = await options.read(history, { market, ...asked })
+    const { nextCursor, resumeCursor } = asked.walk.end(page)
+    const body = page.toBody(endOf(nextCursor))
+    const now = history.findMarket(conditionId)
+    // What another process wrote meanwhile may be in it or not.
+    const isUnchanged = now !== undefined && versionOf(ports, now, asked) === version
+    return {
+      body,
+      resumeCursor,
+      coverage: coverageOf(ports, market, asked),
+      isClosed: market.isClosed,
+      version: isUnchanged ? version : undefined,
     }
-    const version = versionOf(market)
-    const tag = tagAt(version)
+  }
 
+  /** Rows made of the books of both outcomes are long work, too. */
+  const laneOf = ({ query, table }: Given<Query>, { filters }: Asked): Lane =>
+    options.readsBoth?.(filters) ? 'long' : listLane(options.query, query, table)
+
+  function givenOf({ request, market, query }: Call<Query>): Given<Query> {
+    const { conditionId } = market
+    const form =
+      table === undefined ? jsonOnly : tableOf(request, query, options.membersOf?.(query))
+    return { conditionId, query, table: form }
+  }
+
+  function toAnswer(deps: HistoryListDeps, call: Call<Query>, given: Given<Query>): PageAnswer {
+    const { history, pages, tasks } = deps
+    const { market } = call
+    const asked = readRequest(deps.cursors, market, call.query)
     const { range, filters, walk } = asked
+    const isGzip = acceptsGzip(call.request.headers.get('accept-encoding'))
+    const position = Object.values(range.after ?? {}).join('.')
+    const key = `${list.name}.${historyTagOf(history.cursorKey)}.${market.id}.${list.text(filters)}.${position}.${range.limit}`
+    const tagAt = (version: number | string): string => encodedTag(`${key}.${version}`, isGzip)
+    const version = versionOf(deps, market, asked)
+    const tag = tagAt(version)
     const joinedOf = () => options.joinedQuery?.({ market, range, filters })
-    const readyFor = (query: RowQuery) => history.ready([query])
 
     function joinPage(query: RowQuery): Page {
       const page = history.page(query)
@@ -164,8 +210,8 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
       return pages.put({ tag: tagAt(page.revision), body, resumeCursor })
     }
 
-    function* joinReady(query: RowQuery): Steps<Page> {
-      yield readyFor(query)
+    async function joinReady(query: RowQuery): Promise<Page> {
+      await history.ready([query])
       const page = joinPage(query)
       // Another page may be encoded before this one is sent.
       return page.body instanceof Blob ? page : { ...page, body: page.body.slice() }
@@ -175,37 +221,43 @@ export function createHistoryList<Query extends HistoryQuery, Filters extends Hi
       tag,
       isGzip,
       isClosed: market.isClosed,
-      coverage: coverageOf(market, asked),
+      coverage: coverageOf(deps, market, asked),
+      vary: table === undefined ? undefined : TABLE_VARY,
       findPage() {
         const found = pages.find(tag)
         const joined = found === undefined ? joinedOf() : undefined
         if (joined === undefined) return found
-        return readyFor(joined) === undefined ? joinPage(joined) : undefined
+        return history.ready([joined]) === undefined ? joinPage(joined) : undefined
       },
       join() {
         const joined = joinedOf()
         return joined && joinReady(joined)
       },
-      *make(): Steps<MadePage> {
-        const { body, resumeCursor } = yield* make(market, asked)
-        const now = history.findMarket(market.conditionId)
-        const isUnchanged = now !== undefined && versionOf(now) === version
-        // What another process wrote meanwhile may be in it or not.
-        return { body, tag: isUnchanged ? tag : tagAt(tagOf(body)), resumeCursor }
+      async make(request) {
+        const made = await tasks.page(request, task, given, laneOf(given, asked))
+        const { body, resumeCursor } = made
+        return { body, resumeCursor, tag: made.version === version ? tag : tagAt(made.tag) }
       },
     }
   }
 
   return {
-    /** For a route with `caching: 'page'`. */
-    page: (call: Call<Query>): PageAnswer => toAnswer(call, readRequest(call)),
+    task,
+
+    /** For a route with `caching: 'page'`: a page, or a table of it. */
+    page(deps: HistoryListDeps, call: Call<Query>): PageAnswer | Promise<DataAnswer> {
+      const given = givenOf(call)
+      if (given.table.format === 'json') return toAnswer(deps, call, given)
+      readRequest(deps.cursors, call.market, call.query)
+      const made = deps.tasks.data(call.request, task, given, 'long')
+      return made.then((answer) => ({ ...answer, isOfPage: true }))
+    },
 
     /** For a route with `caching: 'digest'`. */
-    *data(call: Call<Query>): Steps<DataAnswer> {
-      const asked = readRequest(call)
-      const { market } = call
-      const { body, resumeCursor } = yield* make(market, asked)
-      return { body, resumeCursor, coverage: coverageOf(market, asked), isClosed: market.isClosed }
+    data(deps: HistoryListDeps, call: Call<Query>): Promise<DataAnswer> {
+      const given = givenOf(call)
+      const asked = readRequest(deps.cursors, call.market, call.query)
+      return deps.tasks.data(call.request, task, given, laneOf(given, asked))
     },
   }
 }
@@ -215,6 +267,20 @@ const endOf = (nextCursor: string | null): string =>
 
 const encoder = new TextEncoder()
 
+/** More than the text after the rows. */
+const END_BYTES_MAX = 1024
+
+/** A page of rows that are one text, with commas between, which is copied at once. */
+export function rowPage(end: PageEnd<Position>, rows: Uint8Array): HistoryPage {
+  const bytes = new Uint8Array(PAGE_START.length + rows.length + END_BYTES_MAX)
+  const at = putText(bytes, 0, PAGE_START)
+  bytes.set(rows, at)
+  return {
+    ...end,
+    toBody: (text) => bytes.subarray(0, putText(bytes, at + rows.length, text)),
+  }
+}
+
 /** A page of rows that are texts. */
 export const textPage = (end: PageEnd<Position>, rows: readonly string[]): HistoryPage => ({
   ...end,
@@ -222,7 +288,6 @@ export const textPage = (end: PageEnd<Position>, rows: readonly string[]): Histo
 })
 
 const ROW_BYTES_USUAL = 192
-const ROWS_A_STEP = 512
 const COMMA = 0x2c
 
 /** A page of rows that are written one by one. */
@@ -230,31 +295,17 @@ export const seriesPage = (page: SeriesPage): HistoryPage => ({
   last: page.last,
   hasMore: page.hasMore,
   resume: page.resume,
-  *toBody(text) {
-    const bytes = new Uint8Array(ROW_BYTES_MAX * 2 + page.count * ROW_BYTES_USUAL)
-    const body = { bytes, at: putText(bytes, 0, PAGE_START) }
-    for (let row = 0; row < page.count; row += ROWS_A_STEP) {
-      if (row > 0) yield
-      putRows(body, page, row)
+  toBody(text) {
+    let bytes = new Uint8Array(ROW_BYTES_MAX * 2 + page.count * ROW_BYTES_USUAL)
+    let at = putText(bytes, 0, PAGE_START)
+    for (let row = 0; row < page.count; row++) {
+      if (at + ROW_BYTES_MAX * 2 > bytes.length) bytes = longer(bytes)
+      if (row > 0) bytes[at++] = COMMA
+      at = page.put(row, bytes, at)
     }
-    return body.bytes.subarray(0, putText(body.bytes, body.at, text))
+    return bytes.subarray(0, putText(bytes, at, text))
   },
 })
-
-function putRows(
-  body: { bytes: Bytes; at: number },
-  { count, put }: SeriesPage,
-  from: number,
-): void {
-  let { bytes, at } = body
-  for (let row = from; row < Math.min(count, from + ROWS_A_STEP); row++) {
-    if (at + ROW_BYTES_MAX * 2 > bytes.length) bytes = longer(bytes)
-    if (row > 0) bytes[at++] = COMMA
-    at = put(row, bytes, at)
-  }
-  body.bytes = bytes
-  body.at = at
-}
 
 function longer(bytes: Bytes): Bytes {
   const grown = new Uint8Array(bytes.length * 2)

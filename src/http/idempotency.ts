@@ -27,7 +27,7 @@ export type Answer = { status: number; headers: Record<string, string>; body: st
 type AnswerStore = {
   findAnswer(id: string, nowMs: number): StoredAnswer | undefined
   /** Returns what is kept under the id: the answer, or the one before it. */
-  putAnswer(answer: StoredAnswer, nowMs: number): StoredAnswer
+  putAnswer(answer: StoredAnswer, nowMs: number): Promise<StoredAnswer>
 }
 export type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array }
 
@@ -35,22 +35,22 @@ export type StoredAnswer = { id: string; fingerprint: string; sealed: Uint8Array
  * `scope` is whose keys these are, because two callers may choose the same; `secret` what only the
  * caller has; `body` as it was read.
  */
-export type Call = { scope: string; secret: string; body: string }
+export type IdempotentCall = { scope: string; secret: string; body: string }
 
-/** How the answer is kept in the transaction that does the work; undefined where it is not. */
+/** Keeps the response in the transaction that does the work; undefined if it is kept later. */
 export type Keep = { id: string; seal(answer: Answer): StoredAnswer } | undefined
 
-/** What was answered now, or by the one that did the work before. */
+/** The response to this request, or to the one that did the work before. */
 export type Outcome = { answer: Answer } | { replayed: StoredAnswer }
 
-/** Does what may wait; what it returns does the rest at once, in one transaction with `keep`. */
-export type Work = () => Promise<(keep: Keep) => Outcome>
+/** Does what changes nothing; what it returns does the rest, in one transaction with `keep`. */
+export type Work = () => Promise<(keep: Keep) => Promise<Outcome>>
 
 export type Idempotency = {
   /** Answers once a key. Throws `idempotency_mismatch` and `invalid_parameter`. */
-  answer(request: Request, call: Call, work: Work): Promise<Response>
-  /** The same for work that may be done again: its answer is kept when it is there. */
-  remember(request: Request, call: Call, work: () => Promise<Answer>): Promise<Response>
+  answer(request: Request, call: IdempotentCall, work: Work): Promise<Response>
+  /** As above for work that may be done again: its response is kept once it is made. */
+  remember(request: Request, call: IdempotentCall, work: () => Promise<Answer>): Promise<Response>
 }
 
 export const idempotencyParameter = {
@@ -79,7 +79,9 @@ export function createIdempotency({ store, clock, randomBytes }: Deps): Idempote
 
   const run = async (work: Work, ticket?: Ticket): Promise<Response> => {
     const commit = await work()
-    const outcome = commit(ticket && { id: ticket.id, seal: (answer) => keep(ticket, answer) })
+    const outcome = await commit(
+      ticket && { id: ticket.id, seal: (answer) => keep(ticket, answer) },
+    )
     if ('answer' in outcome) return jsonTextResponse(outcome.answer.body, outcome.answer)
     assert(ticket !== undefined, 'nothing is replayed without a key')
     // Another process was quicker.
@@ -92,7 +94,7 @@ export function createIdempotency({ store, clock, randomBytes }: Deps): Idempote
     sealed: seal(ticket, answer, randomBytes(NONCE_BYTES)),
   })
 
-  async function answer(request: Request, call: Call, work: Work): Promise<Response> {
+  async function answer(request: Request, call: IdempotentCall, work: Work): Promise<Response> {
     const key = readKey(request)
     if (key === undefined) return run(work)
     const ticket = toTicket(request, call, key)
@@ -112,10 +114,10 @@ export function createIdempotency({ store, clock, randomBytes }: Deps): Idempote
     remember: (request, call, work) =>
       answer(request, call, async () => {
         const made = await work()
-        return (ticket) => {
+        return async (ticket) => {
           if (ticket === undefined) return { answer: made }
           const mine = ticket.seal(made)
-          const kept = store.putAnswer(mine, clock())
+          const kept = await store.putAnswer(mine, clock())
           return kept === mine ? { answer: made } : { replayed: kept }
         }
       }),
@@ -149,7 +151,11 @@ const otherRequestError = (cause?: unknown) =>
 const join = (...parts: string[]): string => JSON.stringify(parts)
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-function toTicket({ method, url }: Request, { scope, secret, body }: Call, key: string): Ticket {
+function toTicket(
+  { method, url }: Request,
+  { scope, secret, body }: IdempotentCall,
+  key: string,
+): Ticket {
   const id = hashOf(join(scope, key))
   const fingerprint = hashOf(join(method, targetOf(url), body))
   const sealKey = hkdfSync('sha256', join(secret, body), id, 'bookfeed answer', KEY_BYTES)

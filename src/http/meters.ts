@@ -1,5 +1,5 @@
 /**
- * What was answered, and what each serving thread holds, as numbers in memory that threads share:
+ * Counts of responses, and gauges of each serving thread, as numbers in memory that threads share:
  * each writes into a column of its own, without a lock, and the reader adds them up. A
  * thread that ends leaves its counts there for the one that replaces it.
  */
@@ -14,7 +14,7 @@ const moreStatuses = [415, 422, 429, 451, 500, 503] as const
 const knownStatuses: readonly number[] = [...statuses, ...moreStatuses]
 const codes = Object.keys(errorCodes) as ErrorCode[]
 
-/** Of one thread, as they are now. */
+/** Gauges of one thread. */
 const gaugeNames = [
   'pageCacheBytes',
   'pageCacheHits',
@@ -36,7 +36,7 @@ export const [OTHER, PAGES, SOCKETS, FIRST_ROUTE] = [0, 1, 2, 3] as const
 const PLACES = 160
 const STATUSES = knownStatuses.length + 1
 
-/** Of a row the counts below each bound, those above, and the sum. */
+/** A row has the counts below each bound, those above the last, and the sum. */
 const SUM = boundsMs.length + 1
 const WIDTH = SUM + 1
 const LOOP_ROW = PLACES * STATUSES
@@ -71,7 +71,7 @@ export function openMeters(memory: SharedArrayBuffer, thread = 0) {
       time(place * STATUSES + (columnOf[status] ?? STATUSES - 1), ms)
     },
     problem: (code: ErrorCode): void => add(CODES_AT + codes.indexOf(code), 1),
-    /** How late the event loop was with something that was due. */
+    /** Counts the delay of the event loop with something that was due. */
     lateness: (ms: number): void => time(LOOP_ROW, ms),
     set(gauges: Gauges): void {
       for (const [index, name] of gaugeNames.entries()) own[GAUGES_AT + index] = gauges[name]
@@ -79,7 +79,7 @@ export function openMeters(memory: SharedArrayBuffer, thread = 0) {
   }
 }
 
-/** What was counted so far at some places, of all threads together. */
+/** Counts at some places, of all threads together. */
 export type Totals = {
   requests: number
   /** Responses of 500 and above. */

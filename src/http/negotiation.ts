@@ -1,4 +1,4 @@
-/** What headers of a request choose of an answer: its media type, its coding, whether it is new. */
+/** Content negotiation: media type, coding, and whether the client has the response already. */
 import Negotiator from 'negotiator'
 
 /** Longer headers are passed over: to weigh thousands of ranges takes milliseconds. */

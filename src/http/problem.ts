@@ -1,11 +1,10 @@
 /**
  * Failures as problem documents (RFC 9457). Elysia's own bodies never leave, because they carry the
- * message of any error and the refused input: a trap remembers what was thrown, and the front door,
- * which knows the request id, answers.
+ * message of any error and the refused input.
  */
 
 import { type Static, Type } from '@sinclair/typebox'
-import { type AnyElysia, Elysia, NotFoundError } from 'elysia'
+import { ParseError, ValidationError } from 'elysia'
 
 import {
   AppError,
@@ -18,7 +17,8 @@ import { messageOf } from '#src/platform/message.ts'
 
 import { count, object, text } from './fields.ts'
 import { jsonResponse } from './json.ts'
-import { literals } from './schema-reader.ts'
+import { oneOf } from './kinds.ts'
+import { refusalOf } from './validation.ts'
 import {
   PAYMENT_REQUIRED_HEADER,
   PAYMENT_RESPONSE_HEADER,
@@ -54,9 +54,10 @@ export const Problem = object(
     param: Type.Optional(text('The parameter that was refused.')),
     retryAfterSeconds: Type.Optional(count('The same as the header Retry-After.')),
     requiredTier: Type.Optional(text('The lowest tier that includes what was asked for.')),
+    replacedBy: Type.Optional(text('Link to the file that replaced this one.')),
     reason: Type.Optional(text('Why a payment is not possible; an open set of codes.')),
     retryAction: Type.Optional(
-      literals(retryActions, { description: "What a payer's program should do next." }),
+      oneOf(retryActions, { description: "What a payer's program should do next." }),
     ),
     paymentRequired: Type.Optional(Type.Unsafe<unknown>(PaymentRequired)),
     paymentResponse: Type.Optional(PaymentFailure),
@@ -84,7 +85,10 @@ export function toProblem({ code, detail, extras }: Failure, requestId: string):
     requestId,
     ...members,
   }
-  return Object.assign(problem, toV1Members(extras.paymentRequired))
+  const { paymentRequired } = extras
+  return paymentRequired === undefined
+    ? problem
+    : Object.assign(problem, toV1Members(paymentRequired))
 }
 
 export const codeOf = (error: unknown): ErrorCode => toFailure(error).code
@@ -114,7 +118,6 @@ export function problemResponse(
   return response
 }
 
-// Elysia validates and parses nothing of ours, so what it throws is a fault too.
 const toFailure = (error: unknown): Failure =>
   error instanceof AppError
     ? { code: error.code, detail: error.message, extras: error.extras }
@@ -146,31 +149,9 @@ const lineOf = (error: unknown): string =>
 const textOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error)
 
-/** Thrown where no route has an address or method. */
-export class MissingRoute extends Error {
-  override name = 'MissingRoute'
-}
-
-/** Lets what a handler of an Elysia app throws reach the caller of the app's `fetch`. */
-export function createErrorTrap() {
-  const caught = new WeakMap<Request, { error: unknown }>()
-  const plugin: AnyElysia = new Elysia({ name: 'errors' }).onError(
-    { as: 'global' },
-    ({ error, request }) => {
-      caught.set(request, { error: error instanceof NotFoundError ? new MissingRoute() : error })
-      return new Response(null, { status: 500 })
-    },
-  )
-  return {
-    /** Must be the first of an app. */
-    plugin,
-
-    /** Returns the response of the app; throws what was thrown for the request, if anything was. */
-    settle(request: Request, response: Response): Response {
-      const thrown = response.status === 500 ? caught.get(request) : undefined
-      if (thrown === undefined) return response
-      caught.delete(request)
-      throw thrown.error
-    },
-  }
+/** Turns what Elysia throws into an error of ours: its own messages show what was sent. */
+export function toOwnError(error: unknown): unknown {
+  if (error instanceof ValidationError && error.type !== 'response') return refusalOf(error)
+  // A hook that parses threw it.
+  return error instanceof ParseError ? error.cause : error
 }

@@ -1,15 +1,15 @@
-/** What a route says for the API document, beside its schemas. */
+/** Texts of a route for the API document, beside its schemas. */
 
 export type HeaderTexts = Readonly<Record<string, string>>
 
-/** What the API document says about a response beside its schema. */
+/** The document's text of a response, beside its schema. */
 export type ResponseText = {
   status?: 200 | 201 | 202 | 204 | 206
   description: string
   /** Bodies that are not JSON. */
   content?: Record<string, { schema: { type: 'string'; format?: 'binary' } }>
   /**
-   * Of a list with cursors: what its `X-Resume-Cursor` says. A page of a market lacks it on a 304,
+   * The text of `X-Resume-Cursor` of a list with cursors. A page of a market lacks it on a 304,
    * which the document adds.
    */
   resume?: string

@@ -15,7 +15,7 @@ import {
   time,
   timeOrNull,
 } from './fields.ts'
-import { literals } from './schema-reader.ts'
+import { oneOf } from './kinds.ts'
 
 const price = decimal('USDC per share, exact decimal between 0 and 1.', 0.53)
 const size = decimal('Shares, exact decimal; at most 9007199254.740991.', 12480.06)
@@ -26,7 +26,7 @@ const PriceLevel = object(
     price,
     size,
     source: Type.Optional(
-      literals(['own', 'mirror', 'both'], {
+      oneOf(['own', 'mirror', 'both'], {
         description:
           "Only with `view=consolidated`: the book that shows the level, the outcome's own or the mirror of the other's.",
         examples: ['both'],
@@ -59,9 +59,9 @@ const members = {
     '104472376509976988766346716475120511145011517755906344501669377783651998139803',
   ),
   conditionId: conditionIdField,
-  symbol: literals(coins, { description: 'Coin in lower case.' }),
-  outcome: literals(outcomes, { description: 'Outcome whose book this is.' }),
-  timeframe: literals(Object.keys(timeframeMs), { description: "Length of the market's window." }),
+  symbol: oneOf(coins, { description: 'Coin in lower case.' }),
+  outcome: oneOf(outcomes, { description: 'Outcome whose book this is.' }),
+  timeframe: oneOf(Object.keys(timeframeMs), { description: "Length of the market's window." }),
   timestamp: time("The venue's time, UTC, milliseconds.", '2026-04-14T08:00:10.672Z'),
   bids: Type.Array(PriceLevel, {
     description: 'Buy side, best (highest) first; `[]` when empty.',

@@ -1,22 +1,22 @@
 /**
- * Bodies that are made while they are sent. A piece is made when the client has taken the ones
- * before, so memory is that of a piece; when the client goes away, the work ends.
+ * Bodies that are made while they are sent. A piece is made when the client has read the pieces
+ * before it, so a body takes the memory of one piece. When the client leaves, the work ends.
  */
-import { type SentBody, visitOf } from './visit.ts'
+import { type SentBody, withEnding } from './call.ts'
 
-/** How long a client may take nothing of a stream before it is given up. */
+/** A stream whose client reads nothing for so long is closed. */
 export const STREAM_SECONDS_MAX = 60
 
-/** What was handed to the connection, whether it was all, and the fault that broke it off. */
+/** The bytes that were handed to the connection, and the fault that ended the body early. */
 type BodyEnd = { bytes: number; isWhole: boolean; error?: unknown }
 
-/** Takes pieces, which belong to the stream from then on, and their end. */
+/** Takes pieces, which then belong to the stream, and the end of the body. */
 export type Sink = {
-  /** Returns whether the client has taken all before it and is to be given more as it comes. */
+  /** Returns true if the client has read all earlier pieces and waits for more. */
   put(piece: Uint8Array): boolean
-  /** Counts what was put; not done with each piece, as a thousand followers are put a small one. */
+  /** Counts the bytes that were put. Counting each small piece of a thousand followers is costly. */
   count(): void
-  /** With an error the connection is cut, so that no client takes a part for the whole. */
+  /** If there is an error, closes the connection early, so that no client takes a part for the whole. */
   end(error?: unknown): void
 }
 
@@ -87,11 +87,10 @@ class BodySink implements Sink {
   }
 }
 
-/** What is sent is counted piece by piece, and the line of the log is written at the end. */
-export function streamResponse(request: Request, { headers, pieces, onEnd }: BodyStream): Response {
+/** Counts the body piece by piece; the access log gets its line when the body has ended. */
+export function streamResponse({ headers, pieces, onEnd }: BodyStream): Response {
   const ended = Promise.withResolvers<BodyEnd>()
   const sent: SentBody = { ended: ended.promise, onPiece() {} }
-  visitOf(request).body = sent
   let sink: BodySink | undefined
   const body = new ReadableStream<Uint8Array>(
     {
@@ -111,7 +110,7 @@ export function streamResponse(request: Request, { headers, pieces, onEnd }: Bod
     // Nothing is made before it is asked for.
     { highWaterMark: 0 },
   )
-  return new Response(body, { headers })
+  return withEnding(new Response(body, { headers }), { stream: sent })
 }
 
 /** Pieces that are made one after the other. */

@@ -1,21 +1,34 @@
 /**
- * The document of the routes, and Swagger UI, which shows it at `/swagger`. The plugin's own page
- * loads its script from a CDN at a fixed address; that of the dashboard loads it from this server.
+ * The document of the routes, and Swagger UI, which shows its operations at `/swagger`. The plugin's
+ * page loads its script from a CDN, so only its document is used: the page of the dashboard loads
+ * Swagger UI from this server when an operation is opened.
  */
-import { isDeepStrictEqual } from 'node:util'
+import { isDeepStrictEqual, promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 
-import { swagger } from '@elysiajs/swagger'
-import { Elysia } from 'elysia'
+import { type AnyElysia, Elysia } from 'elysia'
 import { version } from 'swagger-ui-dist/package.json'
 import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 
 import { tagOf } from '#src/domain/tag.ts'
 
 import type { DeclaredRoute } from './api.ts'
-import { compressAside } from './data-response.ts'
-import { type ExampleDay, exampleDay, type ExampleMarket, exampleMarket } from './fields.ts'
+import type { Access } from './call.ts'
+import {
+  EXAMPLE_RANGE_MS,
+  type ExampleDay,
+  exampleDay,
+  type ExampleMarket,
+  exampleMarket,
+} from './fields.ts'
 import { createFixedText } from './fixed-text.ts'
-import { type Components, describeRoutes } from './openapi-operation.ts'
+import {
+  completePaths,
+  type Components,
+  createComponents,
+  generateDocument,
+  type Paths,
+} from './openapi.ts'
 
 import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 
@@ -62,11 +75,11 @@ export type Prices = () => (route: DeclaredRoute) => object | undefined
 
 /** The operations with their prices, and with 402 where they have one. */
 function withPrices(
-  paths: ReturnType<typeof describeRoutes>,
+  paths: Paths,
   routes: readonly DeclaredRoute[],
   components: Components,
   prices: Prices,
-): ReturnType<typeof describeRoutes> {
+): Paths {
   const priceOf = prices()
   const priced = { ...paths }
   for (const route of routes) {
@@ -87,59 +100,62 @@ function withPrices(
 }
 
 /**
- * Serves the document at `/swagger/json`; `components` are what the routes of the app share. Its
- * examples are of a market and a day that are held, as soon as there are some, so that they find
- * something.
+ * Serves the document of an app, in which examples are of a market and a day that are held, as soon
+ * as there are some, so that they find something.
  */
-export const openapi = (
-  appVersion: string,
-  routes: readonly DeclaredRoute[],
-  components: Components,
-  findExamples: () => HeldExamples,
-  prices: Prices,
-) => {
-  const { all } = components
-  const shown = routes.filter(isPublic)
-  const plain = describeRoutes(shown, components)
-  const pricedPaths = () => withPrices(plain, shown, components, prices)
-  let paths = pricedPaths()
-  let held: HeldExamples = {}
+export function openapi(
+  paths: readonly string[],
+  { app, version: appVersion, routes, findExamples, prices }: OpenapiOptions,
+) {
+  const components = createComponents()
+  const documentation = {
+    tags,
+    servers: [{ url: '/', description: 'This server.' }],
+    security: [],
+    info: {
+      title: 'Bookfeed',
+      version: appVersion,
+      description,
+      license: { name: 'UNLICENSED' },
+    },
+  }
+  const generate = async () => {
+    const generated = await generateDocument(app, documentation)
+    return { generated, plain: completePaths(generated.paths, components, isPublic) }
+  }
+  let generating: ReturnType<typeof generate> | undefined
+  let shown: { held: HeldExamples; paths: Paths } = { held: {}, paths: {} }
   let answer: ReturnType<typeof createFixedText> | undefined
-  return new Elysia({ name: 'openapi' })
-    .mapResponse(({ request, responseValue }) => {
-      const before = { held, paths }
-      if (!isWhole(held)) held = findExamples()
-      paths = pricedPaths()
-      // Every route is there by the first request; examples and prices may change.
-      if (answer === undefined || !isDeepStrictEqual({ held, paths }, before)) {
-        const text = showing(held, JSON.stringify({ ...(responseValue as object), paths }))
-        answer = createFixedText({ text, contentType: 'application/json' })
-      }
-      return answer(request)
-    })
-    .use(
-      swagger({
-        provider: 'swagger-ui',
-        path: '/swagger',
-        // A route is no file because of the dot in its name.
-        excludeStaticFile: false,
-        documentation: {
-          tags,
-          servers: [{ url: '/', description: 'This server.' }],
-          security: [],
-          components: { ...all, securitySchemes: { apiKey } },
-          info: {
-            title: 'Bookfeed',
-            version: appVersion,
-            description,
-            license: { name: 'UNLICENSED' },
-          },
-        },
-      }),
-    )
+
+  async function answerDocument(request: Request): Promise<Response> {
+    generating ??= generate()
+    const { generated, plain } = await generating
+    // Examples and prices may change.
+    const held = isWhole(shown.held) ? shown.held : findExamples()
+    const now = { held, paths: withPrices(plain, routes, components, prices) }
+    if (answer === undefined || !isDeepStrictEqual(now, shown)) {
+      const all = { ...components.all, securitySchemes: { apiKey } }
+      const document = JSON.stringify({ ...generated, paths: now.paths, components: all })
+      answer = createFixedText({ text: showing(held, document), contentType: 'application/json' })
+    }
+    shown = now
+    return answer(request)
+  }
+
+  const plugin = new Elysia({ name: 'openapi', detail: { hide: true } })
+  for (const path of paths) plugin.get(path, ({ request }) => answerDocument(request))
+  return plugin
 }
 
-const isPublic = ({ access }: DeclaredRoute): boolean => access !== 'operator'
+type OpenapiOptions = {
+  app: AnyElysia
+  version: string
+  routes: readonly DeclaredRoute[]
+  findExamples: () => HeldExamples
+  prices: Prices
+}
+
+const isPublic = (access: Access): boolean => access !== 'operator'
 
 /** Whether nothing can be added to what is held. */
 const isWhole = ({ market, day }: HeldExamples): boolean =>
@@ -156,63 +172,104 @@ function showing({ market, day = {} }: HeldExamples, document: string): string {
   return ofDay
     .replaceAll(conditionId, market.conditionId)
     .replaceAll(`:${tsMs}`, `:${market.tsMs}`)
+    .replaceAll(`:${tsMs + EXAMPLE_RANGE_MS}`, `:${market.tsMs + EXAMPLE_RANGE_MS}`)
     .replaceAll(`"example":"${exampleMarket.day}"`, `"example":"${market.day}"`)
     .replaceAll(`"example":"${coin}"`, `"example":"${market.coin}"`)
     .replaceAll(`"example":"${timeframe}"`, `"example":"${market.timeframe}"`)
 }
 
 /**
- * Part of the documentation. An opened operation fits on two screens: what is long is scrolled. The
- * rows of the live table, which shows the answer to a request, have no `data-code`. No operation
- * has links. Colours that Swagger UI gives too little contrast are those of the dashboard, or darker.
+ * The colours and the type of the dashboard for what Swagger UI draws of an operation, which fits on
+ * two screens: what is long is scrolled. The rows of the live table, which shows the answer to a
+ * request, have no `data-code`. No operation has links.
  */
-const style = `html.dark-mode { background: none }
-html .swagger .swagger-ui, html .swagger .swagger-ui .scheme-container { background: none; box-shadow: none }
+const style = `.swagger .swagger-ui, .swagger .swagger-ui :is(h4, h5, h6, p, a, label, table, th, td, select, input, textarea, button, .parameter__name, .parameter__type, .response-col_status, .response-col_links, .tab, .tab li, .markdown p, .renderedMarkdown p, .opblock-description-wrapper, .response-control-media-type__title, .btn) { font-family: inherit; color: inherit }
+.swagger .swagger-ui :is(h4, h5, h6, th, label) { font-weight: 600 }
+.swagger .swagger-ui :is(code, pre, textarea, .microlight, .model, .prop-type, .parameter__type, .headers-wrapper code) { font-family: var(--mono); font-size: 0.8rem; font-weight: 400 }
 .swagger .swagger-ui .wrapper { max-width: none; padding: 0 }
-.swagger .swagger-ui .info { margin: 0 }
-.swagger .swagger-ui .scheme-container { margin: 0; padding: 16px 0 }
-.swagger .swagger-ui .block { padding: 0 }
-.swagger-ui .opblock .opblock-section-header { min-height: 0; padding: 4px 20px }
-.swagger-ui .opblock-description-wrapper p { margin: 0 0 4px }
-.swagger-ui table.parameters > tbody > tr > td { padding: 4px 0 }
-.swagger-ui .parameters-container { max-height: 60vh; overflow: auto }
-.swagger-ui .responses-inner { padding: 4px 20px }
-.swagger-ui .responses-table:not(.live-responses-table) { display: block; padding: 0; max-height: 70vh; overflow: auto }
-.swagger-ui .response-col_links { display: none }
-.swagger-ui .live-responses-table .response-col_description > div > .microlight { max-height: 8rem; overflow: auto }
-.swagger-ui .response[data-code] .highlight-code > .microlight { max-height: 12rem }
-.swagger-ui .response[data-code] .headers-wrapper { max-height: 6rem; overflow: auto }
-.swagger-ui .response[data-code]:not([data-code^='2']) .headers-wrapper { display: none }
-.swagger-ui .response[data-code]:not([data-code^='2']) .highlight-code > .microlight { max-height: 5rem }
-.swagger .swagger-ui :is(.info, .renderedMarkdown, .markdown) a, .swagger .swagger-ui .info .url { color: var(--accent) }
-.swagger .swagger-ui .btn.authorize { color: var(--bid); border-color: var(--bid) }
-.swagger .swagger-ui .btn.authorize svg { fill: var(--bid) }
-html .swagger .swagger-ui .opblock .try-out__btn.btn.cancel { color: var(--ask); border-color: var(--ask) }
-.swagger .swagger-ui :is(.parameter__in, .prop-format, .parameter__extension) { color: var(--ink-soft) }
+.swagger .swagger-ui .opblock.opblock { margin: 0; border: 0; border-radius: 0; background: none; box-shadow: none }
+.swagger .swagger-ui .opblock.opblock .opblock-section-header { min-height: 0; padding: 6px 0; background: none; box-shadow: none; border-bottom: 1px solid var(--line) }
+.swagger .swagger-ui .opblock.opblock .tab-header .tab-item.active h4 span::after { background: var(--accent) }
+.swagger .swagger-ui .opblock-section-header > label { color: var(--ink-soft) }
+.swagger .swagger-ui :is(.opblock-description-wrapper, .responses-inner, .execute-wrapper, .btn-group, .parameters-container, .opblock-section-request-body .body-param) { padding: 6px 0 }
+.swagger .swagger-ui .opblock-description-wrapper p { margin: 0 0 4px; font-size: 0.92rem }
+.swagger .swagger-ui table.parameters > tbody > tr > td { padding: 4px 8px 4px 0; white-space: normal }
+.swagger .swagger-ui .parameters-container { max-height: 60vh; overflow: auto }
+.swagger .swagger-ui .parameters-col_name { max-width: 13em }
+.swagger .swagger-ui .parameter__name { font-size: 0.92rem; font-weight: 600 }
+.swagger .swagger-ui :is(.parameter__in, .parameter__type, .prop-format, .parameter__extension, .response-control-media-type__accept-message) { color: var(--ink-soft); font-size: 0.78rem; font-style: normal }
 .swagger .swagger-ui .parameter__name.required::after, .swagger .swagger-ui .parameter__name.required span { color: var(--ask) }
-.swagger .swagger-ui .response-control-media-type__accept-message { color: var(--bid) }
+.swagger .swagger-ui :is(select, input[type=text], textarea) { min-height: 34px; padding: 4px 10px; border: 1px solid var(--line-strong); border-radius: 8px; background: var(--ground); box-shadow: none; color: var(--ink) }
+.swagger .swagger-ui textarea { min-height: 10rem }
+.swagger .swagger-ui .btn { min-height: 34px; padding: 0 14px; border: 1px solid var(--line-strong); border-radius: 8px; background: var(--surface); box-shadow: none; font-size: 0.88rem }
+.swagger .swagger-ui .btn.execute { border-color: var(--accent); background: var(--accent); color: var(--accent-ink) }
+.swagger .swagger-ui .btn:disabled { color: var(--ink-soft) }
+.swagger .swagger-ui .try-out { display: none }
+.swagger .swagger-ui .responses-table:not(.live-responses-table) { display: block; padding: 0; max-height: 70vh; overflow: auto }
+.swagger .swagger-ui :is(.responses-table td, .responses-table th) { padding: 6px 8px 6px 0; border-color: var(--line); color: inherit; font-size: 0.88rem; white-space: normal }
+.swagger .swagger-ui .response-col_links { display: none }
+.swagger .swagger-ui .response-control-media-type--accept-controller select { border-color: var(--line-strong) }
+.swagger .swagger-ui :is(.opblock-body, .responses-wrapper, .renderedMarkdown, .model-box, .model) { color: var(--ink); background: none }
+.swagger .swagger-ui .model :is(.prop-type, .prop-format) { color: var(--ink-soft) }
+.swagger .swagger-ui .parameter__name.required > span { font-size: inherit }
+.swagger .swagger-ui .headers-wrapper :is(td, .renderedMarkdown p) { font-weight: 400 }
+.swagger .swagger-ui .response-col_status { width: 5em; font-weight: 600 }
+.swagger .swagger-ui .microlight, .swagger .swagger-ui pre { border-radius: 8px; background: var(--ground) !important; color: var(--ink) !important }
+.swagger .swagger-ui .microlight { border: 1px solid var(--line); padding: 10px }
+.swagger .swagger-ui .microlight span { color: inherit !important }
+.swagger .swagger-ui .live-responses-table .response-col_description > div > .microlight { max-height: 16rem; overflow: auto }
+.swagger .swagger-ui .response[data-code] .highlight-code > .microlight { max-height: 12rem }
+.swagger .swagger-ui .response[data-code] .headers-wrapper { max-height: 6rem; overflow: auto }
+.swagger .swagger-ui .response[data-code]:not([data-code^='2']) .headers-wrapper { display: none }
+.swagger .swagger-ui .response[data-code]:not([data-code^='2']) .highlight-code > .microlight { max-height: 5rem }
+.swagger .swagger-ui :is(.renderedMarkdown, .markdown) a { color: var(--accent) }
+.swagger .swagger-ui :is(.renderedMarkdown, .markdown) code { padding: 1px 5px; border-radius: 5px; background: var(--raised); color: inherit }
+.swagger .swagger-ui :is(.download-contents, .copy-to-clipboard) { background: var(--raised); color: var(--ink) }
 .swagger .swagger-ui .headers-wrapper td { color: var(--ink) }
-.swagger .swagger-ui .microlight span[style*='211, 99, 99'] { color: #ff9c9c !important }
-html:not(.dark-mode) .swagger-ui .info .title small { background: #5b6270 }
-html:not(.dark-mode) .swagger-ui .info .title small.version-stamp { background: #4a6800 }
-html:not(.dark-mode) .swagger-ui .renderedMarkdown code { color: #7a0bd6 }
-html .swagger .swagger-ui .download-contents { background: #5b6270 }
-html:not(.dark-mode) .swagger-ui .btn.execute { background: #1b64b0; border-color: #1b64b0 }
-html:not(.dark-mode) .swagger-ui .opblock-get .opblock-summary-method { background: #1b64b0 }
-html:not(.dark-mode) .swagger-ui .opblock-post .opblock-summary-method { background: #17734a }
-html:not(.dark-mode) .swagger-ui .opblock-put .opblock-summary-method { background: #8f5200 }
-html:not(.dark-mode) .swagger-ui .opblock-patch .opblock-summary-method { background: #0b6d5e }
-html:not(.dark-mode) .swagger-ui .opblock-delete .opblock-summary-method { background: #b8202c }
+.swagger .swagger-ui svg:not(:root) { fill: currentcolor }
+.swagger .swagger-ui .loading-container { padding: 12px 0 }
 `
 
 // Of ours a change is another address, because all are kept for ever.
 const ASSETS_PATH = `/swagger/assets/${version}-${tagOf(style)}`
 
-/** What the page of the dashboard needs in its head; it begins when all of it is there. */
-export const swaggerHead = `
-  <link rel="stylesheet" href="${ASSETS_PATH}/swagger-ui.css">
-  <link rel="stylesheet" href="${ASSETS_PATH}/page.css">
-  <script defer src="${ASSETS_PATH}/swagger-ui-bundle.js"></script>`
+/** What the page of the reference shows first: everything but the operations themselves. */
+export type ApiIndex = {
+  version: string
+  /** Markup of our own text. */
+  about: string
+  /** What is loaded when the first operation is opened. */
+  script: string
+  styles: string[]
+  tags: { name: string; description: string; operations: IndexedOperation[] }[]
+}
+type IndexedOperation = { method: string; path: string; id: string; summary: string }
+
+/** The index in the head of the page at `/swagger`. */
+export function swaggerHead(appVersion: string, routes: readonly DeclaredRoute[]): string {
+  const byTag = Map.groupBy(
+    routes.filter(({ access }) => isPublic(access)),
+    ({ detail }) => detail.tags[0],
+  )
+  const index: ApiIndex = {
+    version: appVersion,
+    about: Bun.markdown.html(description),
+    script: `${ASSETS_PATH}/swagger-ui-bundle.js`,
+    styles: [`${ASSETS_PATH}/swagger-ui.css`, `${ASSETS_PATH}/page.css`],
+    tags: tags.map((tag) => ({
+      name: tag.name,
+      description: tag.description,
+      operations: (byTag.get(tag.name) ?? []).map(({ method, path, detail }) => ({
+        method: method.toUpperCase(),
+        path: path.replace(/:(\w+)/g, '{$1}'),
+        id: detail.operationId,
+        summary: detail.summary,
+      })),
+    })),
+  }
+  const text = JSON.stringify(index).replaceAll('<', '\\u003c')
+  return `\n  <script type="application/json" id="api">${text}</script>`
+}
 
 const FOREVER = 'public, max-age=31536000, immutable'
 const SCRIPT_TYPE = 'text/javascript; charset=utf-8'
@@ -231,12 +288,14 @@ export const swaggerAssets = () => {
   return app
 }
 
+const gzipAside = promisify<string, Buffer<ArrayBuffer>>(gzip)
+
 /** A file, read and compressed beside this thread when it is first asked for. */
 function createFileAsset(path: string, contentType: string) {
   let made: Promise<ReturnType<typeof createFixedText>> | undefined
   const make = async () => {
     const text = await Bun.file(path).text()
-    const gzipped = await compressAside(new TextEncoder().encode(text))
+    const gzipped = await gzipAside(text)
     return createFixedText({ text, contentType, caching: FOREVER, gzipped })
   }
   return async (request: Request): Promise<Response> => {

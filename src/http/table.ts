@@ -6,8 +6,6 @@
 import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/domain/market.ts'
-import type { Caller } from '#src/domain/selling/caller.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
 import {
   type Column,
   type Kind,
@@ -17,24 +15,18 @@ import {
 } from '#src/tables/column.ts'
 import { createJsonCsv } from '#src/tables/csv.ts'
 import { createJsonParquet } from '#src/tables/json-parquet.ts'
-import {
-  type JsonEncoder,
-  type JsonRow,
-  memberColumn,
-  parseRow,
-  splitList,
-} from '#src/tables/json-rows.ts'
+import { type JsonRow, memberColumn, parseRow, splitList } from '#src/tables/json-rows.ts'
 
-import type { DataAnswer, PageAnswer } from './answer.ts'
+import type { DataAnswer } from './answer.ts'
 import { NEXT_HEADER } from './data-response.ts'
 import { choice } from './fields.ts'
 import { preferredType } from './negotiation.ts'
 import type { ResponseText } from './response-text.ts'
-import { visitOf } from './visit.ts'
+import { type DataTask, dataTask, type Lane, type TaskPorts } from './tasks.ts'
 
 const listTypes = { json: 'application/json', ...mediaTypes } as const
 
-const VARY = 'Accept, Accept-Encoding, Origin'
+export const TABLE_VARY = 'Accept, Accept-Encoding, Origin'
 
 const parameters = {
   format: Type.Optional(
@@ -50,17 +42,12 @@ const parameters = {
     ),
   ),
 }
-type TableQuery = {
+/** Parameters of `tableQuery`; a list that is JSON only has none. */
+export type TableQuery = {
   format?: keyof typeof listTypes
   numbers?: Numbers
-  fields?: string
   interval?: string
 }
-type Answer = DataAnswer | PageAnswer
-type Result = Answer | Steps<Answer>
-
-/** Names of the members that the rows of a request have, where they have not all. */
-type MembersOf = (query: TableQuery, caller?: Caller) => readonly string[]
 
 /** The parameters of a list that can be had as CSV and Parquet, too. */
 export const tableQuery = <Q extends TProperties>(query: TObject<Q>) =>
@@ -70,94 +57,105 @@ const text = { schema: { type: 'string' as const } }
 const binary = { schema: { type: 'string' as const, format: 'binary' as const } }
 const nextText = 'Of CSV and Parquet: what `nextCursor` is in JSON; absent where that is null.'
 
-/** What the document says of an answer that can be had as a table. */
+/** The document's text of a response that is available as a table. */
 export const toTableText = (answer: ResponseText): ResponseText => ({
   ...answer,
   content: { 'text/csv': text, [mediaTypes.parquet]: binary },
-  headers: { ...answer.headers, Vary: `\`${VARY}\`.` },
+  headers: { ...answer.headers, Vary: `\`${TABLE_VARY}\`.` },
   bodyHeaders: { ...answer.bodyHeaders, [NEXT_HEADER]: nextText },
 })
 
-/** Makes what prints a list in the format that a request asks for; `list` is the schema of its JSON. */
-export function createTable(list: TObject, membersOf?: MembersOf) {
+/** The form of a list: its format, and the columns of a table. */
+export type TableForm = {
+  format: keyof typeof listTypes
+  numbers: Numbers
+  /** True of rows with `interval`. */
+  isStepped: boolean
+  /** Members that the rows have; undefined for all. */
+  members: readonly string[] | undefined
+}
+
+/** The form of a list that is JSON only, whatever the request accepts. */
+export const jsonOnly: TableForm = {
+  format: 'json',
+  numbers: 'decimal',
+  isStepped: false,
+  members: undefined,
+}
+
+/** The form that a request asks for. */
+export function tableOf(
+  request: Request,
+  { format: asked, numbers = 'decimal', interval }: TableQuery,
+  members?: readonly string[],
+): TableForm {
+  const format = asked ?? preferredType(request, listTypes, 'json')
+  return { format, numbers, isStepped: interval !== undefined, members }
+}
+
+/**
+ * The lane of a list: a table, rows with `interval`, and more rows than the default of the schema
+ * are long work.
+ */
+export const listLane = (
+  { properties }: TObject,
+  { limit, interval }: { limit: number; interval?: string | undefined },
+  { format }: TableForm,
+): Lane =>
+  format !== 'json' || interval !== undefined || limit > properties.limit?.default
+    ? 'long'
+    : 'short'
+
+/**
+ * Makes a task that prints a list in the form that a request asks for; `list` is the schema of its
+ * JSON.
+ */
+export function tableTask<Given extends { table: TableForm }>(
+  name: string,
+  list: TObject,
+  make: (ports: TaskPorts, given: Given) => DataAnswer | Promise<DataAnswer>,
+): DataTask<Given> {
   const rows = list.properties.data?.items as TSchema | undefined
   if (rows === undefined) throw new Error('A table is made of a list.')
-  return <T extends Answer>(
-    { request, query, caller }: { request: Request; query: TableQuery; caller?: Caller },
-    made: T | Steps<T>,
-  ): T | Steps<T> | Steps<DataAnswer> => {
-    const format = query.format ?? preferredType(request, listTypes, 'json')
-    if (format === 'json') return varied(made)
-    visitOf(request).isLong = true
-    const columns = columnsOf(rows, query.interval !== undefined, membersOf?.(query, caller))
-    return toTable(made, format, query.numbers ?? 'decimal', columns)
-  }
+  return dataTask(name, async (ports, given) => {
+    const answer = await make(ports, given)
+    const { format, numbers, isStepped, members } = given.table
+    if (format === 'json') return { ...answer, vary: TABLE_VARY }
+    return toTable(answer, format, numbers, columnsOf(rows, isStepped, members))
+  })
 }
 
-const isSteps = <T extends Answer>(result: T | Steps<T>): result is Steps<T> => 'next' in result
-
-/** What is JSON varies as well. */
-function varied<T extends Answer>(result: T | Steps<T>): T | Steps<T> {
-  if (!isSteps(result)) return Object.assign(result, { vary: VARY })
-  return (function* () {
-    return { ...(yield* result), vary: VARY }
-  })()
-}
-
-/** Rows of a group: a column of them is encoded in one step. */
+/** Rows of a group. */
 const GROUP_ROWS = 1_000
-/** Values that are read in one step: half a millisecond of work. */
-const STEP_VALUES = 500
 
 function toTable(
-  result: Result,
+  { body, version: _, ...answer }: DataAnswer,
   format: keyof typeof mediaTypes,
   numbers: Numbers,
   columns: readonly Column<JsonRow>[],
-): Steps<DataAnswer> {
+): DataAnswer {
   const encoder =
     format === 'csv' ? createJsonCsv(columns) : createJsonParquet(columns, numbers, GROUP_ROWS)
-  return tableSteps(result, format, columns, encoder)
-}
-
-function* tableSteps(
-  result: Result,
-  format: keyof typeof mediaTypes,
-  columns: readonly Column<JsonRow>[],
-  encoder: JsonEncoder,
-): Steps<DataAnswer> {
-  const answer = isSteps(result) ? yield* result : result
-  const made = 'make' in answer ? yield* answer.make() : answer
-  const json = typeof made.body === 'string' ? made.body : new TextDecoder().decode(made.body)
-  const list = splitList(json)
-  const stepRows = Math.ceil(STEP_VALUES / columns.length)
+  const list = splitList(typeof body === 'string' ? body : new TextDecoder().decode(body))
   let group: JsonRow[] = []
   let next = list.next()
-  while (next.done !== true) {
-    group.push(parseRow(next.value))
-    if (group.length === GROUP_ROWS) {
-      yield* encoder.add(group)
-      group = []
-    }
-    if (group.length % stepRows === 0) yield
-    next = list.next()
+  for (; next.done !== true; next = list.next()) {
+    if (group.push(parseRow(next.value)) < GROUP_ROWS) continue
+    encoder.add(group)
+    group = []
   }
-  if (group.length > 0) yield* encoder.add(group)
-  yield
+  if (group.length > 0) encoder.add(group)
   const { nextCursor } = JSON.parse(next.value) as { nextCursor: string | null }
   return {
+    ...answer,
     body: encoder.end(),
-    coverage: answer.coverage,
-    resumeCursor: made.resumeCursor,
     nextCursor: nextCursor ?? undefined,
-    isClosed: answer.isClosed,
-    isOfPage: 'make' in answer,
-    vary: VARY,
+    vary: TABLE_VARY,
     mediaType: mediaTypes[format],
   }
 }
 
-/** Of the rows without `interval`, or of those with it where they are others. */
+/** The columns of rows without `interval`, or of rows with it if they differ. */
 function columnsOf(
   rows: TSchema,
   isStepped: boolean,

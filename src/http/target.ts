@@ -1,9 +1,11 @@
 /**
- * The target of a request. What Bun does not say of it: `request.url` is the target after Bun has resolved
+ * The target of a request. `request.url` is not the target as it was sent: Bun has resolved
  * `.` and `..`, also percent-encoded, and has read `\` as `/`. A proxy compares its rules with the
  * target as it was sent, so `/.\admin` would pass a rule for `/admin`. Bun's router matches the
  * target as it was sent, and so its parameters show what `request.url` hides.
  */
+
+import { assert } from '#src/platform/assert.ts'
 
 const REWRITTEN = Symbol('rewritten')
 type Marked = Request & { [REWRITTEN]?: true }
@@ -55,7 +57,7 @@ export function markRewritten<Peers>(answer: Answer<Peers>, frequentPaths: reado
   }
   return {
     routes,
-    /** Of a target with an empty segment, or with too many: no route has such a path. */
+    /** Answers targets with an empty segment, or with too many: no route has such a path. */
     fetch: (request: Request, peers: Peers) => answer(mark(request), peers),
   }
 }
@@ -71,7 +73,7 @@ function mark(request: Marked): Request {
 
 /**
  * Parts of absolute URLs, as Bun normalises them: to cut strings is several times faster than `new
- * URL`, and right because the front door lets no other through (`isAbsolute`).
+ * URL`, and right because no other is let through (`isAbsolute`).
  */
 // After `http://` and at least one character of the host.
 const HOST_START = 8
@@ -105,3 +107,80 @@ export function decodePart(text: string): string | undefined {
     return undefined
   }
 }
+
+/** The rate window that a request is taken from; nothing outside of `/v1` takes from any. */
+export type Allowance = 'none' | 'data' | 'billing'
+
+/** Facts that follow from the address of a request alone. */
+export type RequestTarget = Readonly<{
+  /** As sent. */
+  pathAndQuery: string
+  /** Still percent-encoded. */
+  path: string
+  isAbsolute: boolean
+  /** True if the percent-encoding of the path is malformed. */
+  isMalformed: boolean
+  allowance: Allowance
+  /** True of what an overloaded server still answers: billing, health, the operator. */
+  isUrgent: boolean
+  /** True in the areas of the operator, which no page of another origin may read. */
+  isPrivate: boolean
+}>
+
+type AddressedRoute = {
+  path: string
+  allowance?: Exclude<Allowance, 'none'>
+  access?: string
+  isUrgent?: boolean
+}
+
+/**
+ * Returns the function that reads the URL of a request, by what the routes of an app declare.
+ * `kept` has targets of pages that are requested again.
+ */
+export function createTargetReader(
+  routes: readonly AddressedRoute[],
+  kept?: { get(url: string): RequestTarget | undefined },
+): (url: string) => RequestTarget {
+  const ofBilling = routes.filter(({ allowance }) => allowance === 'billing')
+  const ofOperator = routes.filter(({ access }) => access === 'operator')
+  const privateAreas = [...new Set(ofOperator.map(({ path }) => areaOf(path)))]
+  const billingAreas = [...new Set(ofBilling.map(({ path }) => areaOf(path)))]
+  const urgentAreas = [...billingAreas, ...privateAreas]
+  const urgentPaths = new Set(routes.filter(({ isUrgent }) => isUrgent).map(({ path }) => path))
+
+  function allowanceAt(target: string): Allowance {
+    if (!isWithin(target, '/v1')) return 'none'
+    return isIn(target, billingAreas) ? 'billing' : 'data'
+  }
+
+  for (const { path, allowance = allowanceAt(path) } of routes) {
+    assert(allowance === allowanceAt(path), 'Routes that begin alike take from the same window.')
+  }
+
+  function read(url: string): RequestTarget {
+    const pathAndQuery = targetOf(url)
+    const path = pathOf(pathAndQuery)
+    return {
+      pathAndQuery,
+      path,
+      isAbsolute: isAbsolute(url),
+      // Elysia would hand a handler an empty parameter for `%zz`.
+      isMalformed: path.includes('%') && decodePart(path) === undefined,
+      allowance: allowanceAt(pathAndQuery),
+      isUrgent: isIn(pathAndQuery, urgentAreas) || urgentPaths.has(path),
+      isPrivate: isIn(pathAndQuery, privateAreas),
+    }
+  }
+  return (url) => kept?.get(url) ?? read(url)
+}
+
+const isIn = (target: string, areas: readonly string[]): boolean =>
+  areas.some((area) => isWithin(target, area))
+
+const isWithin = (target: string, area: string): boolean =>
+  target.startsWith(area) && endsPart.has(target.charAt(area.length))
+const endsPart = new Set(['', '/', '?'])
+
+/** The first two parts of a path, such as `/v1/billing`. */
+const areaOf = (path: string): string => path.split('/', 3).join('/')

@@ -1,59 +1,50 @@
 /**
- * Answers that were made and not yet taken by their clients. Their bytes are counted by caller and
- * in all, and where a bound is reached, further answers are refused. Bun says nothing of an answer
- * that has been sent, but then has no address of its request any more: so it is asked, now and then.
+ * Responses that their clients have not read yet. Their bytes are counted by caller and in total; at
+ * a bound, further responses are refused. Bun does not report that a response has been sent, but then
+ * it knows no address of the request any more, so the addresses are polled.
  */
 import { AppError } from '#src/domain/errors.ts'
 import type { ConcurrencyLimit, Refused } from '#src/platform/concurrency-limit.ts'
 
-import type { PeerSource, Visit } from './visit.ts'
-import { holderOf } from './work.ts'
+import type { Holder, PeerSource } from './call.ts'
 
 /**
- * Answers from here on are counted before they are handed on, and refused where there is no room.
- * Smaller ones are counted if they still wait at the second look after that: most are taken by then.
+ * Responses of this size are counted before they are sent, and refused if there is no room. Smaller
+ * ones are counted if they are unread at the second poll; most have been read by then.
  */
 const LARGE_BYTES = 262_144
-/** Answers that are not counted yet have at most so many bytes together. */
+/** The maximum of all responses that are not counted yet. */
 const UNCOUNTED_BYTES_MAX = 32_000_000
-/** The smallest answers fit into what the system keeps for a connection. */
+/** Smaller responses fit into the system's buffer of a connection. */
 const SMALL_BYTES = 16_384
-/** A caller's answers, by level: paying, free, guests. A caller without any gets one of any size. */
+/**
+ * The maximum of a caller, by level: paying, free, guests. A caller without unread responses gets
+ * one of any size.
+ */
 const UNREAD_BYTES_MAX = [64_000_000, 16_000_000, 8_000_000] as const
 const LOOK_MS = 5
-/** Answers that are asked about in one look. */
+/** Responses that are polled at a time. */
 const LOOKS_MAX = 200
-/** How long a client may take nothing of an answer, also of one that it waited for. */
+/** A connection whose client reads nothing for so long is closed. */
 const IDLE_SECONDS = 10
 const RETRY_SECONDS = 1
 
-/** Under whom bytes are counted. */
-type Holder = { owner: string; level: number; group?: string | undefined }
-/** An answer of a caller, who is `holder` or else of the visit. */
-type Sent = {
-  request: Request
-  peers: PeerSource
-  bytes: number
-  visit?: Visit
-  holder?: Holder
-}
-/** `release` gives back what is counted. */
+type Sent = { request: Request; peers: PeerSource; bytes: number; holder: Holder }
+/** `release` subtracts the counted bytes. */
 type Waiting = Sent & { release: () => void }
 
 export type Unread = ReturnType<typeof createUnread>
 
 export function createUnread({ bytes: places }: { bytes: ConcurrencyLimit }) {
-  /** Not counted yet: made since the last look, and before it. */
+  /** Responses that are not counted yet: those made since the last poll, and those before it. */
   let fresh: Sent[] = []
   let earlier: Sent[] = []
   let uncountedBytes = 0
-  /** The one that was asked about least lately is the first. */
+  /** The one that was polled first comes first. */
   const waiting = new Set<Waiting>()
   let timer: ReturnType<typeof setInterval> | undefined
 
   const isTaken = ({ request, peers }: Sent): boolean => peers.requestIP(request) === null
-  const holderBy = ({ visit, holder }: Sent): Holder =>
-    holder ?? (visit === undefined ? NOBODY : holderOf(visit))
 
   const wantedBy = ({ owner, level, group }: Holder, size: number) => ({
     owner,
@@ -63,13 +54,13 @@ export function createUnread({ bytes: places }: { bytes: ConcurrencyLimit }) {
     ownMax: UNREAD_BYTES_MAX[level] ?? 0,
   })
 
-  /** Counts what is there already. */
+  /** Counts a response that was sent already. */
   function force(sent: Sent): () => void {
     sent.peers.timeout?.(sent.request, IDLE_SECONDS)
-    return places.force(wantedBy(holderBy(sent), sent.bytes))
+    return places.force(wantedBy(sent.holder, sent.bytes))
   }
 
-  /** Takes room, after a look at all that waits where there seems to be none. */
+  /** Takes room; if there seems to be none, polls all responses first. */
   function take(holder: Holder, size: number): Refused | (() => void) {
     const wanted = wantedBy(holder, size)
     const place = places.open(wanted)
@@ -79,7 +70,7 @@ export function createUnread({ bytes: places }: { bytes: ConcurrencyLimit }) {
   }
 
   function releaseTaken(countMax: number): void {
-    // Those that still wait are put back at the end.
+    // Unread responses move to the end.
     let left = Math.min(countMax, waiting.size)
     for (const each of waiting) {
       if (left-- === 0) break
@@ -89,7 +80,7 @@ export function createUnread({ bytes: places }: { bytes: ConcurrencyLimit }) {
     }
   }
 
-  /** Counts the answers that were made before the last look and still wait. */
+  /** Counts the responses that were made before the last poll and are unread. */
   function countEarlier(): void {
     for (const sent of earlier) {
       uncountedBytes -= sent.bytes
@@ -118,10 +109,10 @@ export function createUnread({ bytes: places }: { bytes: ConcurrencyLimit }) {
   }
 
   return {
-    /** Throws `unavailable` where a caller has as much waiting as it may. */
-    assertRoom(visit: Visit): void {
+    /** Throws `unavailable` if the caller's unread responses have reached its maximum. */
+    assertRoom(holder: Holder): void {
       if (places.total() === 0) return
-      const wanted = wantedBy(holderOf(visit), 1)
+      const wanted = wantedBy(holder, 1)
       if (places.wouldRefuse(wanted) === undefined) return
       releaseTaken(waiting.size)
       const refused = places.wouldRefuse(wanted)
@@ -129,16 +120,16 @@ export function createUnread({ bytes: places }: { bytes: ConcurrencyLimit }) {
     },
 
     /**
-     * To be called before an answer is handed on. Throws `unavailable` where there is no room, but
-     * not of what is `paidFor` by itself, which is counted all the same.
+     * Counts a response before it is sent. Throws `unavailable` if there is no room, unless the
+     * response is `paidFor` by itself.
      */
     hold(sent: Sent, paidFor = false): void {
       const { bytes, peers } = sent
-      // Of a request that came by another one, there is no connection to ask.
+      // A request inside another one has no connection.
       if (bytes < SMALL_BYTES || peers.timeout === undefined) return
       if (bytes < LARGE_BYTES || paidFor) addUncounted(sent)
       else {
-        const release = take(holderBy(sent), bytes)
+        const release = take(sent.holder, bytes)
         if (typeof release === 'string') throw unreadError(release)
         peers.timeout(sent.request, IDLE_SECONDS)
         waiting.add({ ...sent, release })
@@ -146,15 +137,13 @@ export function createUnread({ bytes: places }: { bytes: ConcurrencyLimit }) {
       watch()
     },
 
-    /** Counts what waits on a connection that is no request; returns as `ConcurrencyLimit` does. */
+    /** Counts unread bytes of a live connection; returns as `ConcurrencyLimit` does. */
     take,
 
-    /** Bytes that wait, by all. */
+    /** Unread bytes of all callers. */
     total: places.total,
   }
 }
-
-const NOBODY: Holder = { owner: '', level: 0 }
 
 const unreadError = (refused: Refused): AppError =>
   new AppError(

@@ -9,11 +9,11 @@ import { isRecord } from '#src/platform/record.ts'
 import { object, text } from './fields.ts'
 import { measureJson, NESTING_MAX } from './json.ts'
 
-/** What is to be signed: with a 402, and with an offer. */
+/** The payment to sign: with a 402, and with an offer. */
 export const PAYMENT_REQUIRED_HEADER = 'PAYMENT-REQUIRED'
 /** A signed payment, on a request. */
 export const PAYMENT_SIGNATURE_HEADER = 'PAYMENT-SIGNATURE'
-/** What became of it: with a 200, and with a 402. */
+/** The result of the payment: with a 200, and with a 402. */
 export const PAYMENT_RESPONSE_HEADER = 'PAYMENT-RESPONSE'
 
 /** A signed payment of v1, which no route takes. */
@@ -77,7 +77,7 @@ export const PaymentRequired = object(
   { description: 'The challenge of x402 v2; the same as the header PAYMENT-REQUIRED.' },
 )
 
-/** What clients of v1 read in the body of a 402. They sign it, and are then answered a sentence. */
+/** Members that clients of v1 read in the body of a 402. They sign it, and then get a sentence. */
 export const RequirementsV1 = object(
   'PaymentRequirementsV1',
   {
@@ -138,9 +138,9 @@ export const toPaymentHeader = (value: unknown): string =>
   Buffer.from(JSON.stringify(value)).toString('base64')
 
 /**
- * Bytes of what is to be signed, in PAYMENT-REQUIRED and WWW-Authenticate. All headers of a 402 are
- * at most 3 kB, whatever its address and however many chains are sold on: proxies read headers into
- * a buffer of 4 or 8 kB, and answer 502 where they are longer.
+ * The most bytes of data to sign in PAYMENT-REQUIRED and WWW-Authenticate. All headers of a 402
+ * take at most 3 kB, for any address and number of chains: proxies read headers into a buffer of 4
+ * or 8 kB, and respond with 502 if they are longer.
  */
 const CHALLENGES_BYTES_MAX = 2_220
 

@@ -1,6 +1,7 @@
 /**
- * What this server does, in steps of five minutes: counted in memory, and written to the ledger
- * every minute, so that the page of the operator shows the time before a restart and other servers.
+ * The activity of this server in steps of five minutes. It is counted in memory and written to the
+ * ledger every minute, so that the operator's page also shows the time before a restart and other
+ * servers.
  */
 import type { Clock } from '#src/domain/time.ts'
 import { readTotals, type Totals } from '#src/http/meters.ts'
@@ -10,22 +11,21 @@ import {
   ACTIVITY_STEP_MS,
   type Ledger,
 } from '#src/ledger/ledger.ts'
+import { every, type Job } from '#src/platform/job.ts'
 
-import type { Job } from '../platform/job.ts'
 import type { RecorderStatus } from './recorder-status.ts'
-import { every } from './server-jobs.ts'
 
-/** The recorder's lag is looked at so often. */
+/** How often counters and the recorder's lag are read. */
 const LOOK_MS = 10_000
 const WRITE_MS = 60_000
-/** Steps that are kept in memory while the ledger takes no writes. */
+/** The maximum number of steps in memory while the ledger cannot be written. */
 const UNWRITTEN_MAX = 288
-/** What the operator and monitors ask says nothing of the customers. */
+/** Requests of the operator and of monitors are not counted: they are not customers. */
 const UNCOUNTED = /^\w+ \/(admin|healthz|readyz)/
 
 type Options = {
   clock: Clock
-  /** Names this process. */
+  /** The name of this process. */
   server: string
   meterMemory: SharedArrayBuffer
   readRecorder: () => Pick<RecorderStatus, 'startedMs' | 'sink'> | undefined
@@ -34,14 +34,14 @@ type Options = {
 export type ActivityLog = ReturnType<typeof createActivityLog>
 
 export function createActivityLog({ clock, server, meterMemory, readRecorder }: Options) {
-  /** Steps that the ledger may not have, the last one as it is so far. */
+  /** Steps that the ledger may not have; the last one is still in progress. */
   const unwritten = new Map<number, Activity>()
   let isCounted: (place: number) => boolean = () => true
   let totals: Totals | undefined
   let recorded: { startedMs: number; rows: number } | undefined
   let writtenMs = Number.NEGATIVE_INFINITY
 
-  /** Adds what was done since the last look to the step of now. */
+  /** Adds the growth of the counters since the last look to the current step. */
   function look(): void {
     const nowMs = clock()
     const stepMs = nowMs - (nowMs % ACTIVITY_STEP_MS)
@@ -58,7 +58,7 @@ export function createActivityLog({ clock, server, meterMemory, readRecorder }: 
     const status = readRecorder()
     if (status === undefined) return before
     const { startedMs, sink } = status
-    // What a recorder stored before this process began is in the row of another process.
+    // Rows that the recorder stored before this process began belong to another process's step.
     const firstRows = totals === undefined ? sink.rows : 0
     const rows = sink.rows - (recorded?.startedMs === startedMs ? recorded.rows : firstRows)
     recorded = { startedMs, rows: sink.rows }
@@ -71,34 +71,35 @@ export function createActivityLog({ clock, server, meterMemory, readRecorder }: 
   }
 
   return {
-    /** What the ledger may not have yet; as it is now. */
+    /** Returns the steps that the ledger may not have, up to now. */
     listUnwritten(): readonly Activity[] {
       look()
       return [...unwritten.values()]
     },
 
-    /** `names` are those of the places that requests are counted at. */
+    /** `names` are the routes that requests are counted under, by their index in the meters. */
     start(ledger: Pick<Ledger, 'putActivity'>, names: readonly string[]): Job {
       const counted = names.map((name) => !UNCOUNTED.test(name))
       isCounted = (place) => counted[place] ?? false
 
-      function write(): void {
+      async function write(): Promise<void> {
         look()
+        const steps = [...unwritten.values()]
         try {
-          ledger.putActivity([...unwritten.values()], clock() - ACTIVITY_KEPT_MS)
+          await ledger.putActivity(steps, clock() - ACTIVITY_KEPT_MS)
         } catch {
-          // Another process writes, or the disk is full: the next try takes these steps too.
+          // Another process writes, or the disk is full: the next try writes these steps too.
           return
         }
-        const currentMs = Math.max(...unwritten.keys())
-        for (const stepMs of unwritten.keys()) if (stepMs !== currentMs) unwritten.delete(stepMs)
+        // The last step is still in progress.
+        for (const { stepMs } of steps.slice(0, -1)) unwritten.delete(stepMs)
       }
 
       function step(): void {
         look()
         if (Math.abs(clock() - writtenMs) < WRITE_MS) return
         writtenMs = clock()
-        write()
+        void write()
       }
       step()
       return every(LOOK_MS, step, write)

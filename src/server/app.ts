@@ -1,318 +1,231 @@
-/** What the server is: an Elysia app of features and extensions. Nothing here reads the environment or the clock. */
+/**
+ * The app of a server: who may call it, its data, the plugin of each feature, and what a server
+ * that listens needs of it.
+ */
+import type { AnyElysia } from 'elysia'
 
-import { type AnyElysia, Elysia } from 'elysia'
-
-import type { OperatorAccess } from '#src/access/operator.ts'
-import type { Billing } from '#src/billing/billing.ts'
+import type { Authenticator, LedgerCopy } from '#src/access/authenticator.ts'
+import type { Refuse } from '#src/access/gate.ts'
+import { createLimits, type Limits } from '#src/access/limits.ts'
+import { createSampleChoice, type SampleChoice } from '#src/access/sample.ts'
 import type { Config } from '#src/config/config.ts'
-import { AppError, ifReadable, ifSound } from '#src/domain/errors.ts'
-import { coins, coinTable } from '#src/domain/market.ts'
-import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
-import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
-import type { Wallets } from '#src/domain/selling/wallet.ts'
-import { alwaysCurrent, createServedMoment } from '#src/domain/staleness.ts'
+import { createCursorCodec } from '#src/domain/cursor.ts'
+import { ifReadable } from '#src/domain/errors.ts'
+import { createMarketFinder } from '#src/domain/market.ts'
 import type { Clock } from '#src/domain/time.ts'
-import type { OperatorPorts } from '#src/features/admin/ports.ts'
-import { adminRoutes } from '#src/features/admin/routes.ts'
 import { asOfRoutes } from '#src/features/as-of/routes.ts'
-import { billingRoutes } from '#src/features/billing/routes.ts'
 import { boardRoutes } from '#src/features/board/routes.ts'
+import { changeRoutes } from '#src/features/changes/routes.ts'
 import { coverageRoutes } from '#src/features/coverage/routes.ts'
-import { documentationRoutes, findExamples } from '#src/features/documentation/routes.ts'
 import { createExportRecords, type ExportRecords } from '#src/features/exports/records.ts'
-import { exportListRoutes, exportRoutes } from '#src/features/exports/routes.ts'
-import { createExportThread } from '#src/features/exports/thread.ts'
+import { exportRoutes } from '#src/features/exports/routes.ts'
 import { fillRoutes } from '#src/features/fill/routes.ts'
-import { healthRoutes, type RecordingState } from '#src/features/health/routes.ts'
 import { heatmapRoutes } from '#src/features/heatmap/routes.ts'
-import { keyRoutes, testKeyRoutes } from '#src/features/keys/routes.ts'
+import { incidentRoutes } from '#src/features/incidents/routes.ts'
 import { liveRoutes } from '#src/features/live/routes.ts'
 import { marketRoutes } from '#src/features/markets/routes.ts'
 import { panelRoutes } from '#src/features/panel/routes.ts'
 import { priceRoutes } from '#src/features/prices/routes.ts'
 import { quoteRoutes } from '#src/features/quotes/routes.ts'
-import { describeSample, sampleRoutes } from '#src/features/sample/routes.ts'
+import { settlementRoutes } from '#src/features/settlement/routes.ts'
 import { snapshotRoutes } from '#src/features/snapshots/routes.ts'
 import { spotRoutes } from '#src/features/spot/routes.ts'
-import { createSpotService } from '#src/features/spot/service.ts'
-import { streamDocumentRoutes } from '#src/features/stream/routes.ts'
+import { streamRoute } from '#src/features/stream/routes.ts'
 import { tradeRoutes } from '#src/features/trades/routes.ts'
-import { usageRoutes } from '#src/features/usage/routes.ts'
-import { addCounts, nothingAsked } from '#src/history/history.ts'
-import { withDowntime } from '#src/history/reads/with-downtime.ts'
-import { declaredRoutes, knownRoutes } from '#src/http/api.ts'
-import type { AssertOperator } from '#src/http/gate.ts'
-import { createIdempotency } from '#src/http/idempotency.ts'
-import { MissingRoute } from '#src/http/problem.ts'
-import { createRouteTable } from '#src/http/route-table.ts'
-import { type PeerSource, visitOf } from '#src/http/visit.ts'
+import { addCounts, type MarketHistory, nothingAsked } from '#src/history/history.ts'
+import { noSilences, type Silences, withDowntime } from '#src/history/reads/with-downtime.ts'
+import { compose, createApi, type DeclaredRoute, declaredRoutes } from '#src/http/api.ts'
+import { bindPeers, type PeerSource } from '#src/http/call.ts'
+import { type Gate, UNROUTED, usageOf } from '#src/http/gate.ts'
+import { createKeptPages } from '#src/http/kept-pages.ts'
+import {
+  type Gauges,
+  makeMeterMemory,
+  type Meters,
+  openMeters,
+  OTHER,
+  PAGES,
+  SOCKETS,
+} from '#src/http/meters.ts'
+import { type CountedRoute, createPromises, methodsAt, STREAM_PATH } from '#src/http/promises.ts'
+import { createRounds, type Rounds } from '#src/http/rounds.ts'
+import {
+  createTargetReader,
+  isAbsolute,
+  isRewritten,
+  pathOf,
+  searchOf,
+  targetOf,
+} from '#src/http/target.ts'
+import { createTasks } from '#src/http/tasks.ts'
+import { createUnread } from '#src/http/unread.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { Log } from '#src/platform/log.ts'
+import { createPageCache } from '#src/platform/page-cache.ts'
+import type { Pool } from '#src/platform/pool/pool.ts'
 
-import { createCore, type ReaderDeps } from './core.ts'
-import { compose, createServer } from './create-server.ts'
-import type { AppServices } from './extension.ts'
-import { isLost, pageRoutes } from './page-routes.ts'
-import type { Pages, PagesOptions } from './pages.ts'
-import { createStreams, streamRows } from './streams.ts'
+import { createCallers, describeWaysIn } from './callers.ts'
+import { isKeyless, type ServerExtension } from './extension.ts'
+import { createFirstThreadRoutes, type FirstThreadParts } from './first-thread.ts'
+import { pageRoutes, PAGES_NAME } from './page-routes.ts'
+import { createStreams, type Source } from './streams.ts'
 
-export type AppDeps = ReaderDeps & {
-  exports?: ExportRecords | undefined
-  testExports?: ExportRecords | undefined
-  /** A replica of the ledger, in which keys are found; `ledger` by default. */
-  servedLedger?: Ledger | undefined
-  screen: Screen
-  wallets: Wallets
-  billing: Billing
-  /** Says which nodes of chains are on a wrong one; by default none. */
-  nodes?: { onOtherChains: () => readonly { reason: string }[] } | undefined
-  signup: () => SignupState
-  /** Undefined where nothing is recorded. */
-  recording: () => RecordingState | undefined
-  /** Why the clock of this machine cannot be used; absent where there is no other clock. */
-  clockFault?: (() => string | undefined) | undefined
-  /** Where callers reach the server: `https://api.example.com`. Asked at requests, not before. */
-  origin: () => string
-  /** Answers requests that extensions make; this app by default. */
-  ownFetch?: Reader['fetch'] | undefined
-  /** Takes lines about the server itself; by default nothing does. */
-  say?: Log | undefined
-  /** False until the jobs of the server run; true by default. */
-  isStarted?: (() => boolean) | undefined
-  /** What the page of the operator shows; undefined where there is none. */
-  operator?: (OperatorPorts & { access: OperatorAccess }) | undefined
+/** The parts that an app is built from. Nothing here reads the environment or the clock. */
+export type AppParts = {
+  history: MarketHistory
+  /** In a thread that only reads, writes fail. */
+  ledger: Ledger
+  config: Config
+  extensions: readonly ServerExtension[]
+  clock: Clock
+  /** Monotonic milliseconds. */
+  timer: Clock
+  /** Returns a fresh unguessable name: lower-case letters and digits. */
+  createId: () => string
+  randomBytes: (length: number) => Uint8Array
+  /** Writes lines of the access log, newline included. */
+  log: (line: string) => void
+  version: string
+  /** Silent sources of the history: recorders, its copy. None by default. */
+  silences?: Silences | undefined
+  /** The copy of the ledger in which keys are found; undefined if the ledger is a file. */
+  ledgerCopy?: LedgerCopy | undefined
+  /** Counters of this app, or of all threads. */
+  limits?: Limits | undefined
+  meters?: Meters | undefined
+  sampleChoice?: SampleChoice | undefined
+  /** Records the state of an export; by default, the records of this app. */
+  reportExport?: ExportRecords['put'] | undefined
+  /** Runs long work; without it, long work is done in this thread. */
+  pool?: Pick<Pool, 'run' | 'stream' | 'waiting' | 'counts'> | undefined
+  /** Simulated data and their callers, in place of real ones. */
+  simulated?: SimulatedParts | undefined
+  /** The parts of the thread that writes; without them, the app answers requests for data only. */
+  first?: FirstThreadParts | undefined
+  /** Tests and benchmarks replace these parts of the app. */
+  replaced?: { gate?: Gate; rounds?: Rounds }
 }
 
-const STARTING = 'The server is starting.'
+export type SimulatedParts = {
+  authenticator: Authenticator
+  /** Returns the reason to refuse a request before it is counted. */
+  refuse: Refuse
+  /** What live streams follow; the history of the app by default. */
+  followed?: Source | undefined
+}
 
 export type App = ReturnType<typeof createApp>
-export type Reader = ReturnType<typeof createReader>
 
-/** Answers requests for data; the first thread answers all others. */
-export function createReader(options: ReaderDeps) {
-  const { config, timer, createId, log } = options
-  const { app, clock, core, streams, counted } = createDataApp(options)
-  const server = createServer({
-    app,
-    routes: createRouteTable(knownRoutes(app), core.targets),
-    waysIn: () => describeWaysIn(config, undefined),
-    onDrain: () => undefined,
-    counted,
-    config,
-    clock,
-    timer,
-    createId,
-    log,
-    gate: options.gate ?? core.gate,
-    core,
-    streams,
-  })
-  return {
-    ...server,
-    /** Whether the request comes with the key of a pack. */
-    isMetered: (request: Request, peers: PeerSource | undefined): boolean =>
-      ifReadable(() => core.gate.identify({ request, peers }))?.standing.isMetered === true,
-  }
-}
+/** An app as the dispatch by keys sees it: requests, live connections and usage. */
+export type ServedApp = Pick<
+  App,
+  'fetch' | 'stream' | 'tick' | 'drain' | 'flushUsage' | 'takeUsage' | 'putUsage'
+>
 
-/** What becomes of the exports of all threads: of those of callers, and of test keys. */
-export const createExportLists = (clock: Clock) => ({
-  real: createExportRecords(clock),
-  test: createExportRecords(clock),
-})
-
-/** Answers every request. */
-export function createApp(options: AppDeps) {
-  const { ledger, config, timer, createId, randomBytes, log, version } = options
-  const { billing, screen, signup, wallets, origin, recording, operator, extensions } = options
-  const { say = () => undefined, isStarted = () => true } = options
-  const { exports = createExportRecords(options.clock) } = options
-  const data = createDataApp({ ...options, exports }, operator?.access)
-  const { clock, core, streams, history, counted } = data
-  const { api, gate, sample, meter, cursors, listTiers, assertOperator, sellsWithoutKey } = core
-  const { keysPerAccountMax, hasTestMode } = config
-  const { windowsOf, charge, chargeWindow } = gate
-  let isDraining = false
-
-  const services: AppServices = {
-    history,
-    cursors,
-    clock,
-    config,
-    listTiers,
-    dataRoutes: () => declaredRoutes(data.app),
-    fetch: options.ownFetch ?? ((request, peers) => server.fetch(request, peers)),
-    ledger,
-    billing,
-    wallets,
-    randomBytes,
-    sellsWithoutKey,
-    charge,
-    chargeWindow,
-    origin,
-    version,
-  }
-  const ofExtensions = extensions.flatMap(({ routes }) => routes?.(api, services) ?? [])
-
-  const idempotency = createIdempotency({ store: ledger, clock, randomBytes })
-  const documented = compose([
-    data.app,
-    exportListRoutes(api, exports),
-    ...(hasTestMode ? [testKeyRoutes(api, randomBytes)] : []),
-    keyRoutes(api, {
-      ledger,
-      clock,
-      randomBytes,
-      createId,
-      wallets,
-      origin,
-      screen,
-      signup,
-      keysPerAccountMax,
-      idempotency,
-    }),
-    usageRoutes(api, {
-      clock,
-      windowsOf,
-      usageOf: meter.usageOf,
-      creditsOf: ({ accountId }) => ledger.payments.listCredits(accountId),
-    }),
-    sampleRoutes(api, sample),
-    billingRoutes(api, { billing, listTiers, cursors, clock, idempotency, randomBytes }),
-    healthRoutes(
-      api,
-      {
-        history,
-        ledger: options.servedLedger ?? ledger,
-        timer,
-        staleSince: options.staleSince ?? alwaysCurrent,
-        clockFault: options.clockFault ?? (() => undefined),
-        signup,
-        recording,
-        billing,
-        nodesOnOtherChains: options.nodes?.onOtherChains ?? (() => []),
-        version,
-        say,
-      },
-      () => (isStarted() ? { holds: !isDraining } : { holds: false, reason: STARTING }),
-    ),
-    documentationRoutes(api),
-    streamDocumentRoutes(api, version, streamRows),
-    ...(operator === undefined
-      ? []
-      : [
-          adminRoutes(api, {
-            history,
-            ledger,
-            clock,
-            createId,
-            randomBytes,
-            screen,
-            signup,
-            billing,
-            config,
-            version,
-            operator,
-          }),
-        ]),
-    ...ofExtensions.flatMap(({ plugins }) => plugins),
-  ])
-
-  const { loadPages, answerPage, plugin } = createPagePlugin({
-    documented,
-    version,
-    findExamples: () =>
-      findExamples(
-        history,
-        extensions.flatMap((extension) => extension.findExamples?.(services) ?? []),
-      ),
-    prices() {
-      // Where the ledger does not answer, the document has no prices.
-      const all = ifSound(() => ofExtensions.flatMap(({ prices }) => prices?.() ?? [])) ?? []
-      return (route) => all.map((priceOf) => priceOf(route)).find((price) => price !== undefined)
-    },
-    findMarket: core.findMarket,
-    publicUrl: config.publicUrl,
-    clock,
-    facts: (request) => ({
-      coins: Object.fromEntries(coins.map((coin) => [coin, coinTable[coin].name])),
-      sample: ifSound(() => describeSample(sample)),
-      isSelling: billing.sales().state !== 'closed',
-      hasPayments: billing.isOpen,
-      isSignupOpen: signup().isOpen,
-      operator: operator === undefined ? 'off' : isOperator(request, assertOperator),
-    }),
-  })
-
-  const server = createServer({
-    app: compose([documented, plugin]),
-    routes: createRouteTable([...knownRoutes(documented), ...pageRoutes], core.targets),
-    around: ofExtensions.flatMap(({ around }) => around ?? []),
-    answerMissing({ request, target: { path } }) {
-      if (!isLost(request, path)) throw new MissingRoute()
-      return answerPage(request)
-    },
-    waysIn: () =>
-      describeWaysIn(
-        config,
-        ifSound(() => signup().isOpen),
-      ),
-    onDrain() {
-      isDraining = true
-    },
-    counted,
-    config,
-    clock,
-    timer,
-    createId,
-    log,
-    gate: options.gate ?? core.gate,
-    core,
-    streams,
-  })
-  return { ...server, loadPages }
-}
-
-/** The routes that every serving thread answers, and what is behind them. */
-function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
-  const { timer, createId, randomBytes, config, extensions, followed, silence } = options
-  const { clock: now, staleSince = alwaysCurrent } = options
-  const served = createServedMoment(staleSince, now)
-  const clock = (): number => served().nowMs
+/** Builds an app. */
+export function createApp({
+  history: stored,
+  ledger,
+  config,
+  extensions,
+  clock,
+  timer,
+  createId,
+  randomBytes,
+  log,
+  version,
+  silences = noSilences,
+  ledgerCopy,
+  limits = createLimits(config.streamsMax),
+  meters = openMeters(makeMeterMemory()),
+  sampleChoice = createSampleChoice(),
+  reportExport,
+  pool,
+  simulated,
+  first,
+  replaced = {},
+}: AppParts) {
   // All routes and streams read gaps from here, so that they report the same.
-  const history = withDowntime(options.history, { clock, silence })
-  const core = createCore(options, now, operator)
-  const { api, gate, limits, meter, work, pages, unread, findMarket, cursors, listTiers } = core
-  const { authenticate } = core
-  const streams = createStreams({
+  const history = withDowntime(stored, { clock, silences })
+  const findMarket = createMarketFinder(history)
+  const cursors = createCursorCodec(history.cursorKey)
+  const tasks = createTasks({
+    pool,
+    ports: { history, cursors, clock },
+    moment: () => ({ nowMs: clock(), silences: silences() }),
+    jobs: limits.jobs,
+  })
+  const sellsWithoutKey = simulated === undefined && isKeyless(extensions, config)
+  const callers = createCallers({
     history,
-    clock: now,
-    staleSince,
-    followed: followed && {
-      ...followed,
-      history: withDowntime(followed.history, { clock: followed.clock, silence }),
+    findMarket,
+    ledger,
+    ledgerCopy,
+    config,
+    clock,
+    timer,
+    randomBytes,
+    limits,
+    sampleChoice,
+    isKeyless: sellsWithoutKey,
+    authenticator: simulated?.authenticator,
+    refuse: simulated?.refuse,
+    operator: first?.operator?.access,
+  })
+  const { gate, listTiers, meter, sample, assertOperator } = callers
+  const rounds = replaced.rounds ?? createRounds(timer)
+  const unread = createUnread(limits)
+  const pages = createPageCache(config.pageCacheBytes)
+  const kept = createKeptPages({
+    assertOperator,
+    listTiers,
+    sample,
+    findMarket,
+    pages,
+    silences,
+  })
+  const api = createApi({
+    assertOperator,
+    listTiers,
+    sample,
+    findMarket,
+    chargeSignup: gate.chargeSignup,
+    kept,
+    silences,
+  })
+  const { stream, ...streams } = createStreams({
+    history,
+    clock,
+    followed: simulated?.followed && {
+      clock: simulated.followed.clock,
+      history: withDowntime(simulated.followed.history, {
+        clock: simulated.followed.clock,
+        silences,
+      }),
     },
     timer,
     randomBytes,
     cursors,
     findMarket,
     listTiers,
-    authenticate,
-    catchUp: options.catchUp,
+    authenticator: callers.authenticator,
     meter,
-    work,
+    tasks,
+    rounds,
     limits,
     unread,
   })
-  const lists = { history, cursors, served, pages }
-  const { path, chunkCache } = history
-  const exportThread = path === undefined ? undefined : createExportThread({ path, chunkCache })
-  const app = compose([
-    marketRoutes(api, { history, cursors, clock }),
-    coverageRoutes(api, { history, served }),
+  const exports = first?.exports ?? createExportRecords(clock)
+
+  const lists = { history, cursors, clock, pages, tasks }
+  const dataRoutes: AnyElysia[] = [
+    marketRoutes(api, { history, clock, tasks }),
+    coverageRoutes(api, lists),
+    settlementRoutes(api, lists),
+    incidentRoutes(api, tasks),
     snapshotRoutes(api, lists),
-    asOfRoutes(api, { history, served, findMarket }),
-    fillRoutes(api, { history, served }),
+    changeRoutes(api, lists),
+    asOfRoutes(api, lists),
+    fillRoutes(api, { history, clock, tasks, listTiers }),
     quoteRoutes(api, lists),
     ...priceRoutes(api, lists),
     boardRoutes(api, {
@@ -321,76 +234,185 @@ function createDataApp(options: ReaderDeps, operator?: OperatorAccess) {
       pages,
       identify: gate.identify,
       listTiers,
-      work,
       connections: limits.connections,
     }),
     tradeRoutes(api, lists),
-    panelRoutes(api, { history, cursors, clock }),
-    heatmapRoutes(api, { history, pages, served }),
+    panelRoutes(api, tasks),
+    heatmapRoutes(api, lists),
     exportRoutes(api, {
       history,
-      thread: exportThread,
+      tasks,
       clock,
       timer,
-      served,
       createId,
-      report: (now) => options.exports?.put(now),
-      work,
-      findMarket,
-      staleSince,
+      report: reportExport ?? exports.put,
+      streams: limits.streams,
+      silences,
     }),
-    liveRoutes(api, streams.live, { identify: gate.identify, listTiers, work }),
-    spotRoutes(api, createSpotService({ history, cursors })),
+    liveRoutes(api, streams.live, {
+      identify: gate.identify,
+      listTiers,
+      streams: limits.streams,
+    }),
+    spotRoutes(api, tasks),
     ...extensions.flatMap(
-      ({ dataRoutes }) => dataRoutes?.(api, { history, cursors, clock, config, listTiers }) ?? [],
+      (each) =>
+        each.dataRoutes?.(api, {
+          history,
+          tasks,
+          cursors,
+          clock,
+          config,
+          listTiers,
+          links: callers.links,
+        }) ?? [],
     ),
-  ])
-  const counted = {
-    cacheCounts: history.cacheCounts,
-    archiveCounts: () =>
-      addCounts(history.archiveCounts(), exportThread?.archiveCounts() ?? nothingAsked),
+  ]
+  const app = compose([])
+  /** Answers any request; never throws, never rejects. */
+  const fetch = (request: Request, peers?: PeerSource): Response | Promise<Response> =>
+    app.fetch(bindPeers(request, peers))
+  const firstThread =
+    first &&
+    createFirstThreadRoutes(first, {
+      api,
+      dataRoutes,
+      history,
+      ledger,
+      config,
+      extensions,
+      clock,
+      timer,
+      createId,
+      randomBytes,
+      version,
+      cursors,
+      tasks,
+      findMarket,
+      callers,
+      sellsWithoutKey,
+      exports,
+      fetch,
+      again: (request, changes, body) => promises.again(request, changes, body),
+    })
+
+  const plugins = firstThread?.plugins ?? dataRoutes
+  const declared = declaredRoutes(plugins)
+  const { countedRoutes, timedNames } = countRoutes(declared)
+  const promises = createPromises({
+    app,
+    readTarget: createTargetReader(declared, { get: kept.targetOf }),
+    routes: countedRoutes,
+    elsewhere: { row: OTHER, usageOf: () => UNROUTED, isShared: false },
+    gate: replaced.gate ?? gate,
+    waysIn: () => describeWaysIn(config, firstThread?.isSignupOpen()),
+    answerUnpaid: firstThread?.answerUnpaid,
+    findPage: firstThread?.findPage,
+    rounds,
+    unread,
+    meters,
+    logsAs: config.log,
+    log,
+    clock,
+    createId,
+    timer,
+  })
+  // Their hooks of `onRequest` run in this order.
+  app.use(promises.plugin)
+  for (const plugin of firstThread?.hooks ?? []) app.use(plugin)
+  app.use(kept.plugin(promises.finish)).use(streamRoute(stream, promises.mark))
+  for (const plugin of plugins) app.use(plugin)
+
+  const refuse = (): void => firstThread?.refuse()
+
+  return {
+    fetch,
+    /**
+     * True if this app has the route of a request, or refuses the request before routing. The first
+     * thread answers all other requests.
+     */
+    isRouted(request: Request): boolean {
+      const { method, url } = request
+      if (!isAbsolute(url) || isRewritten(request)) return true
+      if (method !== 'GET' && method !== 'HEAD') return !otherMethods.has(method)
+      const path = pathOf(targetOf(url))
+      return methodsAt(app, path).length > 0
+    },
+    /** The paths that are requested most often; parameters are written as `:coin`. */
+    frequentPaths: declared
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith('/v1/:coin/markets/:conditionId/snapshots')),
+    timedNames,
+    gauges(): Gauges {
+      const page = pages.counts()
+      const chunk = history.cacheCounts()
+      const read = { ...nothingAsked, ...pool?.counts() }
+      const bucket = addCounts(history.archiveCounts(), read)
+      return {
+        pageCacheBytes: page.bytes,
+        pageCacheHits: page.hits,
+        pageCacheMisses: page.misses,
+        chunkCacheBytes: chunk.bytes,
+        chunkCacheHits: chunk.hits,
+        chunkCacheMisses: chunk.misses,
+        bucketAnswered: bucket.answered,
+        bucketFailed: bucket.failed,
+        bucketMs: bucket.ms,
+        bucketBytes: bucket.bytes,
+        waiting: rounds.waiting() + tasks.waiting(),
+        followers: stream.followed,
+      }
+    },
+    /** Live connections, for the server that listens. */
+    stream,
+    live: streams.live,
+    /**
+     * Sends new rows to subscribers. Call it every few milliseconds, and again after the next turn
+     * of the event loop while it returns true.
+     */
+    tick: streams.tick,
+    /** Makes `GET /readyz` fail from now on, so that balancers send requests elsewhere. */
+    refuse,
+    /** As `refuse`, and closes live connections with a reason. */
+    drain(): void {
+      refuse()
+      streams.stop()
+    },
+    /** Writes some of the usage to the ledger; returns true if some is left. */
+    flushUsage: meter.flush,
+    /** Moves usage from one thread to another before it is in a ledger. */
+    takeUsage: meter.take,
+    putUsage: meter.put,
+    /** Pages for people; undefined if another thread answers them. */
+    pages: firstThread?.pages,
+    /** True if the request has the key of a pack. */
+    isMetered: (request: Request, peers: PeerSource | undefined): boolean =>
+      ifReadable(() => gate.identify({ request, peers }))?.standing.isMetered === true,
   }
-  return { app, clock: now, core, streams, history, counted }
 }
 
-/** Pages for people, which are loaded when one is first asked for: a start takes a third longer with them. */
-function createPagePlugin({ documented, ...options }: PagesOptions & { documented: AnyElysia }) {
-  let pages: Promise<Pages> | undefined
-  const loadPages = (): Promise<Pages> =>
-    (pages ??= import('./pages.ts').then((module) => module.createPages(options, documented)))
-  async function answerPage(request: Request): Promise<Response> {
-    visitOf(request).timedAs = 'GET pages'
-    return (await loadPages()).fetch(request)
-  }
-  const plugin = new Elysia({ name: 'pages' })
-  for (const { path } of pageRoutes) plugin.get(path, ({ request }) => answerPage(request))
-  return { loadPages, answerPage, plugin }
-}
+/** The methods besides GET and HEAD with which Bun can make a `Request`. */
+const otherMethods = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Whether the operator's page opens for this request, or with the token alone. */
-function isOperator(request: Request, assertOperator: AssertOperator): 'open' | 'token' {
-  try {
-    assertOperator(request, visitOf(request))
-    return 'open'
-  } catch (error) {
-    if (error instanceof AppError) return 'token'
-    throw error
+/** How the responses of each route are counted, and the name of each row of the meters. */
+function countRoutes(declared: readonly DeclaredRoute[]) {
+  const countedRoutes = new Map<string, CountedRoute>()
+  const timedNames: string[] = []
+  timedNames[OTHER] = 'ANY other'
+  timedNames[PAGES] = PAGES_NAME
+  timedNames[SOCKETS] = `GET ${STREAM_PATH}`
+  const page = { row: PAGES, usageOf: () => UNROUTED, isShared: false }
+  countedRoutes.set(PAGES_NAME, page)
+  for (const { path } of pageRoutes) countedRoutes.set(`GET ${path}`, page)
+  const socket = { row: SOCKETS, usageOf: () => 'stream', isShared: false }
+  countedRoutes.set(`GET ${STREAM_PATH}`, socket)
+  for (const { method, path, access, accessAt, isAsStored = false } of declared) {
+    const name = `${method} ${path}`
+    const row = timedNames.push(name) - 1
+    const usage = usageOf(access)
+    const usageAt = ({ url }: Request): string =>
+      accessAt === undefined ? usage : usageOf(accessAt(new URLSearchParams(searchOf(url))))
+    countedRoutes.set(name, { row, usageOf: usageAt, isShared: isAsStored })
   }
-}
-
-/** What a caller can do who has no key. Whether signup is open, only the first thread knows. */
-function describeWaysIn(config: Config, isSignupOpen: boolean | undefined): string {
-  const ways: string[] = []
-  if (config.sampleMarket !== 'off') {
-    ways.push('`Authorization: Bearer sample` reads what GET /v1/sample lists')
-  }
-  if (config.hasTestMode) {
-    ways.push(`\`Bearer ${PUBLIC_TEST_KEY}\` reads simulated data with every route`)
-  }
-  if (isSignupOpen !== false) {
-    const where = isSignupOpen === undefined ? ', where it is open' : ''
-    ways.push(`POST /v1/keys/challenge begins a signup${where}`)
-  }
-  if (ways.length === 0) return 'The operator of this server issues keys.'
-  return `Without one: ${ways.join('; ')}.`
+  return { countedRoutes, timedNames }
 }

@@ -1,4 +1,4 @@
-/** Backups that a command and a server make alike. */
+/** Backups, as the command and the server make them. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
@@ -23,7 +23,7 @@ const sourcesOf = (dataPath: string) =>
     { name: 'history.db', path: historyPathOf(dataPath), format: historyFormat },
   ].filter(({ path }) => existsSync(path))
 
-/** Makes a backup and notes it in the data folder. This process must not have the files open. */
+/** Makes a backup and records it in the data folder. This process must not have the files open. */
 export async function backUp(context: CliContext, where: string): Promise<BackupReport> {
   const { config, clock, version } = context
   const { dataPath } = config()
@@ -53,18 +53,18 @@ export async function backUp(context: CliContext, where: string): Promise<Backup
   return report
 }
 
-/** Its bar is loaded when it is needed: each server schedules backups. */
+/** Loads the progress bar on demand, because every server schedules backups. */
 export async function progressOf(context: CliContext, activity: string, unit = 'bytes') {
   const { createProgress } = await import('./progress.ts')
   return createProgress(context, activity, unit)
 }
 
-/** Of the last backup that was made. */
+/** The last backup that was made. */
 export type BackupNote = {
   name: string
   place: string
   startedMs: number
-  /** Damaged blocks of older backups that were not stored again. */
+  /** The number of damaged blocks of older backups that were not stored again. */
   damaged?: number
 }
 const noteOf = (dataPath: string): string => join(dataPath, 'backup.json')
@@ -77,19 +77,19 @@ export function readBackupNote(dataPath: string): BackupNote | undefined {
   }
 }
 
-/** A folder is not filled; its parent's disk is that of one that is not there yet. */
+/** Opens a place for backups. A write fails if the disk of its folder has no room. */
 export const openPlace = (context: CliContext, where: string): BackupStore =>
   openStore(where, (folder) => {
     const fault = roomFault(context, existsSync(folder) ? folder : dirname(folder))
     if (fault !== undefined) throw fault
   })
 
-/** Time for reading blocks of a folder where a quick answer is wanted. */
+/** The time limit of `examineQuickly` for reading blocks. */
 const QUICK_MS = 2000
 
 /**
- * What is known of the backups of a place, the newest first. Their blocks are read for two seconds
- * at most; those of a bucket are not.
+ * The state of the backups of a place, the newest first. Blocks of a folder are read for two seconds
+ * at most; blocks of a bucket are not read.
  */
 export function examineQuickly(context: CliContext, where: string): Promise<BackupState[]> {
   const startedMs = performance.now()

@@ -1,15 +1,15 @@
-/** How a command ends: with a fault, or at a signal. */
+/** The ends of a command: a fault, or a signal. */
 
 import { Fault } from '#src/platform/fault.ts'
 
-/** Ends a command with one line on standard error and exit code 1. */
+/** A fault that ends a command with one line on standard error and exit code 1. */
 export const commandError = (message: string, options: ErrorOptions = {}): Fault =>
   new Fault(message, { kind: 'command', ...options })
 
-/** The same for a wrong call, with exit code 2. */
+/** The fault of a wrong call, with exit code 2. */
 export const usageError = (message: string): Fault => new Fault(message, { kind: 'usage' })
 
-/** A signal that SIGTERM and SIGINT abort, for as long as it is not disposed of. */
+/** A signal that SIGTERM and SIGINT abort until it is disposed of. */
 export function stopSignal({
   onStop,
 }: {

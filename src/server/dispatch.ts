@@ -1,25 +1,23 @@
 /**
- * Two servers on one port: the test server answers requests and connections with a test key, and
- * the real server all others. Neither knows of the other.
+ * Dispatches requests and connections by key: those with a test key to the test server, all others
+ * to the real app. Neither knows of the other.
  */
 
+import type { UsageMeter } from '#src/access/usage-meter.ts'
 import { TEST_KEY_PREFIX, testKeyOf } from '#src/domain/selling/api-key.ts'
 import { readOperation } from '#src/features/stream/operation.ts'
 import { closeCodes } from '#src/features/stream/schema.ts'
 import type { Connection, Sockets } from '#src/features/stream/sockets.ts'
 
-import type { Reader } from './app.ts'
-import type { Usage } from './extension.ts'
+import type { ServedApp } from './app.ts'
 import type { TestServer } from './test-server.ts'
 
-export type Dispatch = ReturnType<typeof dispatchByKey>
+/** Usage that is not in a ledger yet. */
+export type Usage = Record<'real' | 'test', ReturnType<UsageMeter['take']>>
 
-type Real = Pick<Reader, 'fetch' | 'stream' | 'tick' | 'drain'> &
-  Pick<Reader, 'flushUsage' | 'takeUsage' | 'putUsage'>
-
-/** Without a test server, the real one refuses test keys like any key that it does not know. */
-export function dispatchByKey(real: Real, test: TestServer | undefined) {
-  const fetch: Reader['fetch'] = (request, peers) =>
+/** Without a test server, the real app refuses test keys like any unknown key. */
+export function dispatchByKey(real: ServedApp, test: TestServer | undefined) {
+  const fetch: ServedApp['fetch'] = (request, peers) =>
     test !== undefined && testKeyOf(request.headers.get('authorization')) !== undefined
       ? test.fetch(request, peers)
       : real.fetch(request, peers)
@@ -27,7 +25,7 @@ export function dispatchByKey(real: Real, test: TestServer | undefined) {
   return {
     fetch,
     stream: { websocket: { ...websocket, ...dispatchMessages(websocket, test?.sockets) } },
-    /** Returns whether one of them has more to hand on soon. */
+    /** Returns true if rows remain to be sent soon. */
     tick(): boolean {
       const hasBacklog = real.tick()
       return test?.tick() || hasBacklog
@@ -36,8 +34,8 @@ export function dispatchByKey(real: Real, test: TestServer | undefined) {
       real.drain()
       test?.drain()
     },
-    flushUsage(): boolean {
-      return [real.flushUsage(), test?.flushUsage()].includes(true)
+    async flushUsage(): Promise<boolean> {
+      return (await Promise.all([real.flushUsage(), test?.flushUsage()])).includes(true)
     },
     takeUsage: (): Usage => ({ real: real.takeUsage(), test: test?.takeUsage() ?? [] }),
     putUsage(taken: Usage): void {
@@ -48,8 +46,8 @@ export function dispatchByKey(real: Real, test: TestServer | undefined) {
 }
 
 /**
- * A connection belongs to the server that made it. One that was made without a key moves to the
- * test server if its first key is a test key; while that server has no data, it is closed.
+ * A connection belongs to the server that accepted it. A connection without a key moves to the test
+ * server if its first key is a test key; it is closed if that server has no data yet.
  */
 function dispatchMessages(real: Sockets, testSockets?: () => Sockets | undefined): Sockets {
   const ownerOf = ({ data }: Connection): Sockets => data.owner ?? real
@@ -81,7 +79,7 @@ function dispatchMessages(real: Sockets, testSockets?: () => Sockets | undefined
   }
 }
 
-/** Whether a message is the operation `auth` with a test key. */
+/** True if a message is the operation `auth` with a test key. */
 function isTestAuth(text: string | Uint8Array): boolean {
   if (typeof text !== 'string' || !text.includes(TEST_KEY_PREFIX)) return false
   try {

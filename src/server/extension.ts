@@ -1,19 +1,17 @@
 /**
- * What an extension registers. An extension is a folder, `src/extensions/NAME`, and a line in
+ * The interface of extensions. An extension is a folder, `src/extensions/NAME`, and a line in
  * `src/extensions.ts`; without the two, the rest of the program is complete. The core knows
- * extensions by these types alone. `CliContext` is what all commands run with.
+ * extensions only by these types. `CliContext` is the context of every command.
  */
 
 import type { Command } from 'commander'
 import type { AnyElysia } from 'elysia'
 
-import type { Limits, LimitStore } from '#src/access/limits.ts'
-import type { SampleChoice } from '#src/access/sample.ts'
-import type { UsageMeter } from '#src/access/usage-meter.ts'
+import type { Links } from '#src/access/links.ts'
 import type { Billing } from '#src/billing/billing.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Variables } from '#src/config/variables.ts'
-import type { Replicas, StoreLoader, StoreName } from '#src/database/stores.ts'
+import type { StoreLoader, StoreName } from '#src/database/stores.ts'
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import type { FileDigest } from '#src/domain/manifest.ts'
 import type { Coin, Timeframe } from '#src/domain/market.ts'
@@ -21,21 +19,19 @@ import type { Tier } from '#src/domain/selling/tier.ts'
 import type { Wallets } from '#src/domain/selling/wallet.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { HeldDays } from '#src/features/documentation/routes.ts'
-import type { ExportRecords } from '#src/features/exports/records.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { HistoryOptions } from '#src/history/open.ts'
 import type { Api, DeclaredRoute } from '#src/http/api.ts'
+import type { PeerSource } from '#src/http/call.ts'
 import type { ChargeWindow } from '#src/http/gate.ts'
+import type { Promises, PromisesOptions } from '#src/http/promises.ts'
 import type { Prices } from '#src/http/swagger.ts'
-import type { Arrived, PeerSource, Visit } from '#src/http/visit.ts'
+import type { AnyTask, Tasks } from '#src/http/tasks.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Job, JobReport } from '#src/platform/job.ts'
 import type { Log } from '#src/platform/log.ts'
 
-import type { Finding } from './finding.ts'
-import type { Answers } from './listen.ts'
-
-/** What a command may use of the outside world; `main.ts` makes the real one, tests a fake. */
+/** The outside world of a command: `main.ts` creates the real one, tests a fake. */
 export type CliContext = {
   env: Readonly<Record<string, string | undefined>>
   /** Reads the configuration at first use, so that `--help` works with a broken one. */
@@ -45,12 +41,12 @@ export type CliContext = {
   createId: () => string
   /** Returns fresh random bytes, fit for secrets. */
   randomBytes: (length: number) => Uint8Array
-  /** Of this program: those of `src/extensions.ts`. */
+  /** The extensions of this program, from `src/extensions.ts`. */
   extensions: readonly Extension[]
-  /** What to type in front of a command's name to run this program, as a shell reads it. */
+  /** The words before a command's name that run this program in a shell. */
   invocation: string
   version: string
-  /** The file that the process began with: further threads begin with it, too. */
+  /** The file that the process and its threads begin with. */
   program: string
   /** Writes one line of the command's result to standard output. */
   print(line: string): void
@@ -63,56 +59,85 @@ export type CliContext = {
   /** Width of the terminal in characters; 80 without a terminal. */
   columns: number
   /**
-   * Sets a variable for this process, as if the environment had it: `env` has it, the configuration
-   * is read again, and threads that start later see it too. `option` is the option that was given in
-   * its place, such as `--data`, which messages then name.
+   * Sets an environment variable for this process and for threads that start later; the
+   * configuration is read again. `option` is the option that was given in place of the variable,
+   * such as `--data`; messages name it.
    */
   setVariable(name: string, value: string, option?: string): void
   /**
-   * Runs `stop` at the first SIGTERM or SIGINT; a second one, or one without any registration, ends
-   * the process at once. Returns what takes the registration back.
+   * Calls `stop` at the first SIGTERM or SIGINT. A second signal, or one without any registration,
+   * ends the process at once. The result removes the registration.
    */
   onStop(stop: () => void): () => void
 }
 
-/** What a process does that is measured. */
+/** The work of a process whose metrics are collected. */
 export type Purpose = 'record' | 'serve'
 
-/** What an extension adds to `/metrics`: families in the exposition format, at each scrape. */
+/** Metrics of an extension: families in the exposition format, collected at each scrape. */
 export type MetricsSource = {
-  /** Resolves within some seconds, whatever does not answer. */
+  /** Resolves within seconds, even if a dependency does not answer. */
   print(): Promise<readonly string[]>
   dispose(): void
 }
 
-/** The manifest of an extension. It imports what it names when that is used, and not before. */
+/** Clocks that are compared until `dispose`. */
+export type ClockWatch = {
+  /** The reason why the clock of this machine cannot be used; undefined if it can. */
+  fault(): string | undefined
+  dispose(): Promise<void>
+}
+
+/** The manifest of an extension. Modules that it names are imported when they are used. */
 export type Extension = {
   name: string
   /** Environment variables, which `settingsOf` reads. */
   variables?: Variables
-  /** By name; one that the core has too takes its place. */
+  /** Commands by name; a command replaces the core's command of the same name. */
   commands?: Readonly<Record<string, CommandEntry>>
-  /** Calls of its commands, and what they do, for the help of the program. */
+  /** Calls of its commands with their descriptions, for the help of the program. */
   examples?: Readonly<Record<string, string>>
   /** The modules that define its workers, by the name of the worker. */
   workers?: Readonly<Record<string, (context: CliContext) => Promise<unknown>>>
-  /** What stores may be in besides files. */
+  /** Places of stores besides files. */
   stores?: StoreLoader
-  /** Addresses of stores that the configuration has in place of files; empty for none. */
+  /** The configured addresses of stores; empty for a file. */
   places?: (config: Config) => Readonly<Partial<Record<StoreName, string>>>
-  /** How a history is opened. */
+  /** Options with which histories are opened. */
   historyOptions?: (config: Config) => Pick<HistoryOptions, 'isArchiving' | 'chunkCache'>
   /** Checks of `bookfeed doctor`, by name. */
   checks?: Readonly<Record<string, (context: CliContext) => Promise<Finding[]>>>
-  /** Measures what the process depends on; undefined where the configuration has nothing of it. */
+  /** Metrics of a dependency of the process; undefined if it is not configured. */
   metrics?: (context: CliContext, purpose: Purpose) => Promise<MetricsSource | undefined>
-  /** A sentence for each fault of what it keeps in a data folder, for `bookfeed verify`. */
+  /** Compares the clock of this machine with that of a dependency; undefined without any. */
+  watchClock?: (context: CliContext) => Promise<ClockWatch | undefined>
+  /** Yields a sentence for each fault of its files in a data folder, for `bookfeed verify`. */
   listFaults?: (dataPath: string) => Promise<Iterable<string>>
-  /** Files that it keeps in a data folder, for manifests of their days. */
+  /** Lists its files in a data folder, for the manifests of their days. */
   listFiles?: (dataPath: string) => Promise<ListFiles>
-  /** Loads what it adds to a server. */
+  /** Tasks that run on threads of the pool. */
+  tasks?: () => Promise<readonly AnyTask[]>
+  /** Loads its part of a server. */
   load?: () => Promise<ServerExtension>
 }
+
+/** A finding of `bookfeed doctor`. */
+export type Finding = {
+  check: string
+  /**
+   * `wrong` makes the command fail; `skipped` is a check that does not apply, or that nothing is
+   * known about at present.
+   */
+  state: 'ok' | 'skipped' | 'warning' | 'wrong'
+  text: string
+  /** The advice to the operator. */
+  todo?: string | undefined
+}
+
+/** Makes the findings of one check; the last argument is the advice. */
+export const finder =
+  (check: string) =>
+  (state: Finding['state'], text: string, todo?: string): Finding => ({ check, state, text, todo })
 
 /** The headings of the help, in its order. */
 export const commandGroups = [
@@ -127,82 +152,43 @@ export const commandGroups = [
 export type CommandEntry = {
   group: (typeof commandGroups)[number]
   load: () => Promise<(context: CliContext) => Command>
-  /** Whether a call with these options leaves the data folder in the format that it has. */
+  /** True if a call with these options does not change the format of the data folder. */
   upgradesNothing?: (options: Readonly<Record<string, unknown>>) => boolean
-  /** It calls `backUpBeforeUpgrade` when nothing else prevents its start. */
+  /** The command calls `backUpBeforeUpgrade` itself, after its own checks. */
   upgradesItself?: true
 }
 
-/** What an extension adds to a server. */
+/** The part of a server that an extension adds. */
 export type ServerExtension = {
-  /** Elysia plugins of routes that every serving thread answers: they only read the history. */
+  /** Plugins of routes that every thread answers; they only read the history. */
   dataRoutes?: (api: Api, services: DataServices) => readonly AnyElysia[]
-  /** Routes that the first thread answers. */
+  /** Routes that only the first thread answers. */
   routes?: (api: Api, services: AppServices) => FirstThreadRoutes
   /**
-   * Whether callers may pay in place of sending a key: then the first thread answers all requests
-   * without one, which have a window of their own.
+   * True if callers may pay in place of sending a key. Then the first thread answers all requests
+   * without a key, which have a rate window of their own.
    */
   sellsWithoutKey?: (config: Config) => boolean
-  /** Paths whose route needs no data, or only what it asks for by `fetch`. */
+  /** Paths whose routes need no data, or get it only by `fetch`. */
   pathsWithoutData?: readonly string[]
-  /** Answers on threads beside the first; undefined where the configuration asks for none. */
-  openThreads?: (context: CliContext) => Promise<ServingThreads | undefined>
   jobs?: readonly ExtensionJob[]
-  /** Makes, once, what it keeps of days that are over, for the sample of a first start. */
+  /** Makes its files of past days once, for the sample of a first start. */
   makeDays?: (history: MarketHistory, day: SampleDay) => Promise<void>
-  /** What examples of the API document name, as far as it is held. */
+  /** Days that examples of the API document may name. */
   findExamples?: (services: DataServices) => HeldDays
 }
 
 export type FirstThreadRoutes = {
   plugins: readonly AnyElysia[]
-  /** Surrounds every route of the app. */
-  around?: Around | undefined
+  /** Hooks of all requests, which run once their calls are known. */
+  hooks?: AnyElysia | undefined
+  /** Sells the response to a request that failed for lack of a payment. */
+  answerUnpaid?: PromisesOptions['answerUnpaid']
   /** What the API document says of the prices of routes. */
   prices?: Prices | undefined
 }
 
-export type Handle = (arrived: Arrived) => Response | Promise<Response>
-export type Around = (arrived: Arrived, next: Handle) => Response | Promise<Response>
-
-export type ServingThreads = {
-  /** How many there are. */
-  count: number
-  /** Counts limits over all of them and the first. */
-  store: LimitStore
-  /** The market of the sample, which all of them choose together. */
-  sampleChoice: SampleChoice
-  /** Starts them; resolves when all of them listen. Throws a `command` fault. */
-  start(options: ThreadsOptions): Promise<ListeningServer>
-}
-
-/** Counters that are not in a ledger yet. */
-export type Usage = Record<'real' | 'test', ReturnType<UsageMeter['take']>>
-
-export type ThreadsOptions = {
-  /** With the clock of the server. */
-  context: CliContext
-  /** What the first thread answers for the others. */
-  app: Answers & { putUsage(taken: Usage): void }
-  meterMemory: SharedArrayBuffer
-  limits: Pick<Limits, 'clear'>
-  /** What becomes of the exports that threads send: those of callers, and of test keys. */
-  exports: Record<'real' | 'test', ExportRecords>
-  /** Of stores at addresses. */
-  replicas: Replicas | undefined
-  timer: Clock
-}
-
-export type ListeningServer = {
-  url: URL
-  /** To be called after commits: other threads look at once. */
-  wake: (() => void) | undefined
-  /** Resolves when nothing of it uses the stores any more. */
-  stop(): Promise<void>
-}
-
-/** Which files of a day there are, and when the newest was made. */
+/** Lists the files of a day, with the time of the newest. */
 export type ListFiles = (day: string) => { files: FileDigest[]; madeMs: number }
 
 export type SampleDay = {
@@ -213,32 +199,36 @@ export type SampleDay = {
   listFiles: ListFiles
 }
 
-/** What each thread has that answers requests for data. */
+/** The services of each thread that answers requests for data. */
 export type DataServices = {
   history: MarketHistory
+  tasks: Tasks
   cursors: CursorCodec
   clock: Clock
   config: Config
   listTiers: () => readonly Tier[]
+  links: Links
 }
 
-/** What the first thread has besides. */
+/** The services of the first thread. */
 export type AppServices = DataServices & {
-  /** The routes for data that are in the API document. */
+  /** The routes for data in the API document. */
   dataRoutes: () => readonly DeclaredRoute[]
-  /** Answers a request of our own as one that came by itself, through the front door. */
+  /** Answers a request of our own as one that came by itself. */
   fetch: (request: Request, peers: PeerSource) => Response | Promise<Response>
+  /** Answers a part of a request by the routes of the app, as another caller or as a rehearsal. */
+  again: Promises['again']
   ledger: Ledger
   billing: Billing
   wallets: Wallets
   randomBytes: (length: number) => Uint8Array
-  /** Whether callers may pay in place of sending a key. */
+  /** True if callers may pay in place of sending a key. */
   sellsWithoutKey: boolean
-  /** Takes one from the window of a caller that is found after the visit began. */
+  /** Takes one from the window of a caller that is found after the request arrived. */
   chargeWindow: ChargeWindow
   /** Takes one from the window of the caller. Rejects with `rate_limited`. */
-  charge: (request: Request, visit: Visit) => void
-  /** Where callers reach the server. Asked at requests, not before. */
+  charge: (request: Request) => void
+  /** The address at which callers reach the server; known when the server listens. */
   origin: () => string
   version: string
 }
@@ -246,20 +236,20 @@ export type AppServices = DataServices & {
 /** A job of a server, as the operator sees it. */
 export type ExtensionJob = {
   name: string
-  /** What it does, in one sentence. */
+  /** The description in one sentence. */
   about: string
-  /** Undefined where the configuration asks for none. */
+  /** Undefined if the job is not configured. */
   start(context: CliContext, report: JobReport | undefined): Job | undefined
 }
 
-/** How a history is opened, as extensions say. */
+/** The options of extensions with which a history is opened. */
 export const historyOptionsOf = (
   config: Config,
   extensions: readonly Extension[],
 ): Pick<HistoryOptions, 'isArchiving' | 'chunkCache'> =>
   Object.assign({}, ...extensions.map(({ historyOptions }) => historyOptions?.(config)))
 
-/** Files of days that extensions keep in a data folder. */
+/** Lists the files of days that extensions keep in a data folder. */
 export async function listFilesIn(
   dataPath: string,
   extensions: readonly Extension[],
@@ -275,7 +265,7 @@ export async function listFilesIn(
   }
 }
 
-/** Yields a sentence for each fault of what extensions keep in a data folder. */
+/** Lists the faults of files that extensions keep in a data folder. */
 export async function listFaultsIn(
   dataPath: string,
   extensions: readonly Extension[],
@@ -287,6 +277,10 @@ export async function listFaultsIn(
 
 export const variablesOf = (extensions: readonly Extension[]): readonly Variables[] =>
   extensions.flatMap(({ variables }) => (variables === undefined ? [] : [variables]))
+
+/** True if callers may pay in place of sending a key. */
+export const isKeyless = (extensions: readonly ServerExtension[], config: Config): boolean =>
+  extensions.some(({ sellsWithoutKey }) => sellsWithoutKey?.(config) === true)
 
 export const loadExtensions = (
   extensions: readonly Extension[],

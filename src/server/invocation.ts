@@ -1,4 +1,4 @@
-/** What to type to run this program, as a shell reads it, however it was started. */
+/** The words that run this program in a shell, however it was started. */
 import { relative } from 'node:path'
 
 import type { CliContext } from './extension.ts'
@@ -8,10 +8,10 @@ type Started = {
   runtime: string
   version: string
   script: string
-  /** The file of the executable that all of it is in; undefined where there is none. */
+  /** The file of the executable; undefined if the program runs from source. */
   executable: string | undefined
   folder: string
-  /** The file that a shell finds by a name. */
+  /** Finds the file of a command as a shell does. */
   which: (name: string) => string | null
   realpath: (path: string) => string
   isBunx: boolean
@@ -38,7 +38,7 @@ function describeRuntime({ runtime, version, which, realpath }: Started): string
   return isOfRunner(found) ? `npx -y bun@${version}` : 'bun'
 }
 
-/** A runner of packages finds it for one command, and the shell does not. */
+/** True if npx or bunx added the folder for one command, so that a shell does not find the file. */
 const isOfRunner = (found: string): boolean => /[\\/]node_modules[\\/]\.bin[\\/]/.test(found)
 
 const quote = (text: string): string =>
@@ -53,9 +53,11 @@ export const coreCommands = [
   'test-data',
   'verify',
   'doctor',
+  'export',
   'prune',
   'backup',
   'restore',
+  'migrate',
   'keys',
   'tiers',
   'payments',
@@ -68,7 +70,7 @@ export const coreCommands = [
 ] as const
 export type CoreCommand = (typeof coreCommands)[number]
 
-/** Texts say `bookfeed serve`; what is printed is what the user types. */
+/** Replaces `bookfeed` before a command by the words that the user types. */
 export function asTyped(
   text: string,
   { invocation, extensions }: Pick<CliContext, 'invocation' | 'extensions'>,

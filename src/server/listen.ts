@@ -1,26 +1,43 @@
 import type { Config } from '#src/config/config.ts'
+import { AppError } from '#src/domain/errors.ts'
 import type { createStreamService } from '#src/features/stream/service.ts'
 import type { StreamData } from '#src/features/stream/sockets.ts'
+import type { PeerSource } from '#src/http/call.ts'
+import { problemResponse } from '#src/http/problem.ts'
+import { REQUEST_ID_HEADER, requestIdOf } from '#src/http/promises.ts'
 import { markRewritten } from '#src/http/target.ts'
-import type { PeerSource } from '#src/http/visit.ts'
 import { codeOf } from '#src/platform/message.ts'
-import { commandError } from '#src/server/command-end.ts'
+import { atMost } from '#src/platform/timeout.ts'
 
+import { commandError } from './command-end.ts'
+
+/** Requests in progress have this long to end when a server stops. */
+export const DRAIN_MS_MAX = 10_000
 const IDLE_TIMEOUT_SECONDS = 10
+const COPYING = 'Not ready: history, ledger. The server copies its database first.'
+const RETRY_AFTER_SECONDS = 5
 /** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
 const BODY_BYTES_MAX = 1024 * 1024
 
 type Address = Pick<Config, 'host' | 'port'>
-/** What answers at an address. */
+/** An app that can listen. */
 export type Answers = {
   fetch: (request: Request, peers: PeerSource) => Response | Promise<Response>
   frequentPaths: readonly string[]
   stream: Pick<ReturnType<typeof createStreamService>, 'websocket'>
 }
 
+export type ListeningServer = {
+  url: URL
+  /** Call it after a commit: other threads read the new rows at once. */
+  wake: (() => void) | undefined
+  /** Resolves when no request uses the stores. */
+  stop(): Promise<void>
+}
+
 /**
- * Begins to answer at the address of the configuration, with `isShared` beside others of this
- * process. Throws a `command` fault where it cannot be had.
+ * Listens at an address, with `isShared` beside other threads of this process. Throws a `command`
+ * fault if the address is not available.
  */
 export function listen(
   { fetch, stream, frequentPaths }: Answers,
@@ -34,11 +51,11 @@ export function listen(
       idleTimeout: IDLE_TIMEOUT_SECONDS,
       maxRequestBodySize: BODY_BYTES_MAX,
       development: false,
-      // A port in use must be refused, also when its holder would share it.
+      // A port in use must be refused, even if its holder would share it.
       reusePort: isShared,
       ...markRewritten(fetch, frequentPaths),
       websocket: stream.websocket,
-      // The front door catches everything; this keeps Bun's own page away should that fail.
+      // The app catches everything; this keeps Bun's own page away should that fail.
       error: () => new Response(null, { status: 500 }),
     })
   } catch (cause) {
@@ -46,11 +63,49 @@ export function listen(
   }
 }
 
+/** Listens in this thread alone. */
+export function listenAlone(app: Answers, address: Address): ListeningServer {
+  const server = listen(app, address)
+  async function stop(): Promise<void> {
+    await atMost(DRAIN_MS_MAX, server.stop())
+    await server.stop(true)
+  }
+  return { url: server.url, wake: undefined, stop }
+}
+
+/** Fails as `listen` does if an address of the configuration is taken, before any work is done. */
+export async function checkAddresses({ host, port, metrics }: Config): Promise<void> {
+  await checkAddress({ host, port })
+  if (metrics !== '') await checkAddressAt(metrics, 'BOOKFEED_METRICS')
+}
+
 /**
- * Fails as `listen` does where it would, before work that would be in vain, or do harm, without the
- * address.
+ * Answers 503 at an address while a server copies its database; `/healthz` is 200. Does nothing if
+ * the system chooses the port, which no client knows yet.
  */
-export async function checkAddress({ host, port }: Address): Promise<void> {
+export function answerNotReady(
+  { host, port }: Address,
+  { createId, version }: { createId: () => string; version: string },
+): AsyncDisposable | undefined {
+  if (port === 0) return undefined
+  const notReady = new AppError('unavailable', COPYING, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+  const server = Bun.serve({
+    hostname: host,
+    port,
+    development: false,
+    fetch(request) {
+      if (new URL(request.url).pathname === '/healthz')
+        return Response.json({ status: 'ok', version })
+      const requestId = requestIdOf(request, createId)
+      const response = problemResponse(notReady, requestId)
+      response.headers.set(REQUEST_ID_HEADER, requestId)
+      return response
+    },
+  })
+  return { [Symbol.asyncDispose]: () => server.stop(true) }
+}
+
+async function checkAddress({ host, port }: Address): Promise<void> {
   try {
     await tryAddress({ host, port })
   } catch (cause) {
@@ -58,7 +113,7 @@ export async function checkAddress({ host, port }: Address): Promise<void> {
   }
 }
 
-/** The same for `serveAt`. */
+/** Fails as `serveAt` does if the address is taken. */
 export async function checkAddressAt(at: Address, variable: string): Promise<void> {
   try {
     await tryAddress(at)
@@ -75,8 +130,8 @@ async function tryAddress({ host, port }: Address): Promise<void> {
 }
 
 /**
- * Begins to answer requests that are the operator's, where `variable` says. Throws a `command`
- * fault.
+ * Listens for requests of the operator at the address that `variable` configures. Throws a
+ * `command` fault.
  */
 export function serveAt(
   at: Address,

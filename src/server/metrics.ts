@@ -1,34 +1,35 @@
-/** What a server and a recorder measure, for Prometheus, on a port of the operator's own. */
+/** Metrics of a server and of a recorder for Prometheus, on a port of their own. */
 
 import { existsSync, readdirSync } from 'node:fs'
 
 import type { Limits } from '#src/access/limits.ts'
+import type { Copies } from '#src/database/copies.ts'
 import { paymentStates } from '#src/domain/selling/payment.ts'
 import { boundsMs, type Gauges, type Meters, readMeters } from '#src/http/meters.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { EXPOSITION_TYPE, printFamily, printHistogram } from '#src/platform/exposition.ts'
+import { every, type Job } from '#src/platform/job.ts'
 import type { Recorder } from '#src/recorder/recorder.ts'
 import { missingReasons } from '#src/recorder/window-watch.ts'
-import type { App, Reader } from '#src/server/app.ts'
 
-import type { Job } from '../platform/job.ts'
+import type { App } from './app.ts'
 import type { CliContext, MetricsSource, Purpose } from './extension.ts'
 import { serveAt } from './listen.ts'
 import { filesOf } from './operator.ts'
 import { readRecorderStatus } from './recorder-status.ts'
 import { freeBytesOf } from './room.ts'
-import { type AgeOf, replicatedStores } from './served-stores.ts'
-import { every, type UsageFlush } from './server-jobs.ts'
+import { replicatedStores } from './stores.ts'
+import type { UsageFlush } from './usage-flush.ts'
 
-/** What is due after so long and is late shows how long everything else waited. */
+/** The interval of a timer whose lateness measures the delay of the event loop. */
 const LOOP_MS = 20
 const GAUGES_MS = 1000
 const DESCRIPTORS = '/proc/self/fd'
 
 export type Measuring = { meters: Meters; timer: () => number }
 
-/** Measures in one thread what no request shows. */
-export function startMeasuring(app: Pick<Reader, 'gauges'>, { meters, timer }: Measuring): Job {
+/** Measures the event loop and caches of one thread. */
+export function startMeasuring(app: Pick<App, 'gauges'>, { meters, timer }: Measuring): Job {
   let dueMs = timer() + LOOP_MS
   let gaugesMs = 0
   return every(LOOP_MS, () => {
@@ -47,12 +48,11 @@ type Sources = {
   ledger: Ledger
   limits: Limits
   meterMemory: SharedArrayBuffer
-  /** Of stores that are replicated. */
-  ageOf: AgeOf | undefined
+  copies: Copies
   usageFlush: Pick<UsageFlush, 'failingMs'>
 }
 
-/** Answers `GET /metrics` at the address of the configuration; undefined where there is none. */
+/** Answers `GET /metrics` at the configured address; undefined if none is configured. */
 export async function startMetrics(sources: Sources & Measuring) {
   const { context } = sources
   const { metrics } = context.config()
@@ -83,8 +83,8 @@ export async function startMetrics(sources: Sources & Measuring) {
 }
 
 /**
- * Answers `GET /metrics`, `/healthz` and `/readyz` of a recorder that serves nothing else; undefined
- * where the configuration has no address.
+ * Answers `GET /metrics`, `/healthz` and `/readyz` of a recorder that runs without a server;
+ * undefined if no address is configured.
  */
 export async function startRecorderMetrics(
   context: CliContext,
@@ -125,7 +125,7 @@ async function openSources(context: CliContext, purpose: Purpose): Promise<Metri
 const isGet = ({ method, url }: Request, path: string): boolean =>
   method === 'GET' && new URL(url).pathname === path
 
-/** What is known at once is read last: the answer of an engine may take seconds. */
+/** Reads the metrics of this process last, because those of an extension may take seconds. */
 async function exposed(
   print: () => readonly string[],
   ofExtensions: readonly MetricsSource[],
@@ -234,13 +234,12 @@ function printServer({ app, limits, meterMemory }: Sources): string[] {
   ]
 }
 
-function printReplicas({ context, ageOf }: Sources): string[] {
-  const stores = ageOf === undefined ? [] : replicatedStores(context)
+function printReplicas({ context, copies }: Sources): string[] {
   return printFamily({
     name: 'bookfeed_replica_age_seconds',
     type: 'gauge',
     help: 'How much older the copy of a store may be than its database.',
-    samples: stores.map((store) => [{ store }, (ageOf?.(store) ?? 0) / MS]),
+    samples: replicatedStores(context).map((store) => [{ store }, copies.ageMs(store) / MS]),
   })
 }
 
@@ -248,7 +247,7 @@ function printUsage({ usageFlush }: Sources): string[] {
   return printFamily({
     name: 'bookfeed_usage_unwritten_seconds',
     type: 'gauge',
-    help: 'For how long the ledger has not taken what keys use; 0 while it does.',
+    help: 'Time since the ledger last took the usage of keys; 0 while it does.',
     samples: [[{}, usageFlush.failingMs() / MS]],
   })
 }
@@ -287,7 +286,7 @@ function printProcess({ context }: Pick<Sources, 'context'>): string[] {
   ]
 }
 
-/** Known on Linux. */
+/** The number of open files; undefined except on Linux. */
 const openFiles = (): number | undefined =>
   existsSync(DESCRIPTORS) ? readdirSync(DESCRIPTORS).length : undefined
 

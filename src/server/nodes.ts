@@ -1,28 +1,27 @@
-/** The nodes of `BOOKFEED_RPC_URL`, each opened once for all that ask it. */
+/** The nodes of `BOOKFEED_RPC_URL`. Each is opened once and shared. */
 import { createRpc } from '#src/chain/rpc.ts'
 import { paymentChains } from '#src/domain/selling/payment-chain.ts'
-import type { Job } from '#src/platform/job.ts'
+import { every, type Job } from '#src/platform/job.ts'
 import type { Log } from '#src/platform/log.ts'
 
 import type { CliContext } from './extension.ts'
-import { every } from './server-jobs.ts'
 
 const CHECK_MS = 60_000
 
 export type Nodes = ReturnType<typeof createNodes>
 
-/** Nothing is asked or loaded before it is needed. */
+/** No node is asked before it is needed. */
 export function createNodes({ config, printError }: Pick<CliContext, 'config' | 'printError'>) {
   const { rpcUrls } = config()
   const log: Log = (line, ...more) => printError(`bookfeed: ${line}`, ...more)
-  /** In the order of the chains. */
+  /** The nodes in the order of the chains. */
   const list = paymentChains.flatMap((chain) => {
     const url = rpcUrls[chain.network]
     return url === undefined ? [] : [createRpc({ chain, url, log })]
   })
   let onOtherChains: readonly { origin: string; reason: string }[] = []
 
-  /** Asks each on which chain it is. Never rejects. */
+  /** Asks each node for its chain. Never rejects. */
   async function check(): Promise<void> {
     const reasons = await Promise.all(list.map((rpc) => rpc.findOtherChain()))
     onOtherChains = list.flatMap(({ origin }, at) => {
@@ -35,8 +34,8 @@ export function createNodes({ config, printError }: Pick<CliContext, 'config' | 
     list,
     check,
     /**
-     * Those that were on another chain than they are configured for: their address, which is not
-     * public, and a reason such as `is on chain 1, not on 137`.
+     * The nodes that were on another chain than configured: their address, which is not public, and
+     * a reason such as `is on chain 1, not on 137`.
      */
     onOtherChains: () => onOtherChains,
     start(): Job | undefined {

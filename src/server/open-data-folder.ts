@@ -11,12 +11,11 @@ import { join } from 'node:path'
 
 import { RESTORING } from '#src/backup/restore.ts'
 import { holdLock } from '#src/database/sqlite/database.ts'
-import { engineAt, isAddress, prepareStore, type StoreName } from '#src/database/stores.ts'
+import { engineOf, type StoreName, type StorePlace } from '#src/database/stores.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { openHistory } from '#src/history/open.ts'
+import { openHistoryAt } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { openLedger } from '#src/ledger/open.ts'
-import { isFault } from '#src/platform/fault.ts'
+import { openLedgerAt } from '#src/ledger/open.ts'
 import { describeFolderFault } from '#src/platform/folder.ts'
 import type { JobLock } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
@@ -29,47 +28,46 @@ export const ledgerPathOf = (dataPath: string): string => join(dataPath, 'ledger
 
 type Configured = Pick<CliContext, 'config' | 'extensions'>
 
-/** Where a store is in place of a file in the data folder; undefined where it is there. */
-const addressOf = ({ config, extensions }: Configured, store: StoreName): string | undefined =>
-  extensions.map(({ places }) => places?.(config())[store]).find((place) => place)
-
-/** Where the books are: an address, or the file in the data folder. */
-export const historyOf = (context: Configured): string =>
-  addressOf(context, 'history') ?? historyPathOf(context.config().dataPath)
-/** The same of the ledger. */
-export const ledgerOf = (context: Configured): string =>
-  addressOf(context, 'ledger') ?? ledgerPathOf(context.config().dataPath)
-
-/** To be called before a store is opened. Where the configuration is wrong, that is said later. */
-export async function prepareStores(context: Configured): Promise<void> {
-  try {
-    await prepareStore(historyOf(context), ledgerOf(context))
-  } catch (error) {
-    if (!isFault(error, 'config')) throw error
-  }
+/** The place of a store: a file in the data folder, or a copy there of a database at an address. */
+export function placeOf({ config, extensions }: Configured, store: StoreName): StorePlace {
+  const address = extensions.map(({ places }) => places?.(config())[store]).find((place) => place)
+  const name = address === undefined ? `${store}.db` : `replica-${store}.db`
+  return { store, path: join(config().dataPath, name), address }
 }
 
-/** Turns at a job on what several processes share; undefined where it is a file. */
+/** The file of the books. */
+export const historyOf = (context: Configured): string => placeOf(context, 'history').path
+/** The file of the ledger. */
+export const ledgerOf = (context: Configured): string => placeOf(context, 'ledger').path
+
+/** True if several processes may share the store. */
+export const isShared = (context: Configured, store: StoreName): boolean =>
+  placeOf(context, store).address !== undefined
+
+/** The lock of a job on a store that several processes share; undefined if it is a file. */
 export function jobLockFor(
   context: CliContext,
   store: StoreName,
   name: string,
 ): JobLock | undefined {
-  const place = store === 'history' ? historyOf(context) : ledgerOf(context)
+  const place = placeOf(context, store)
   const onFault = (error: Error): void =>
     context.printError(
       `bookfeed: the lock of ${name} cannot be taken: ${messageOf(error)}`,
       'error',
     )
-  return engineAt(place)?.createJobLock({ place, store, name, onFault })
+  const { address } = place
+  return address === undefined
+    ? undefined
+    : engineOf(place)?.createJobLock({ place: { ...place, address }, name, onFault })
 }
 
-/** What another process writes, such as an import, shows after this at most. */
+/** The maximum delay until writes of another process, such as an import, are visible. */
 export const LAG_MS = 1
 
 /**
- * Holds the data folder for a server or a recorder: one of each uses it at a time, and other
- * commands run beside them. Throws `storage_unavailable` while another process holds it.
+ * Locks the data folder for a server or a recorder: at most one of each uses it at a time. Other
+ * commands run beside them. Throws `storage_unavailable` while another process holds the lock.
  */
 export function holdDataFolder(context: CliContext, user: 'server' | 'recorder'): Disposable {
   const { dataPath } = context.config()
@@ -81,47 +79,52 @@ export function holdDataFolder(context: CliContext, user: 'server' | 'recorder')
 }
 
 /**
- * Opens the history and the data folder, making both if absent. A server never waits for the disk in what
- * records and serves, and for another machine for seconds at most. A failure says what to change.
+ * Opens the history, and creates it and the data folder if they are absent. A process that records
+ * or serves never waits for the disk, and waits for another machine for a few seconds at most. A
+ * failure says what to change.
  */
-export function openDataFolder(
+export async function openDataFolder(
   context: CliContext,
   purpose?: 'record' | 'serve',
-): MarketHistory & Disposable {
+): Promise<MarketHistory & Disposable & AsyncDisposable> {
   const { config, clock, printError, extensions } = context
   const { dataPath, chunkCacheBytes } = config()
-  const place = historyOf(context)
-  const ledger = ledgerOf(context)
+  const place = placeOf(context, 'history')
   makeFolder(dataPath, (line) => printError(line, 'warn'))
-  const history = openHistory(place, {
+  const history = await openHistoryAt(place, {
     chunkCacheBytes,
     lagMs: LAG_MS,
     clock,
     hasCheckpointThread: purpose !== undefined,
-    ledgerPath: purpose === 'serve' && !isAddress(ledger) ? ledger : undefined,
-    isServing: purpose === 'serve' && !isAddress(place),
+    ledgerPath: purpose === 'serve' ? ledgerOf(context) : undefined,
+    isServing: purpose === 'serve',
     isRecording: purpose !== undefined,
+    say: printError,
     ...historyOptionsOf(config(), extensions),
   })
   return Object.assign(history, { [Symbol.dispose]: () => history.dispose() })
 }
 
-export function openLedgerFile(context: CliContext, purpose?: 'serve' | 'verify'): Ledger {
+export async function openLedgerFile(
+  context: CliContext,
+  purpose?: 'serve' | 'verify',
+): Promise<Ledger & AsyncDisposable> {
   const { config, clock } = context
-  const place = ledgerOf(context)
   makeFolder(config().dataPath)
   const isServing = purpose === 'serve'
   const isAsItIs = purpose === 'verify'
-  return openLedger(place, { nowMs: clock(), lagMs: LAG_MS, isServing, isAsItIs })
+  return openLedgerAt(placeOf(context, 'ledger'), {
+    nowMs: clock(),
+    lagMs: LAG_MS,
+    isServing,
+    isAsItIs,
+  })
 }
 
-/**
- * Throws a `command` fault if there is no ledger yet. What is opened to be verified gets no row.
- */
-export function openExistingLedger(context: CliContext, purpose?: 'verify'): Ledger {
-  const place = ledgerOf(context)
-  // Opening would make an empty one, which has no keys, is sound, and is not what was meant.
-  if (!isAddress(place) && !existsSync(place)) {
+/** Rejects with a `command` fault if there is no ledger. To verify it, it is opened unchanged. */
+export async function openExistingLedger(context: CliContext, purpose?: 'verify'): Promise<Ledger> {
+  // Opening would create an empty ledger, which the caller did not mean.
+  if (!isShared(context, 'ledger') && !existsSync(ledgerOf(context))) {
     throw commandError(
       `There is no ledger in ${context.config().dataPath}. Set BOOKFEED_DATA to its folder; bookfeed serve and bookfeed keys create make one.`,
     )
@@ -129,7 +132,7 @@ export function openExistingLedger(context: CliContext, purpose?: 'verify'): Led
   return openLedgerFile(context, purpose)
 }
 
-/** A server opens both files, and warns once. */
+/** Creates the data folder if it is absent, and checks that it can be written. */
 function makeFolder(dataPath: string, warn: (message: string) => void = () => {}): void {
   if (existsSync(join(dataPath, RESTORING))) {
     throw commandError(
@@ -146,11 +149,11 @@ function makeFolder(dataPath: string, warn: (message: string) => void = () => {}
 }
 
 const OTHERS = 0o077
-/** Of a folder that belongs to all users, such as /tmp. */
+/** The mode of a folder that belongs to all users, such as /tmp. */
 const STICKY = 0o1000
 const ourFiles = /^((history|ledger|chunks)\.db|(server|recorder)\.lock|clock\.txt)/
 
-/** Keeps others out: the files, the WAL too, hold the key of cursors, digests of keys, and usage. */
+/** Removes permissions of other users: the files contain the cursor key, digests of keys and usage. */
 function keepPrivate(folder: string, warn: (message: string) => void): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const paths = readdirSync(folder).filter((name) => ourFiles.test(name))

@@ -1,9 +1,10 @@
-/** What the page of the operator is given by the process that serves it. */
+/** The operator's page: its access, and what this process knows of its jobs and files. */
 
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { Config } from '#src/config/config.ts'
+import type { Silences } from '#src/history/reads/with-downtime.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 import { Fault } from '#src/platform/fault.ts'
 import { isLoopbackAddress } from '#src/platform/network.ts'
@@ -12,9 +13,10 @@ import { readSecretFile } from '#src/platform/secret-file.ts'
 import type { ActivityLog } from './activity.ts'
 import type { CliContext, ServerExtension } from './extension.ts'
 import { historyOf, ledgerOf } from './open-data-folder.ts'
-import { readRecorder, readRecorderStatus } from './recorder-status.ts'
+import { readRecorderStatus } from './recorder-status.ts'
 import { freeBytesOf } from './room.ts'
 import { isLoopback } from './screening.ts'
+import { silentRecorderSince } from './silences.ts'
 import { verifyInWorker } from './verify-in-worker.ts'
 
 const TOKEN = 'BOOKFEED_ADMIN_TOKEN'
@@ -29,17 +31,17 @@ export function readToken(setting: string): string {
   })
 }
 
-/** Others come in through a proxy on this machine, and look as if they sat at it. */
+/** True if requests come through a proxy on this machine, so that all seem to be local. */
 function isProxied({ publicUrl, trustedProxies }: Config): boolean {
   const { hostname = 'localhost' } = URL.parse(publicUrl) ?? {}
   return trustedProxies.length > 0 || !(isLoopback(hostname) || isLoopbackAddress(hostname))
 }
 
-/** Undefined where there is no such page. */
+/** Undefined if the page is off. */
 export function createOperator(
   context: CliContext,
   extensions: readonly ServerExtension[],
-  activity: Pick<ActivityLog, 'listUnwritten'>,
+  { activity, silences }: { activity: Pick<ActivityLog, 'listUnwritten'>; silences: Silences },
 ) {
   const config = context.config()
   const { admin, dataPath, adminToken } = config
@@ -77,23 +79,23 @@ export function createOperator(
     startedMs,
     jobs,
     report,
-    /** Of jobs of extensions, by their name. */
+    /** The reports of extensions' jobs, by their name. */
     reports,
     recorder: () => readRecorderStatus(dataPath, context.clock()),
-    silentMs: () => readRecorder(dataPath, context.clock()).silentMs,
+    silentMs: () => silentRecorderSince(silences()),
     disk: () => diskOf(dataPath),
     activity,
   }
 }
 
-export const diskOf = (dataPath: string) => ({
+const diskOf = (dataPath: string) => ({
   files: filesOf(dataPath),
   freeBytes: freeBytesOf(dataPath) ?? null,
 })
 
 const storeFiles = ['history.db', 'history.db-wal', 'ledger.db', 'ledger.db-wal']
 
-/** Those of some names that are in a folder. */
+/** The files with these names that exist in a folder, and their sizes. */
 export const filesOf = (folder: string, names: readonly string[] = storeFiles) =>
   names.flatMap((name) => {
     const status = statSync(join(folder, name), { throwIfNoEntry: false })

@@ -1,8 +1,8 @@
-/** Addresses of pages for people and of the document that describes the routes. */
+/** The addresses of pages for people and of the API document. */
 import { preferredType } from '#src/http/negotiation.ts'
 import { pagePaths } from '#web/paths.ts'
 
-/** Where agents look for what `/swagger/json` is. */
+/** The address at which agents look for `/swagger/json`. */
 export const OPENAPI_PATH = '/openapi.json'
 
 const paths = [
@@ -13,6 +13,9 @@ const paths = [
   ...pagePaths,
 ]
 
+/** The name that the time of pages is counted under. */
+export const PAGES_NAME = 'GET pages'
+
 export const pageRoutes = paths.map((path) => ({ method: 'GET', path }))
 
 const pattern = new RegExp(`^(${paths.map((path) => path.replace(/:\w+/g, '[^/]+')).join('|')})/?$`)
@@ -21,7 +24,7 @@ export const isPage = (path: string): boolean => pattern.test(path)
 
 const mediaTypes = { json: 'application/json', html: 'text/html' }
 
-/** Whether a person asks for what is not there: programs ask below `/v1`, and for no document. */
+/** True if a person requests a missing page: programs request paths below `/v1`, and no HTML. */
 export const isLost = (request: Request, path: string): boolean =>
   request.method === 'GET' &&
   !/^\/(v1|admin\/api)(\/|$)/.test(path) &&

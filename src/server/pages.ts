@@ -1,11 +1,9 @@
-/** What people read in a browser, and the document of the routes: loaded when first asked for. */
-import type { AnyElysia } from 'elysia'
+/** Pages for people and the API document. The module is loaded when one is first requested. */
+import { type AnyElysia, Elysia } from 'elysia'
 
 import { ifSound } from '#src/domain/errors.ts'
 import { dashboardPages, type PageDeps } from '#src/features/dashboard/routes.ts'
-import { declaredRoutes } from '#src/http/api.ts'
-import { createComponents } from '#src/http/openapi-operation.ts'
-import { createErrorTrap } from '#src/http/problem.ts'
+import { compose, declaredRoutes } from '#src/http/api.ts'
 import {
   type HeldExamples,
   openapi,
@@ -13,10 +11,8 @@ import {
   swaggerAssets,
   swaggerHead,
 } from '#src/http/swagger.ts'
-import { pathOf, targetOf } from '#src/http/target.ts'
 import { homeVenue } from '#src/venue/venues.ts'
 
-import { compose } from './create-server.ts'
 import { OPENAPI_PATH } from './page-routes.ts'
 
 export type PagesOptions = Pick<PageDeps, 'facts' | 'findMarket' | 'publicUrl' | 'clock'> & {
@@ -27,38 +23,42 @@ export type PagesOptions = Pick<PageDeps, 'facts' | 'findMarket' | 'publicUrl' |
 
 export type Pages = ReturnType<typeof createPages>
 
+/** Lets an error reach the app that asks for a page. */
+const throwing: AnyElysia = new Elysia({ name: 'throwing' }).onError(
+  { as: 'global' },
+  ({ error }) => {
+    throw error
+  },
+)
+
 export function createPages(
   { version, findExamples, prices, facts, findMarket, publicUrl, clock }: PagesOptions,
-  api: AnyElysia,
+  plugins: readonly AnyElysia[],
 ) {
-  const components = createComponents()
-  const declared = declaredRoutes(api)
-  const trap = createErrorTrap()
+  const declared = declaredRoutes(plugins)
   const own = compose([
-    trap.plugin,
-    openapi(version, declared, components, () => ifSound(findExamples) ?? {}, prices),
+    throwing,
+    openapi(['/swagger/json', OPENAPI_PATH], {
+      app: compose(plugins),
+      version,
+      routes: declared,
+      findExamples: () => ifSound(findExamples) ?? {},
+      prices,
+    }),
     swaggerAssets(),
-    // Of `/swagger` it replaces the page of the plugin.
     dashboardPages({
       facts,
       findMarket,
       publicUrl,
       venue: homeVenue,
       clock,
-      extras: { '/swagger': swaggerHead },
+      extras: { '/swagger': swaggerHead(version, declared) },
     }),
   ])
-  const ownRoutes = [...own.routes]
-  const elysia = own.use(api).compile()
   return {
-    async fetch(request: Request): Promise<Response> {
-      const isDocument = pathOf(targetOf(request.url)) === OPENAPI_PATH
-      const inner = isDocument
-        ? new Request(String(new URL('/swagger/json', request.url)), request)
-        : request
-      return trap.settle(inner, await elysia.fetch(inner))
-    },
-    /** With those that the document describes. */
-    routes: [...ownRoutes, ...declared],
+    /** Rejects with the error of a page. */
+    fetch: async (request: Request): Promise<Response> => own.fetch(request),
+    /** The routes of pages, and those of the API document. */
+    routes: [...own.routes, ...declared],
   }
 }

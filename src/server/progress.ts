@@ -1,16 +1,16 @@
-/** How far a command is. */
+/** The progress of a command. */
 import { Presets, SingleBar } from 'cli-progress'
 
 import { formatCount } from '#src/platform/count.ts'
 
 import type { CliContext } from './extension.ts'
 
-/** Between two lines of progress where nothing can be redrawn. */
+/** The interval between lines of progress if the bar cannot be redrawn. */
 const LINE_INTERVAL_MS = 5000
 
 export type Progress = ReturnType<typeof createProgress>
 
-/** A bar on a terminal; elsewhere a line now and then that begins with the `activity`. */
+/** A bar on a terminal; elsewhere a line every few seconds that begins with the `activity`. */
 export function createProgress(context: CliContext, activity: string, noun: string) {
   const { isTty, clock, printError } = context
   const options = { hideCursor: true, clearOnComplete: true, stopOnComplete: false }
@@ -25,7 +25,7 @@ export function createProgress(context: CliContext, activity: string, noun: stri
   return {
     seconds,
     rateOf,
-    /** `fraction` is from 0 to 1; undefined where it is not known. */
+    /** `fraction` is from 0 to 1; undefined if it is unknown. */
     update(done: number, fraction: number | undefined, more: readonly string[] = []): void {
       const percent = fraction === undefined ? [] : [`${Math.floor(fraction * 100)} %`]
       const made = [`${formatCount(done)} ${noun}`, rateOf(done)]
@@ -36,7 +36,7 @@ export function createProgress(context: CliContext, activity: string, noun: stri
       printedMs = nowMs
       printError(`${activity}: ${text}`)
     },
-    /** Prints a line, for which the bar's is cleared; the next update draws it again below. */
+    /** Prints a line in place of the bar; the next update draws the bar below it. */
     note: (line: string) => printError(bar === undefined ? line : `\r\u001b[2K${line}`),
     end: () => bar?.stop(),
   }

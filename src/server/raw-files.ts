@@ -1,6 +1,6 @@
 /**
- * Keeps what the recorder hears in files: lines, compressed a second at a time, each second a gzip
- * member of its own, so that whatever ends the process leaves what can be read.
+ * Files of raw messages of the venue. Each second of lines is a gzip member of its own, so that a
+ * file can be read however the process ends.
  */
 
 import {
@@ -24,34 +24,34 @@ import { createReporter, type Every } from '#src/recorder/ports.ts'
 
 const HOUR_MS = 3_600_000
 const FLUSH_MS = 1000
-/** Of text that waits, in characters: beyond it what is heard is not kept. */
+/** The maximum text in memory, in characters; beyond it messages are dropped. */
 const WAITING_MAX = 64_000_000
-/** After a loss nothing is tried for so long, each time twice as long. */
+/** The pause after a loss, which doubles with each further loss. */
 const BACKOFF_MS = 1000
 const BACKOFF_MS_MAX = 60_000
 const FILE_BYTES_MAX = 256_000_000
-/** At least so many files share the room, so that little goes at a time. */
+/** The minimum number of files that share `bytesMax`, so that little is deleted at a time. */
 const FILES_MIN = 8
-/** Where the time of a line begins. */
+/** The position of the time in a line. */
 const TIME_AT = '{"_recv":'.length
 const namePattern = /^raw-[0-9TZ.-]{24}\.jsonl\.gz$/
 
 export type RawFilesOptions = {
   folder: string
-  /** Of all files together; the oldest go. */
+  /** The maximum size of all files; the oldest are deleted. */
   bytesMax: number
   clock: Clock
   every: Every
   log: Log
   hasRoom(): boolean
-  /** Lines with which a file can begin in the middle. */
+  /** Lines at the beginning of a file that describe the state of the recorder. */
   preamble(): string[]
 }
 
-/** Text that is being written, and its bytes once they are compressed. */
+/** Text that is being written, and its bytes once it is compressed. */
 type Chunk = { text: string; lines: number; bytes?: Uint8Array }
 
-/** Begins to keep; only `dispose` waits for the disk. Throws for a folder that cannot be made. */
+/** Only `dispose` waits for the disk. Throws if the folder cannot be created. */
 export function createRawFiles(options: RawFilesOptions) {
   const { clock, log, hasRoom, preamble } = options
   const counts = { lines: 0, bytes: 0, dropped: 0 }
@@ -71,7 +71,7 @@ export function createRawFiles(options: RawFilesOptions) {
     isLosing = true
   }
 
-  /** What follows a loss begins as after a start. */
+  /** Begins again after a loss, with the lines of a start. */
   function resume(atMs: number): void {
     isLosing = false
     waiting.add(toHeardLine({ kind: 'started' }, atMs), ...preamble())
@@ -102,7 +102,7 @@ export function createRawFiles(options: RawFilesOptions) {
       if (fault) end(chunk, fault)
       else files.append(file, bytes, (failure) => isOver || end(chunk, failure))
     })
-    // The next file begins where this chunk ends, with what is followed then.
+    // The next file begins where this chunk ends, with the markets that are followed then.
     const next = { kind: 'file', afterMs: waiting.lastMs() } as const
     if (file.isLast) waiting.add(toHeardLine(next, clock()), ...preamble())
   }
@@ -128,7 +128,7 @@ export function createRawFiles(options: RawFilesOptions) {
     keep,
     status: () => ({ ...counts, waiting: waiting.count() }),
 
-    /** Writes the rest, and waits for that. */
+    /** Writes the rest and waits for it. */
     dispose(): void {
       stop()
       isOver = true
@@ -144,16 +144,16 @@ export function createRawFiles(options: RawFilesOptions) {
 
 export type RawFiles = ReturnType<typeof createRawFiles>
 
-/** Lines that wait. */
+/** Lines that wait to be written. */
 function createLines() {
   let lines: string[] = []
   let size = 0
   let lastMs = 0
   return {
     count: () => lines.length,
-    /** The latest time of any so far. */
+    /** The latest time of a line. */
     lastMs: () => lastMs,
-    /** In characters. */
+    /** The size in characters. */
     size: () => size,
     add(...more: readonly string[]): void {
       for (const line of more) {
@@ -175,10 +175,10 @@ function createLines() {
 const gzipOf = (chunk: Chunk | undefined): Uint8Array =>
   chunk === undefined || chunk.lines === 0 ? new Uint8Array() : gzipSync(chunk.text)
 
-/** `isLast` when what is written to it next is the last. */
+/** `isLast` if the next write to it is the last. */
 type OpenFile = { fd: number; name: string; bytes: number; hour: number; isLast: boolean }
 
-/** The files themselves, the newest of which is written. */
+/** The files, of which the newest is written. */
 function createFiles({ folder, bytesMax }: RawFilesOptions) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const sizes = new Map(
@@ -209,7 +209,7 @@ function createFiles({ folder, bytesMax }: RawFilesOptions) {
   }
 
   return {
-    /** The file to be written next. */
+    /** Returns the file for the next write. */
     take(nowMs: number): OpenFile {
       const taken = file ?? open(nowMs)
       taken.isLast = taken.bytes >= fileBytesMax || hourOf(nowMs) !== taken.hour
@@ -217,7 +217,7 @@ function createFiles({ folder, bytesMax }: RawFilesOptions) {
       return taken
     },
 
-    /** `end` is called later. What was written in part is written over by what comes next. */
+    /** Calls `end` when the write has ended. The next write overwrites a partial one. */
     append(to: OpenFile, bytes: Uint8Array, end: (fault: Error | null) => void): void {
       write(to.fd, bytes, 0, bytes.length, to.bytes, (fault, count) => {
         if (!fault && count === bytes.length) grow(to, count)
@@ -226,7 +226,7 @@ function createFiles({ folder, bytesMax }: RawFilesOptions) {
       })
     },
 
-    /** Writes at once; `first` again if it is being written. */
+    /** Writes synchronously; `first` again if its write is in progress. */
     finish(first: Uint8Array, last: Uint8Array, nowMs: number): void {
       const bytes = Buffer.concat([first, last])
       if (bytes.length === 0) return

@@ -1,21 +1,26 @@
-/** The file in which a recorder reports its state to other processes on the data folder. */
+/**
+ * The file in which a recorder reports its state to other processes of the data folder. Servers on
+ * other machines learn from its row in the history that it lives: `silences.ts`.
+ */
 import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
-import type { Clock } from '#src/domain/time.ts'
+import type { Config } from '#src/config/config.ts'
+import { type Clock, toIso } from '#src/domain/time.ts'
+import type { RecordingState } from '#src/features/health/routes.ts'
+import type { Silences } from '#src/history/reads/with-downtime.ts'
 import type { Recorder } from '#src/recorder/recorder.ts'
 
 import type { RawFiles } from './raw-files.ts'
+import { silentRecorderSince } from './silences.ts'
 
-/** It is written every two seconds. If it is older than this, the process that wrote it has ended. */
+/** The file is written every two seconds; if it is older than this, the recorder has ended. */
 const STALE_MS = 5000
-/** Streams ask all the time, and the file is read so often. */
-const LOOK_MS = 1000
 
 type Rates = { messages: number; rows: number }
 
 type Said = ReturnType<Recorder['status']>
-/** Absent where a recorder of an earlier version wrote the file. */
+/** Absent if a recorder of an earlier version wrote the file. */
 type Later = 'windows' | 'lastMinute' | 'unfollowed'
 
 export type RecorderStatus = Omit<Said, Later> & {
@@ -23,19 +28,19 @@ export type RecorderStatus = Omit<Said, Later> & {
 } & {
   startedMs: number
   writtenMs: number
-  /** A second, since it was written before. */
+  /** The rates per second since the previous write. */
   perSecond: Rates
-  /** Free bytes for the data folder; undefined where the system does not report them. */
+  /** Free bytes for the data folder; undefined if the system does not report them. */
   freeBytes?: number | undefined
-  /** Messages that are kept as they came, where they are. */
+  /** The raw messages that are kept, if they are. */
   raw?: ReturnType<RawFiles['status']> | undefined
 }
 
 const pathOf = (dataPath: string): string => join(dataPath, 'recorder.json')
 
-/** The file has room for what is said later: a full disk takes what makes no file longer. */
+/** The file is padded, because a full disk accepts writes only if no file grows. */
 const ROOM_BYTES = 65_536
-/** A file that is written at the moment may be read in part. */
+/** A read during a write may return part of the file, and is repeated. */
 const READS_MAX = 3
 
 function overwrite(path: string, text: string): void {
@@ -51,7 +56,7 @@ function overwrite(path: string, text: string): void {
   }
 }
 
-/** Makes what writes the status, whole, each time that it is called. */
+/** Creates the file; each `write` replaces all of it. */
 export function createStatusFile(dataPath: string, recorder: Pick<Recorder, 'status'>) {
   const path = pathOf(dataPath)
   let before: (Rates & { writtenMs: number }) | undefined
@@ -90,31 +95,27 @@ function readLast(dataPath: string): RecorderStatus | undefined {
   return undefined
 }
 
-/**
- * What the recorder of a folder does, in whichever process; undefined when none runs. `silentMs` is
- * when one that did not stop in order last said what it does; it may have been killed.
- */
-export function readRecorder(dataPath: string, nowMs: number) {
+/** The status of the recorder of a folder in any process; undefined if none runs. */
+export function readRecorderStatus(dataPath: string, nowMs: number): RecorderStatus | undefined {
   const last = readLast(dataPath)
-  const isStale = last !== undefined && nowMs - last.writtenMs > STALE_MS
-  return isStale
-    ? { status: undefined, silentMs: last.writtenMs }
-    : { status: last, silentMs: undefined }
+  return last === undefined || nowMs - last.writtenMs > STALE_MS ? undefined : last
 }
 
-export const readRecorderStatus = (dataPath: string, nowMs: number) =>
-  readRecorder(dataPath, nowMs).status
-
-/** Returns `silentMs` for frequent calls; `clock` is that of the recorder. */
-export function watchSilence(dataPath: string, clock: Clock): () => number | undefined {
-  let lookedMs = Number.NEGATIVE_INFINITY
-  let silentMs = undefined as number | undefined
-  return () => {
-    const nowMs = clock()
-    if (Math.abs(nowMs - lookedMs) >= LOOK_MS) {
-      lookedMs = nowMs
-      silentMs = readRecorder(dataPath, nowMs).silentMs
-    }
-    return silentMs
-  }
+/** Describes the recorder of this process, or the one of another process of the folder. */
+export function describeRecording(
+  own: Pick<Recorder, 'fault' | 'warning'> | undefined,
+  {
+    config: { dataPath },
+    clock,
+    silences,
+  }: { config: Pick<Config, 'dataPath'>; clock: Clock; silences: Silences },
+): RecordingState | undefined {
+  if (own !== undefined) return { isOwn: true, fault: own.fault(), warning: own.warning() }
+  const status = readRecorderStatus(dataPath, clock())
+  const silentMs = silentRecorderSince(silences())
+  if (silentMs === undefined)
+    return status && { isOwn: false, fault: status.fault, warning: status.warning }
+  const since = toIso(silentMs)
+  const warning = `A recorder stopped at ${since} without notice, and nothing is recorded in its place. Start it again.`
+  return { isOwn: false, fault: status?.fault, warning }
 }

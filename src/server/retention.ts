@@ -1,37 +1,40 @@
-/** Deletes what is too old, or more than there is room for, without delaying requests. */
+/** Deletes markets beyond the limits of age and size, without delaying requests. */
 
 import type { Config } from '#src/config/config.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import type { MarketHistory, OldMarket } from '#src/history/history.ts'
 import { count } from '#src/platform/count.ts'
-import { createReportedJob, type JobReport } from '#src/platform/job.ts'
+import { createReportedJob, type JobReport, startTimer } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { CliContext } from './extension.ts'
 import { jobLockFor } from './open-data-folder.ts'
-import { startTimer } from './server-jobs.ts'
 
 const LOOK_MS = 60_000
-/** Between two steps others have their turn. */
+/** The pause between two steps, in which requests are answered. */
 const STEP_MS = 20
-/** What began within this is never deleted for its size. */
+/** Markets that began within this time are never deleted for their size. */
 const YOUNG_MS = 3_600_000
 const BYTES_PER_GB = 1_000_000_000
 
 export type Keep = Pick<Config, 'keepDays' | 'keepGb'>
 type Kept = Pick<MarketHistory, 'deleteOldest' | 'usedBytes'>
 
-/** Starts to delete as the configuration says; by default nothing is ever deleted. */
-export function startRetention(context: CliContext, history: Kept, report?: JobReport): Disposable {
+/** Starts the job. By default nothing is deleted. */
+export function startRetention(
+  context: CliContext,
+  history: Kept,
+  report?: JobReport,
+): AsyncDisposable {
   const keep = context.config()
-  if (keep.keepDays + keep.keepGb === 0) return { [Symbol.dispose]: () => undefined }
+  if (keep.keepDays + keep.keepGb === 0) return { [Symbol.asyncDispose]: async () => undefined }
   const { clock, printError } = context
   const lock = jobLockFor(context, 'history', 'retention')
   let isDisposed = false
   const job = createReportedJob({ startTimer, clock, report, lock }, async () => {
     let steps = 0
     try {
-      while (!isDisposed && deleteStep(keep, history, clock())) {
+      while (!isDisposed && (await deleteStep(keep, history, clock()))) {
         steps++
         await Bun.sleep(STEP_MS)
       }
@@ -49,21 +52,25 @@ export function startRetention(context: CliContext, history: Kept, report?: JobR
   })
   job.hasten(0)
   return {
-    [Symbol.dispose]() {
+    async [Symbol.asyncDispose]() {
       isDisposed = true
-      void job.dispose()
+      await job.dispose()
     },
   }
 }
 
-/** Returns whether there was anything to delete. */
-export function deleteStep({ keepDays, keepGb }: Keep, history: Kept, nowMs: number): boolean {
-  if (keepDays > 0 && history.deleteOldest(nowMs - keepDays * DAY_MS)) return true
+/** Returns true if something was deleted. */
+export async function deleteStep(
+  { keepDays, keepGb }: Keep,
+  history: Kept,
+  nowMs: number,
+): Promise<boolean> {
+  if (keepDays > 0 && (await history.deleteOldest(nowMs - keepDays * DAY_MS))) return true
   const isTooLarge = keepGb > 0 && history.usedBytes() > keepGb * BYTES_PER_GB
   return isTooLarge && history.deleteOldest(nowMs - YOUNG_MS)
 }
 
-/** The markets that these steps would delete; by size nearly, as books take most of it. */
+/** The markets that these steps would delete. The size is an estimate, of the books alone. */
 export function* listDue(
   { keepDays, keepGb }: Keep,
   history: Pick<MarketHistory, 'listOldest' | 'usedBytes'>,

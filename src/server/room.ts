@@ -1,4 +1,4 @@
-/** Room on a disk: what can wait stops before it is full, so that keys and payments never must. */
+/** Room on a disk. Work that can wait stops before the disk is full, so that payments never must. */
 
 import { statfsSync } from 'node:fs'
 
@@ -10,7 +10,7 @@ import type { CliContext } from './extension.ts'
 const LOOK_MS = 1000
 const MIB = 1024 * 1024
 
-/** Undefined where the system does not report it; then the disk is not watched. */
+/** Undefined if the system does not report it; then the disk is not watched. */
 export function freeBytesOf(path: string): number | undefined {
   try {
     const { bavail, bsize } = statfsSync(path)
@@ -20,7 +20,7 @@ export function freeBytesOf(path: string): number | undefined {
   }
 }
 
-/** What says that a folder's disk has less room than it must keep; undefined where it has more. */
+/** The fault of a folder whose disk has less room than it must keep; undefined if it has enough. */
 export function roomFault({ config }: CliContext, folder: string): Fault | undefined {
   const { freeBytesMin } = config()
   const free = freeBytesOf(folder)
@@ -30,7 +30,7 @@ export function roomFault({ config }: CliContext, folder: string): Fault | undef
   )
 }
 
-/** As `stopSignal`; aborted also while the data folder has no room, with the fault as reason. */
+/** As `stopSignal`, and also aborted if the data folder has no room, with the fault as reason. */
 export function workSignal(context: CliContext): Disposable & { signal: AbortSignal } {
   const end = new AbortController()
   const look = (): void => {
@@ -49,7 +49,7 @@ export function workSignal(context: CliContext): Disposable & { signal: AbortSig
   }
 }
 
-/** Throws the fault that ended the work, if one did. */
+/** Throws the fault that ended the work, if any. */
 export function assertRoomLeft({ aborted, reason }: AbortSignal): void {
   if (aborted && isFault(reason, 'command', 'usage')) throw reason
 }

@@ -1,35 +1,35 @@
-/** Automatic backups: of a server by the clock, and before files are upgraded. */
+/** Automatic backups: by the clock beside a server, and before files are upgraded. */
 
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { formatOf } from '#src/database/migrations.ts'
 import {
   assertUnused,
+  formatOfFile,
   historyFormat,
   ledgerFormat,
-  openDatabase,
-  versionOf,
 } from '#src/database/sqlite/database.ts'
-import { isAddress } from '#src/database/stores.ts'
-import { createReportedJob, type JobReport } from '#src/platform/job.ts'
+import { createReportedJob, type JobReport, startTimer } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import { backUp, readBackupNote } from './backups.ts'
 import { commandError } from './command-end.ts'
 import type { CliContext } from './extension.ts'
-import { historyOf, ledgerOf } from './open-data-folder.ts'
-import { startTimer } from './server-jobs.ts'
+import { placeOf } from './open-data-folder.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** A start has enough to do without one. */
+/** The first backup does not delay the start. */
 const FIRST_MS = MINUTE_MS
 const RETRY_MS = 10 * MINUTE_MS
-/** More than a first copy takes; the next try goes on with what it has stored. */
+/** Longer than a first copy takes; the next try continues with the blocks that it has stored. */
 const LIMIT_MS = 24 * HOUR_MS
+const GB = 1e9
+/** A start waits for the backup, so larger files are backed up only on the operator's request. */
+const UPGRADE_BYTES_MAX = 10 * GB
 
-/** Undefined where none are to be made. */
+/** Starts the job; undefined if no backups are configured. */
 export function startBackups(
   context: CliContext,
   report?: JobReport,
@@ -47,7 +47,7 @@ export function startBackups(
     return last?.place === backupTo ? last.startedMs + everyMs - clock() : 0
   }
   const job = createReportedJob({ startTimer, clock, report }, async () => {
-    // In a process of its own: see `frozen-file.ts`.
+    // A separate process: see `frozen-file.ts`.
     child = spawn(context, ['backup'], limitMs)
     try {
       const outcome = await outcomeOf(child)
@@ -69,7 +69,7 @@ export function startBackups(
   }
 }
 
-/** Throws what a command says when it fails. */
+/** Returns the first line of a command's output; throws the last line of its errors. */
 export async function outcomeOf(child: ReturnType<typeof spawn>): Promise<string> {
   const [said = '', error = ''] = await Promise.all(
     [child.stdout, child.stderr].map((stream) => new Response(stream).text()),
@@ -85,7 +85,7 @@ export async function outcomeOf(child: ReturnType<typeof spawn>): Promise<string
   )
 }
 
-/** Runs a command of this program, also where it is one executable. */
+/** Runs a command of this program. */
 export function spawn({ program, env }: CliContext, args: string[], timeout = 0) {
   const own = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, program]
   return Bun.spawn([...own, ...args], {
@@ -93,21 +93,30 @@ export function spawn({ program, env }: CliContext, args: string[], timeout = 0)
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
-    // One that is stuck may not hear anything else.
+    // A process that hangs may not handle SIGTERM.
     ...(timeout > 0 && { timeout, killSignal: 'SIGKILL' }),
   })
 }
 
 /**
- * Backs up the files if this program will change their format. Throws a `storage_unavailable` error
- * or a `command` fault, and leaves them as they are, while another process has them open, or if they
- * cannot be backed up.
+ * Backs up the files if this program will change their format. If another process has them open, if
+ * they are larger than `bytesMax`, or if they cannot be backed up, throws a `storage_unavailable`
+ * error or a `command` fault, and leaves them as they are.
  */
-export async function backUpBeforeUpgrade(context: CliContext): Promise<void> {
+export async function backUpBeforeUpgrade(
+  context: CliContext,
+  { bytesMax = UPGRADE_BYTES_MAX } = {},
+): Promise<void> {
   if (!isUpgradeDue(context)) return
   for (const { path, format } of filesOf(context)) assertUnused(path, format)
   const { backupTo, dataPath } = context.config()
   if (backupTo === 'off') return
+  const bytes = filesOf(context).reduce((sum, { path }) => sum + statSync(path).size, 0)
+  if (bytes > bytesMax) {
+    throw commandError(
+      `The files are of an older version, and were left as they are: with ${(bytes / GB).toFixed(1)} GB they are too large to be backed up at a start. Run bookfeed backup --to PLACE, then bookfeed migrate --backed-up.`,
+    )
+  }
   const place = backupTo || join(dataPath, 'backups')
   context.printError(`bookfeed: the files are of an older version. Backing them up in ${place}.`)
   try {
@@ -121,23 +130,20 @@ export async function backUpBeforeUpgrade(context: CliContext): Promise<void> {
   }
 }
 
-/** A file whose store is at an address is not used, and stays as it is. */
+/** The files of stores that are not in a database. */
 const filesOf = (context: CliContext) =>
   [
-    { path: historyOf(context), format: historyFormat },
-    { path: ledgerOf(context), format: ledgerFormat },
-  ].filter(({ path }) => !isAddress(path) && existsSync(path))
+    { ...placeOf(context, 'history'), format: historyFormat },
+    { ...placeOf(context, 'ledger'), format: ledgerFormat },
+  ].filter(({ path, address }) => address === undefined && existsSync(path))
 
 function isUpgradeDue(context: CliContext): boolean {
   return filesOf(context).some(({ path, format }) => {
     try {
-      const db = openDatabase(path, { format, isReadOnly: true })
-      const version = versionOf(db)
-      db.close()
-      // A file that was made and not used is of format 0.
+      const version = formatOfFile(path, format)
       return version > 0 && version < formatOf(format.migrations)
     } catch {
-      // The command that opens it says what is wrong with it.
+      // The command that opens the file reports the fault.
       return false
     }
   })

@@ -1,23 +1,22 @@
-/** A command of this program that a server runs every hour, beside its work. */
+/** A command of this program that a server runs every hour. */
 import { setPriority } from 'node:os'
 
-import { createReportedJob, type JobReport } from '#src/platform/job.ts'
+import { createReportedJob, type JobReport, startTimer } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
 
 import type { CliContext } from './extension.ts'
 import { outcomeOf, spawn } from './scheduled-backups.ts'
-import { startTimer } from './server-jobs.ts'
 
 const MINUTE_MS = 60_000
-/** A start has enough to do without. */
+/** The first run does not delay the start. */
 const FIRST_MS = 2 * MINUTE_MS
 const EVERY_MS = 60 * MINUTE_MS
 const LOW_PRIORITY = 10
 
-/** `failed` begins the line for the operator. */
+/** `failed` begins the line of a failure in the log. */
 type Command = { args: string[]; failed: string }
 
-/** Runs it in a process of its own, which gives way to the one that serves. */
+/** Runs it in a separate process of low priority. */
 export function startCommand(
   context: CliContext,
   { args, failed }: Command,

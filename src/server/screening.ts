@@ -1,3 +1,4 @@
+/** The screening of wallets, and the state of the signup that depends on it. */
 import { createSanctionsOracle } from '#src/chain/sanctions-oracle.ts'
 import { createWallets } from '#src/chain/wallets.ts'
 import type { Config } from '#src/config/config.ts'
@@ -5,6 +6,7 @@ import { sha256 } from '#src/domain/manifest.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
 import { DAY_MS } from '#src/domain/time.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
+import { every, startTimer } from '#src/platform/job.ts'
 import type { Log } from '#src/platform/log.ts'
 import { isLoopbackAddress } from '#src/platform/network.ts'
 import { startScreening } from '#src/screening/schedule.ts'
@@ -13,11 +15,10 @@ import { createScreener } from '#src/screening/screener.ts'
 import type { CliContext } from './extension.ts'
 import type { Nodes } from './nodes.ts'
 import { jobLockFor } from './open-data-folder.ts'
-import { every, startTimer } from './server-jobs.ts'
 
 const CHECK_MS = 60_000
 
-/** What a server needs to take in wallets; nothing is asked or loaded before it is needed. */
+/** Creates the screener and the wallets of a server. No node is asked before it is needed. */
 export function createScreening(context: CliContext, ledger: Ledger, nodes: Nodes) {
   const { clock } = context
   const { rpcUrls, sanctionsList, sanctionsDaysMax } = context.config()
@@ -37,11 +38,11 @@ export function createScreening(context: CliContext, ledger: Ledger, nodes: Node
     screen,
     signup,
     wallets: createWallets(rpc),
-    /** Begins to keep the list and the accounts screened; undefined if there is nothing to ask. */
+    /** Starts to refresh the list and to screen accounts; undefined without a list and a node. */
     start(report?: Parameters<typeof startScreening>[0]['report']) {
       if (!signup().isOpen) return undefined
       const location = sanctionsList === '' ? undefined : sanctionsList
-      // Servers that ask others do not stand in for each other.
+      // Servers with other sources cannot screen in place of each other.
       const sources = sha256(`${sanctionsList} ${url}`)
       const lock = jobLockFor(context, 'ledger', `screening ${sources}`)
       const tools = { clock, log, startTimer, report, lock }
@@ -60,7 +61,7 @@ export function createScreening(context: CliContext, ledger: Ledger, nodes: Node
 export const isLoopback = (host: string): boolean =>
   host.toLowerCase() === 'localhost' || isLoopbackAddress(host)
 
-/** Closed where wallets could not tell the server, by its address, from an impostor. */
+/** Closed if wallets could not tell the server from an impostor by its address. */
 export function signupStateOf({ publicUrl, host }: Config, screening: SignupState): SignupState {
   if (publicUrl !== '' || isLoopback(host)) return screening
   return {

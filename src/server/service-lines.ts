@@ -1,4 +1,4 @@
-/** Lines of a process that runs on: each with its time and level, as the access log is. */
+/** Log lines of a service: each has its time and level, as in the access log. */
 import { format } from 'node:util'
 
 import { redactKeys } from '#src/domain/selling/api-key.ts'
@@ -8,13 +8,13 @@ import type { Level, Log } from '#src/platform/log.ts'
 import type { CliContext } from './extension.ts'
 import { asTyped } from './invocation.ts'
 
-/** What commands put in front of a line for people, who know the time. */
+/** The prefix of lines that commands print for people. */
 const PREFIX = /^bookfeed: /
 
 /**
- * The same context, whose lines on standard error are as `BOOKFEED_LOG` has them; in its
- * configuration, `auto` is decided. Until it is disposed of, so is what the runtime and packages
- * print by themselves; Bun's driver does, of a PostgreSQL that is away.
+ * The same context with lines on standard error as `BOOKFEED_LOG` says; its configuration has `text`
+ * or `json` in place of `auto`. Until it is disposed of, lines that the runtime and packages print
+ * to the console are written in the same way.
  */
 export function asService(context: CliContext): CliContext & Disposable {
   const { clock, writeLog, isTty } = context
@@ -34,7 +34,7 @@ export function asService(context: CliContext): CliContext & Disposable {
   return { ...context, config: () => config, printError, [Symbol.dispose]: hearConsole(printError) }
 }
 
-/** Returns what leaves the console as it was. */
+/** Writes lines of the console as log lines; the result undoes it. */
 function hearConsole(printError: Log): () => void {
   const { warn, error } = console
   const as =

@@ -10,16 +10,15 @@ import {
   type MarketAsOf,
 } from '#src/domain/market.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
-import { type StaleSince, unconfirmedSince } from '#src/domain/staleness.ts'
 import type { Clock } from '#src/domain/time.ts'
+import { type Board, createBoard } from '#src/features/board/board.ts'
+import { boardTask } from '#src/features/board/rows.ts'
 import { type BoardStream, createBoardStream } from '#src/features/board/stream.ts'
-import { type Board, createBoard } from '#src/features/board/windows.ts'
+import { ChangeRow } from '#src/features/changes/schema.ts'
 import { createLiveService, type LiveService } from '#src/features/live/service.ts'
 import { createMarketText } from '#src/features/markets/routes.ts'
 import { MarketAsOfBody, MarketBody } from '#src/features/markets/schema.ts'
-import { readPrices } from '#src/features/prices/over-time.ts'
 import { PriceRow } from '#src/features/prices/schema.ts'
-import { readQuotes } from '#src/features/quotes/routes.ts'
 import { QuoteRow } from '#src/features/quotes/schema.ts'
 import { SpotRow } from '#src/features/spot/schema.ts'
 import { describeTick } from '#src/features/spot/service.ts'
@@ -27,16 +26,19 @@ import { createStreamService, type StreamService } from '#src/features/stream/se
 import { TradeRow } from '#src/features/trades/schema.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { assertEntitled } from '#src/http/gate.ts'
+import type { Rounds } from '#src/http/rounds.ts'
 import { SnapshotBody } from '#src/http/snapshot-body.ts'
+import type { Tasks } from '#src/http/tasks.ts'
 import type { Unread } from '#src/http/unread.ts'
-import type { Work } from '#src/http/work.ts'
 import { createMarketWatch } from '#src/live/market-watch.ts'
-import { createRowReader } from '#src/live/rows.ts'
-import { createRunner } from '#src/live/runner.ts'
+import { every, type Job } from '#src/platform/job.ts'
 import { integerFrom } from '#src/platform/random.ts'
+
+import { replayTask, rowsOf } from './live-rows.ts'
 
 export const streamRows = {
   snapshots: SnapshotBody,
+  changes: ChangeRow,
   quotes: QuoteRow,
   prices: PriceRow,
   trades: TradeRow,
@@ -45,56 +47,55 @@ export const streamRows = {
   marketAsOf: MarketAsOfBody,
 }
 
-/** What live streams read: the history, or what they follow in its place. */
-type Source = { history: MarketHistory; clock: Clock }
+/** A history, and the clock by which its rows are followed. */
+export type Source = { history: MarketHistory; clock: Clock }
 
 export type Streams = {
   stream: StreamService
   live: LiveService
   board: Board
   boardStream: BoardStream
+  /** Sends new rows; true if some are left. */
+  tick(): boolean
+  /** Closes all connections with a reason. */
+  stop(): void
 }
 
-/** `followed` is what live streams follow, if it is not the history; replays read the history. */
+/** `followed` is what live streams follow, if it is not the history. */
 export function createStreams({
   history: stored,
-  clock: storedClock,
+  clock: now,
   followed,
   timer,
   randomBytes,
   cursors,
   findMarket,
   listTiers,
-  authenticate,
-  catchUp,
+  authenticator,
   meter,
-  work,
+  tasks,
+  rounds,
   limits,
   unread,
-  staleSince,
 }: Source & {
-  staleSince: StaleSince
   followed: Source | undefined
   timer: Clock
   randomBytes: (length: number) => Uint8Array
   cursors: CursorCodec
   findMarket: FindMarket
   listTiers: () => readonly Tier[]
-  authenticate: Authenticator['authenticate']
-  catchUp: (() => Promise<void>) | undefined
+  authenticator: Authenticator
   meter: Pick<UsageMeter, 'addBytes'>
-  work: Work
+  tasks: Pick<Tasks, 'own' | 'stream'>
+  rounds: Rounds
   limits: Pick<Limits, 'connections'>
   unread: Unread
 }): Streams {
   let lastMs = 0
-  // It stands still while the history is stale, and never runs backwards.
-  const dataClock = (): number =>
-    (lastMs = Math.max(lastMs, staleSince('history') ?? storedClock()))
+  // Windows that closed stay closed.
+  const dataClock = (): number => (lastMs = Math.max(lastMs, now()))
   const { history, clock } = followed ?? { history: stored, clock: dataClock }
-  const recorded = { history: stored, rows: rowsOf(stored), clock: dataClock }
-  const isUnconfirmed = () => unconfirmedSince(staleSince, storedClock()) !== undefined
-  const rows = followed === undefined ? recorded.rows : rowsOf(history)
+  const rows = rowsOf(history)
   const markets = createMarketWatch(history, clock)
   const describeMarket = (market: Market | MarketAsOf, nowMs = clock()) =>
     createMarketText(history, nowMs)(market)
@@ -104,19 +105,15 @@ export function createStreams({
     rows,
     cursors,
     findMarket: followed === undefined ? findMarket : createMarketFinder(history),
-    clock: followed?.clock ?? storedClock,
-    staleSince,
-    isUnconfirmed,
+    clock: followed?.clock ?? now,
     timer,
     describeMarket,
-    recorded,
     describeTick,
-    runner: createRunner({ turn: work.turn, timer }),
     connections: limits.connections,
-    work,
+    rounds,
+    playReplay: (by, range) => tasks.stream(by, replayTask, range),
     random: () => integerFrom(randomBytes) / 2 ** 32,
-    authenticate,
-    catchUp,
+    authenticator,
     entitle: (asked) => assertEntitled(asked, listTiers),
     used: (caller, bytes) => meter.addBytes(caller, 'stream', bytes),
     unread,
@@ -130,20 +127,44 @@ export function createStreams({
     timer,
     describeMarket,
     randomBytes,
-    staleSince,
-    isUnconfirmed,
   })
-  const board = createBoard({
-    history,
-    served: () => ({ nowMs: clock(), isStale: staleSince('history') !== undefined }),
-    timer,
-  })
-  const boardStream = createBoardStream({ board, timer, clock, staleSince })
-  return { stream, live, board, boardStream }
+  const readBoard = (nowMs: number) =>
+    followed === undefined
+      ? tasks.own(boardTask, { nowMs })
+      : boardTask.run({ history, cursors, clock }, { nowMs })
+  const board = createBoard({ read: readBoard, clock, timer })
+  const boardStream = createBoardStream({ board, timer, clock })
+  return {
+    stream,
+    live,
+    board,
+    boardStream,
+    tick(): boolean {
+      const hasBacklog = stream.tick()
+      live.tick()
+      boardStream.tick()
+      return hasBacklog
+    },
+    stop(): void {
+      stream.stop()
+      live.stop()
+      boardStream.stop()
+    },
+  }
 }
 
-const rowsOf = (history: MarketHistory) =>
-  createRowReader(history, {
-    quotes: (request) => readQuotes(history, request),
-    prices: (request) => readPrices(history, request),
-  })
+/** The maximum delay of rows that another process commits. */
+const STREAM_MS = 5
+
+/** Sends new rows to live connections. If some are left, requests are answered before the rest. */
+export function startStream({ tick }: { tick(): boolean }): Job & { wake: () => void } {
+  let next: NodeJS.Immediate | undefined
+  function step(): void {
+    next = tick() ? setImmediate(step) : undefined
+  }
+  /** Call it after a commit of this process. */
+  function wake(): void {
+    if (next === undefined) step()
+  }
+  return { ...every(STREAM_MS, wake, () => clearImmediate(next)), wake }
+}

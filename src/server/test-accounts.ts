@@ -1,6 +1,6 @@
 /**
- * Accounts of the test server for one day (UTC): a ledger in memory, the keys that it accepts, and
- * tiers for no money. Of the real ledger it reads the catalogue of tiers alone.
+ * Accounts of the test server for one day (UTC): a ledger in memory, test keys, and purchases
+ * without money. From the real ledger it reads only the catalogue of tiers.
  */
 
 import type { Authenticator } from '#src/access/authenticator.ts'
@@ -12,6 +12,7 @@ import { createTestChain, type TestBlocks } from '#src/chain/test-chain.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { coins } from '#src/domain/market.ts'
 import { digestOf, testKeyOf } from '#src/domain/selling/api-key.ts'
+import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
 import { FREE_TIER_ID, type Terms, type Tier, tierRoutes } from '#src/domain/selling/tier.ts'
@@ -28,16 +29,16 @@ type Options = {
   clock: Clock
   createId: () => string
   origin: () => string
-  /** Quotes and payments, all of them in memory, after which the day is full. */
+  /** The maximum number of quotes and payments of a day, which are in memory. */
   dealsMax: number
 }
 
 export type TestAccounts = {
   ledger: Ledger
   authenticator: Authenticator
-  /** With `isSlow`, on a chain that shows no payment yet. */
+  /** With `isSlow`, payments remain pending. */
   createBilling(isSlow: boolean): Billing
-  /** Whether a moment is on this day. */
+  /** True if the time is on this day. */
   includes(timeMs: number): boolean
   isFull(): boolean
   dispose(): void
@@ -66,7 +67,7 @@ export function openTestAccounts({
       payTo: PAY_TO,
       chains: [createTestChain(blocks, isSlow)],
       screen: async (address) => clearOf(address, clock()),
-      // The state of the test chain does not change with time.
+      // The test chain does not change with time.
       sleep: () => Promise.resolve(),
       origin,
       log: () => undefined,
@@ -74,7 +75,7 @@ export function openTestAccounts({
     let checked: Promise<void> | undefined
     return {
       ...billing,
-      // The test chain accepts all of its tokens before it was checked.
+      // The test chain accepts all of its tokens before its first check.
       chains: () => billing.chains().map(({ chain }) => toChainStatus(chain, () => undefined)),
       settle(...payment) {
         deals++
@@ -82,13 +83,13 @@ export function openTestAccounts({
       },
       demand: refuseUnquoted,
       settleUnquoted: refuseUnquoted,
-      /** Makes the account of the caller. */
+      /** Creates the account of the caller if it is absent. */
       async quote(caller, order) {
         deals++
         checked ??= billing.refresh()
         await checked
         const id = caller.accountId
-        if (!ledger.findAccount(id)) ledger.createAccount({ id }, byOperator(clock()))
+        if (!ledger.findAccount(id)) await ledger.createAccount({ id }, byOperator(clock()))
         return billing.quote(caller, order)
       },
     }
@@ -104,7 +105,7 @@ export function openTestAccounts({
   }
 }
 
-/** On no list: a payment with a test key moves no money. */
+/** Every address is clear, because a payment with a test key moves no money. */
 export const clearOf = (address: string, timeMs: number): Verdict => ({
   verdict: 'clear',
   address: address.toLowerCase(),
@@ -112,18 +113,12 @@ export const clearOf = (address: string, timeMs: number): Verdict => ({
   grounds: { list: { answer: 'absent', isStale: false }, oracle: 'absent', issuers: 'absent' },
 })
 
-/** A purchase without a quote makes a key of the payer, which would be no test key. */
+/** Refuses a purchase without a quote, which would create a real key for the payer. */
 const refuseUnquoted = async (): Promise<never> => {
   const message =
     'With a test key, you can only buy by quote and settle: POST /v1/billing/x402/quote.'
   throw new AppError('billing_unavailable', message, { retryAction: 'abandon' })
 }
-
-/**
- * Test keys: every well-formed one is valid and an account of its own. The server stores nothing of
- * an account before its first purchase, so making keys costs nothing. Because everybody can make
- * them, the keys of a network address share one rate window, and what they hold at a time.
- */
 
 /** The tier of each test key: all data, and the rate of the sample. */
 const testTerms: Terms = {
@@ -144,28 +139,35 @@ type Deps = {
   listTiers: () => readonly Tier[]
 }
 
+/**
+ * Test keys: every well-formed key is valid, and an account of its own. An account is stored at its
+ * first purchase, so keys cost nothing. Because anyone can make keys, those of one network
+ * address share a rate window and the limits of concurrent work.
+ */
+
 function createTestKeys({ ledger, clock, listTiers }: Deps): Authenticator {
-  return {
-    listTiers,
-    authenticate(authorization, addressOf) {
-      const key = testKeyOf(authorization)
-      if (key === undefined) return undefined
-      const name = `test${digestOf(key).toHex().slice(0, NAME_LENGTH)}`
-      const accountId = `acc_${name}`
-      const found = standingAt(ledger.listSubscriptions(accountId), listTiers(), clock())
-      const { tierId } = found.terms
-      const { requestsPerMinute } = testTerms
-      // A purchase without money gives no more requests.
-      const terms = tierId === FREE_TIER_ID ? testTerms : { ...found.terms, requestsPerMinute }
-      const standing = { ...found, terms }
-      const address = addressOf()
-      const familyId = `test ${address}`
-      return { keyId: `key_${name}`, accountId, familyId, isBlocked: false, standing, address }
-    },
+  function authenticate(
+    ...[authorization, addressOf]: Parameters<Authenticator['authenticate']>
+  ): Caller | undefined {
+    const key = testKeyOf(authorization)
+    if (key === undefined) return undefined
+    const name = `test${digestOf(key).toHex().slice(0, NAME_LENGTH)}`
+    const accountId = `acc_${name}`
+    const found = standingAt(ledger.listSubscriptions(accountId), listTiers(), clock())
+    const { tierId } = found.terms
+    const { requestsPerMinute } = testTerms
+    // A purchase without money does not raise the rate.
+    const terms = tierId === FREE_TIER_ID ? testTerms : { ...found.terms, requestsPerMinute }
+    const standing = { ...found, terms }
+    const address = addressOf()
+    const familyId = `test ${address}`
+    return { keyId: `key_${name}`, accountId, familyId, isBlocked: false, standing, address }
   }
+  // Test mode has no files, and so no links.
+  return { listTiers, authenticate, find: authenticate, findKeyHolder: () => undefined }
 }
 
-/** Accounts whose usage is kept; the oldest are forgotten first. */
+/** The maximum number of accounts whose usage is kept; the oldest are dropped first. */
 const ACCOUNTS_MAX = 1_000
 
 /** Usage in memory. */
@@ -181,9 +183,9 @@ function createTestUsage(): Pick<Ledger, 'addUsage' | 'usageOf' | 'pruneUsage'> 
     if (accounts.size > ACCOUNTS_MAX && first !== undefined) accounts.delete(first)
   }
   return {
-    addUsage: (entries) => entries.forEach(add),
+    addUsage: async (entries) => entries.forEach(add),
     usageOf: (accountId, fromDay) =>
       [...(accounts.get(accountId)?.values() ?? [])].filter(({ day }) => day >= fromDay),
-    pruneUsage: () => undefined,
+    pruneUsage: async () => undefined,
   }
 }

@@ -1,14 +1,16 @@
-/** The files of test data: a thread makes them once in a data folder, then they are only read. */
+/** The files of test data. A thread makes them once in a data folder; later they are only read. */
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { historyMigrations } from '#db/migrations.ts'
+import { formatOf } from '#src/database/migrations.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Log } from '#src/platform/log.ts'
 import { codeOf, sentenceOf } from '#src/platform/message.ts'
-import { defineWorker, type Parent } from '#src/platform/worker.ts'
+import { BACKGROUND, defineWorker, type Parent } from '#src/platform/worker.ts'
 import {
   makeTestDay,
   type TestDayPart,
@@ -19,10 +21,11 @@ import {
 import type { CliContext } from './extension.ts'
 import { roomFault } from './room.ts'
 
-/** Rises with what is made or how it is stored, so that older files are made again. */
-const FORMAT = 3
-const FOLDER = `test-data-${FORMAT}`
-/** Of each file. */
+/** Incremented with each change of the data. */
+const EDITION = 4
+/** Another edition, or another format of the history, replaces the files. */
+const FOLDER = `test-data-${EDITION}-${formatOf(historyMigrations)}`
+/** The chunk cache of each file. */
 const CACHE_BYTES = 4 * 1024 * 1024
 
 export const testFolderOf = (dataPath: string): string => join(dataPath, FOLDER)
@@ -31,9 +34,9 @@ export const hasTestData = (dataPath: string): boolean =>
 export const hasStore = (dataPath: string, store: TestStore): boolean =>
   existsSync(storePathOf(testFolderOf(dataPath), store))
 
-const folderName = /^test-data-\d+(?:\.(\d+)\.making)?$/
+const folderName = /^test-data-[\d-]+(?:\.(\d+)\.making)?$/
 
-/** Of another format, or of a process that ended while it made them; this one has not begun. */
+/** Removes files of another edition or format, and those of a process that ended before they were complete. */
 function removeLeft(dataPath: string): void {
   for (const name of readdirSync(dataPath)) {
     const found = folderName.exec(name)
@@ -47,19 +50,19 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // It is another user's.
+    // The process belongs to another user.
     return codeOf(error) === 'EPERM'
   }
 }
 
 const storePathOf = (folder: string, store: TestStore): string => join(folder, `${store}.db`)
 
-/** Makes these files, one after the other; a file is whole when it has its name. */
-export function* makeFiles(
+/** Makes the files one after the other. A file gets its name when it is complete. */
+export async function* makeFiles(
   dataPath: string,
   stores: readonly TestStore[],
   part?: TestDayPart,
-): Generator<number, void> {
+): AsyncGenerator<number, void> {
   const making = `${testFolderOf(dataPath)}.${process.pid}.making`
   removeLeft(dataPath)
   mkdirSync(making, { recursive: true, mode: 0o700 })
@@ -68,14 +71,14 @@ export function* makeFiles(
       const path = storePathOf(making, store)
       const history = openHistory(path)
       try {
-        for (const share of makeTestDay({ [store]: history }, part)) {
+        for await (const share of makeTestDay({ [store]: history }, part)) {
           yield (done + share) / stores.length
         }
       } finally {
         history.dispose()
       }
       mkdirSync(testFolderOf(dataPath), { recursive: true, mode: 0o700 })
-      // Another process may have made the same.
+      // Another process may have made the same file.
       if (!hasStore(dataPath, store)) renameSync(path, storePathOf(testFolderOf(dataPath), store))
     }
   } finally {
@@ -83,7 +86,7 @@ export function* makeFiles(
   }
 }
 
-/** Opens each store that was made when it is first asked for; undefined where it was not. */
+/** Opens each store at its first use; undefined if its file does not exist. */
 export function openTestData(dataPath: string) {
   const options = { isReadOnly: true, chunkCacheBytes: CACHE_BYTES, lagMs: LAG_MS }
   const opened = new Map<TestStore, MarketHistory>()
@@ -103,11 +106,11 @@ export function openTestData(dataPath: string) {
 
 /** No process writes to these files. */
 const LAG_MS = 60_000
-/** After a failure the next caller makes the thread try again. */
+/** After a failure, the first caller after this time starts another try. */
 const RETRY_MS = 60_000
-/** How long a request waits for data that are being made, well within any client's patience. */
+/** How long a request waits for data that are being made; clients wait longer. */
 const HOLD_MS = 10_000
-/** Requests that wait so at a time; one more is refused at once. */
+/** The maximum number of waiting requests; further requests are refused. */
 const HELD_MAX = 64
 const SECOND_MS = 1000
 
@@ -116,7 +119,7 @@ type Start = { dataPath: string; store: TestStore; part?: TestDayPart | undefine
 type MakerDeps = {
   timer: Clock
   log: Log
-  /** What is made; less than everything for tests. */
+  /** The part of the data to make; everything by default. */
   part?: TestDayPart
 }
 
@@ -124,7 +127,7 @@ type MakerDeps = {
 export function createTestData(context: CliContext, { timer, log, part }: MakerDeps) {
   const { dataPath } = context.config()
   const data = openTestData(dataPath)
-  /** The first one is being made. */
+  /** Stores to make; the first is in progress. */
   const queue: TestStore[] = []
   const waiting = new Set<() => void>()
   let startedMs = 0
@@ -174,10 +177,10 @@ export function createTestData(context: CliContext, { timer, log, part }: MakerD
   return {
     open: data.open,
 
-    /** Has a store made unless it is there. */
+    /** Starts to make a store unless it exists. */
     request,
 
-    /** Has a store made, and waits for it a while; it may not be there even then. */
+    /** Starts to make a store and waits for it for a limited time. */
     async hold(store: TestStore): Promise<void> {
       request(store)
       const untilMs = timer() + HOLD_MS
@@ -191,12 +194,12 @@ export function createTestData(context: CliContext, { timer, log, part }: MakerD
       }
     },
 
-    /** Seconds until a store will be there, by how fast it is being made. */
+    /** The estimated seconds until a store is complete. */
     secondsLeft(store: TestStore): number {
       const position = queue.indexOf(store)
       if (position < 0) return Math.max(1, Math.ceil((failedMs + RETRY_MS - timer()) / SECOND_MS))
       const elapsedMs = timer() - startedMs
-      // Without progress so far: as long again as it has taken.
+      // Without progress so far, assume half.
       const wholeMs = elapsedMs / (share > 0 ? share : 0.5)
       const leftMs = wholeMs * (position + 1) - elapsedMs
       return Math.max(1, Math.ceil(leftMs / SECOND_MS))
@@ -211,9 +214,9 @@ const testDataWorker = defineWorker(
     name: 'test-data',
     purpose: 'makes the test data',
     file: import.meta.filename,
-    isLowPriority: true,
+    nice: BACKGROUND,
   },
-  ({ dataPath, store, part }: Start, parent: Parent<number>): void => {
-    for (const done of makeFiles(dataPath, [store], part)) parent.send(done)
+  async ({ dataPath, store, part }: Start, parent: Parent<number>): Promise<void> => {
+    for await (const done of makeFiles(dataPath, [store], part)) parent.send(done)
   },
 )

@@ -1,30 +1,30 @@
-/** Marks responses of the test server, and reads the faults that requests to it ask for. */
+/** The faults that requests to the test server may ask for, and the mark of its responses. */
 
 import { AppError } from '#src/domain/errors.ts'
-import { isPreflight } from '#src/http/common-headers.ts'
-import type { Arrival } from '#src/http/visit.ts'
+import type { Arrival } from '#src/http/call.ts'
+import { isPreflight } from '#src/http/promises.ts'
 
-/** On each response to a test key, and on no other. */
+/** A header of every response to a test key, and of no other. */
 const MODE_HEADER = 'Bookfeed-Mode'
-/** Requests a fault. Without a test key it is ignored. */
+/** The header that requests a fault; ignored without a test key. */
 const FAULT_HEADER = 'Bookfeed-Fault'
 
 const testFaults = ['rate_limited', 'stale', 'gap', 'slow', 'payment_pending'] as const
 export type TestFault = (typeof testFaults)[number]
 
-/** How late the answers of the fault `slow` are; well within the patience of any client. */
+/** The delay of the fault `slow`; no client gives up earlier. */
 export const SLOW_MS = 3_000
 
-/** Of the fault `rate_limited`: shorter than a window, so that tests of retries end soon. */
+/** The wait of the fault `rate_limited`; shorter than a window, so that tests end soon. */
 const FAULT_RETRY_SECONDS = 1
 
-/** The fault that a request asks for; undefined for none, and for an unknown one. */
+/** The fault that a request asks for; undefined for none or an unknown one. */
 export function faultOf({ headers }: Request): TestFault | undefined {
   const sent = headers.get(FAULT_HEADER)
   return testFaults.find((fault) => fault === sent)
 }
 
-/** Refuses a request that asks for `rate_limited`, or for a fault that does not exist. */
+/** Refuses a request that asks for `rate_limited` or for an unknown fault. */
 export function refuseFaulty({ request, allowance }: Arrival): AppError | undefined {
   if (allowance === 'none' || isPreflight(request)) return undefined
   const fault = faultOf(request)
@@ -38,7 +38,7 @@ export function refuseFaulty({ request, allowance }: Arrival): AppError | undefi
   return new AppError('rate_limited', message, { retryAfterSeconds })
 }
 
-/** Marks a response as one of the test server, for pages of other origins too. */
+/** Marks a response of the test server; pages of other origins may read the mark. */
 export function markAsTest(response: Response): Response {
   const { headers } = response
   headers.set(MODE_HEADER, 'test')

@@ -1,58 +1,61 @@
 /**
- * The test server: simulated hours, a ledger in memory and faults on request. Each kind of data has
- * an app of its own, so no test key can reach anything real. Live streams begin again each time the
- * hours are over, and the ledger begins again each day (UTC).
+ * The test server: simulated hours, a ledger in memory, and faults on request. Each kind of data has
+ * its own app, so that no test key can reach real data. Live streams restart when the hours are
+ * over, and the ledger is replaced each day (UTC).
  */
 
 import { setImmediate as othersTurn } from 'node:timers/promises'
 
 import { createSignupWindows, type Limits } from '#src/access/limits.ts'
+import type { Config } from '#src/config/config.ts'
 import { AppError } from '#src/domain/errors.ts'
 import type { Clock } from '#src/domain/time.ts'
+import type { ExportRecords } from '#src/features/exports/records.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { pathOf, targetOf } from '#src/http/target.ts'
-import type { Arrival } from '#src/http/visit.ts'
 import { createDayView } from '#src/live/day-view.ts'
 import {
   type Bounds,
   createConcurrencyLimit,
   createCounts,
 } from '#src/platform/concurrency-limit.ts'
+import type { Job } from '#src/platform/job.ts'
 import { TEST_DAY_MS, TEST_SPAN_MS, type TestStore } from '#src/simulator/test-day.ts'
 
-import { type AppDeps, createApp, type Reader } from './app.ts'
-import type { ReaderDeps } from './core.ts'
+import { type AppParts, createApp, type ServedApp, type SimulatedParts } from './app.ts'
 import type { CliContext } from './extension.ts'
+import type { FirstThreadParts } from './first-thread.ts'
 import { clearOf, openTestAccounts, type TestAccounts } from './test-accounts.ts'
 import { createTestData, testFolderOf } from './test-data.ts'
 import { faultOf, markAsTest, refuseFaulty, SLOW_MS, type TestFault } from './test-faults.ts'
 
-/** Streams of hours that are over have ended by then. */
+/** The streams of past hours have ended after this time. */
 const ENDING_MS = 90_000
 const PAGE_CACHE_BYTES = 1024 * 1024
-/** Quotes and payments of a day, all of them in memory; after these it begins again early. */
+/** The maximum number of quotes and payments in memory; beyond it the ledger is replaced early. */
 const DEALS_MAX = 20_000
 
-/** A store with the chain that settles at once, or one that shows no payment yet. */
+/** A store with a chain that settles at once, or one whose payments remain pending. */
 type Kind = TestStore | 'payment_pending'
-type Served = Pick<
-  Reader,
-  'fetch' | 'stream' | 'tick' | 'drain' | 'flushUsage' | 'takeUsage' | 'putUsage'
->
 
-type Options<Deps extends ReaderDeps> = {
-  /** As the real server has them. */
-  deps: Deps & { limits: Limits; origin?: () => string }
-  createApp: (deps: Deps) => Served
+export type TestServerParts = {
+  /** The parts of the real app. */
+  real: AppParts
+  /** The limits of the real app. */
+  limits: Limits
+  /** Records of exports with test keys. */
+  exports?: ExportRecords | undefined
+  /** In a thread without `exports`, sends the state of an export to the first thread. */
+  reportExport?: AppParts['reportExport']
   /** Returns undefined while the store is being made. */
   open: (store: TestStore) => MarketHistory | undefined
-  /** Has a store made, and waits for it a while. */
+  /** Starts to make a store and waits for it for a limited time. */
   hold?: ((store: TestStore) => Promise<void>) | undefined
-  /** Seconds until a store will be there. */
+  /** The estimated seconds until a store is complete. */
   secondsLeft?: ((store: TestStore) => number) | undefined
-  /** Answers while a store is being made; by default the placeholder of this server. */
-  otherwise?: Served['fetch'] | undefined
+  /** Answers while a store is being made; the placeholder app by default. */
+  otherwise?: ServedApp['fetch'] | undefined
   sleep: (ms: number) => Promise<void>
   dealsMax?: number | undefined
 }
@@ -61,56 +64,42 @@ type Options<Deps extends ReaderDeps> = {
 type Round = {
   number: number
   accounts: TestAccounts
-  apps: Map<Kind, Served>
-  /** The app that answers without data. */
-  placeholder?: Served
+  apps: Map<Kind, ServedApp>
+  /** The app for requests that need no data. */
+  placeholder?: ServedApp
 }
 
 export type TestServer = ReturnType<typeof createTestServer>
 
-export function createTestServer<Deps extends ReaderDeps>({
-  deps,
-  createApp,
+export function createTestServer({
+  real,
+  limits: realLimits,
+  exports,
+  reportExport,
   open,
   hold,
   secondsLeft = () => 1,
   otherwise,
   sleep,
   dealsMax = DEALS_MAX,
-}: Options<Deps>) {
-  const { ledger, clock, timer, createId, config, origin = () => '' } = deps
+}: TestServerParts) {
+  const { ledger, extensions, clock, timer, createId, randomBytes, log, version } = real
+  const origin = real.first?.origin ?? (() => '')
   const pathsWithoutData = new Set(
-    deps.extensions.flatMap((extension) => extension.pathsWithoutData ?? []),
+    extensions.flatMap((extension) => extension.pathsWithoutData ?? []),
   )
   const needsNoData = ({ url }: Request) => pathsWithoutData.has(pathOf(targetOf(url)))
-  /** In place of what the real server has. */
-  const shared = {
-    limits: createTestLimits(deps.limits),
-    config: {
-      ...config,
-      sampleMarket: 'off',
-      pageCacheBytes: PAGE_CACHE_BYTES,
-      // What extensions keep in a data folder is none of test mode.
-      dataPath: testFolderOf(config.dataPath),
-    },
-    operator: undefined,
-    meters: undefined,
-    sellsWithoutKey: false,
-    silence: undefined,
-    staleSince: undefined,
-    servedLedger: undefined,
-    catchUp: undefined,
-    recording: () => undefined,
-    exports: deps.testExports,
-    signup: () => ({
-      isOpen: false,
-      reason: 'Signup is closed to test keys, because every well-formed test key works.',
-    }),
-    screen: async (address: string) => clearOf(address, clock()),
-  } satisfies Partial<Omit<AppDeps, 'exports'>> & Pick<ReaderDeps, 'exports'>
+  const limits = createTestLimits(realLimits)
+  const config: Config = {
+    ...real.config,
+    sampleMarket: 'off',
+    pageCacheBytes: PAGE_CACHE_BYTES,
+    // Files that extensions keep in the data folder are not part of test mode.
+    dataPath: testFolderOf(real.config.dataPath),
+  }
   let noData: MarketHistory | undefined
   let round: Round | undefined
-  /** Rounds that are over, while their streams end. */
+  /** Past rounds whose streams have not ended. */
   let ending: (Round & { untilMs: number })[] = []
 
   function current(): Round {
@@ -128,7 +117,7 @@ export function createTestServer<Deps extends ReaderDeps>({
     return round
   }
 
-  /** Closes the ledgers of rounds whose streams have ended. */
+  /** Closes the ledgers of past rounds whose streams have ended. */
   function forget(): void {
     const over = ending.filter(({ untilMs }) => timer() >= untilMs)
     ending = ending.filter(({ untilMs }) => timer() < untilMs)
@@ -137,37 +126,73 @@ export function createTestServer<Deps extends ReaderDeps>({
       if (!used.has(accounts)) accounts.dispose()
   }
 
-  const billedBy = ({ accounts }: Round, isSlow: boolean) => ({
-    ledger: accounts.ledger,
-    authenticator: accounts.authenticator,
-    billing: accounts.createBilling(isSlow),
-  })
+  /** Creates an app of simulated data, with accounts and purchases of the round. */
+  function createTestApp(
+    { accounts }: Round,
+    history: MarketHistory,
+    {
+      isSlow = false,
+      refuse = refuseFaulty,
+      ...more
+    }: Pick<AppParts, 'meters'> &
+      Partial<Pick<SimulatedParts, 'refuse' | 'followed'>> & {
+        isSlow?: boolean
+        fetch?: FirstThreadParts['fetch']
+      },
+  ): ServedApp {
+    const { meters, followed, fetch: ownFetch } = more
+    return createApp({
+      history,
+      ledger: accounts.ledger,
+      config,
+      extensions,
+      clock,
+      timer,
+      createId,
+      randomBytes,
+      log,
+      version,
+      limits,
+      meters,
+      reportExport,
+      simulated: { authenticator: accounts.authenticator, refuse, followed },
+      first: real.first && {
+        ...real.first,
+        billing: accounts.createBilling(isSlow),
+        screen: async (address) => clearOf(address, clock()),
+        signup: () => ({
+          isOpen: false,
+          reason: 'Signup is closed to test keys, because every well-formed test key works.',
+        }),
+        recording: () => undefined,
+        operator: undefined,
+        exports,
+        fetch: ownFetch,
+      },
+    })
+  }
 
   /** The app that answers with a store; undefined while that is being made. */
-  function appOf(kind: Kind): Served | undefined {
+  function appOf(kind: Kind): ServedApp | undefined {
     const now = current()
     const known = now.apps.get(kind)
     if (known !== undefined) return known
     const stored = open(storeOf(kind))
     if (stored === undefined) return undefined
-    // It is read only, and its exports are small enough to be made in this thread.
-    const history = { ...stored, path: undefined, probeWrite: () => undefined }
-    // For streams that end after the hours are over, time goes on.
+    // The file is read-only.
+    const history = { ...stored, probeWrite: async () => undefined }
+    // Streams that end after the hours are over follow the same clock.
     const dayClock: Clock = () => TEST_DAY_MS + clock() - now.number * TEST_SPAN_MS
-    const app = createApp({
-      ...deps,
-      ...shared,
-      ...billedBy(now, kind === 'payment_pending'),
-      history,
+    const app = createTestApp(now, history, {
+      isSlow: kind === 'payment_pending',
       followed: { history: createDayView(history, dayClock), clock: dayClock },
-      refuse: refuseFaulty,
     })
     now.apps.set(kind, app)
     return app
   }
 
-  /** Begins a kind of this round in turns, between which other requests are answered. */
-  async function begin(kind: Kind): Promise<Served | undefined> {
+  /** Creates the app of a kind in turns, between which other requests are answered. */
+  async function begin(kind: Kind): Promise<ServedApp | undefined> {
     const store = storeOf(kind)
     await othersTurn()
     if (open(store) === undefined) await hold?.(store)
@@ -180,12 +205,12 @@ export function createTestServer<Deps extends ReaderDeps>({
   function day(): MarketHistory {
     const stored = open('day')
     if (stored !== undefined) return stored
-    // After a failure, the next caller has it made again.
+    // After a failure, the next caller starts another try.
     void hold?.('day')
     throw makingError(secondsLeft('day'))
   }
 
-  /** No data but the names of markets: a tool may name a market without its coin. */
+  /** An empty history with the names of markets, because a tool may name a market without its coin. */
   const withNames = (empty: MarketHistory): MarketHistory => ({
     ...empty,
     findMarket: (conditionId) => day().findMarket(conditionId),
@@ -194,20 +219,16 @@ export function createTestServer<Deps extends ReaderDeps>({
   })
 
   /**
-   * Answers requests that need no data, such as those of agents for the tools, and refuses all
-   * others. Its requests count in the metrics of the server.
+   * The app for requests that need no data, such as agents' requests for the list of tools; it
+   * refuses all others. Its requests count in the metrics of the server.
    */
-  function placeholder(): Served {
+  function placeholder(): ServedApp {
     const now = current()
     noData ??= withNames(openHistory(':memory:'))
-    now.placeholder ??= createApp({
-      ...deps,
-      ...shared,
-      ...billedBy(now, false),
-      history: noData,
-      meters: deps.meters,
-      ownFetch: fetch,
-      refuse: ({ request }: Arrival) =>
+    now.placeholder ??= createTestApp(now, noData, {
+      meters: real.meters,
+      fetch,
+      refuse: ({ request }) =>
         needsNoData(request)
           ? undefined
           : makingError(secondsLeft(storeOf(kindOf(faultOf(request))))),
@@ -215,17 +236,17 @@ export function createTestServer<Deps extends ReaderDeps>({
     return now.placeholder
   }
 
-  const answerWithoutData: Served['fetch'] = (request, peers) => {
+  const answerWithoutData: ServedApp['fetch'] = (request, peers) => {
     if (otherwise !== undefined) return otherwise(request, peers)
     const answer = placeholder().fetch(request, peers)
     return answer instanceof Promise ? answer.then(markAsTest) : markAsTest(answer)
   }
 
-  const fetch: Served['fetch'] = (request, peers) => {
+  const fetch: ServedApp['fetch'] = (request, peers) => {
     if (needsNoData(request)) return answerWithoutData(request, peers)
     const fault = faultOf(request)
     const kind = kindOf(fault)
-    const answer = (app: Served | undefined): Response | Promise<Response> => {
+    const answer = (app: ServedApp | undefined): Response | Promise<Response> => {
       if (app === undefined) return answerWithoutData(request, peers)
       const response = app.fetch(request, peers)
       if (fault !== 'slow' && !(response instanceof Promise)) return markAsTest(response)
@@ -238,21 +259,20 @@ export function createTestServer<Deps extends ReaderDeps>({
 
   return {
     fetch,
-    /** Takes over connections; undefined while there are no data. */
+    /** The sockets of the app; undefined while there are no data. */
     sockets: () => appOf('day')?.stream.websocket,
-    /** As those of an app, for all apps of the test server. */
+    /** As `tick` of an app, for all apps. */
     tick(): boolean {
       if (round === undefined) return false
       current()
       forget()
       return all().filter((app) => app.tick()).length > 0
     },
-    flushUsage: () =>
-      all()
-        .map((app) => app.flushUsage())
-        .includes(true),
+    async flushUsage(): Promise<boolean> {
+      return (await Promise.all(all().map((app) => app.flushUsage()))).includes(true)
+    },
     takeUsage: () => all().flatMap((app) => app.takeUsage()),
-    putUsage(taken: ReturnType<Reader['takeUsage']>): void {
+    putUsage(taken: ReturnType<ServedApp['takeUsage']>): void {
       if (taken.length > 0) appOf('day')?.putUsage(taken)
     },
     drain(): void {
@@ -261,7 +281,7 @@ export function createTestServer<Deps extends ReaderDeps>({
   }
 }
 
-/** Errors are not late, because nothing bounds how many a client may wait for. */
+/** Errors are not delayed, because their number is not limited. */
 async function markLate(
   answer: Response | Promise<Response>,
   sleep: ((ms: number) => Promise<void>) | undefined,
@@ -276,7 +296,7 @@ const kindOf = (fault: TestFault | undefined): Kind =>
 
 const storeOf = (kind: Kind): TestStore => (kind === 'payment_pending' ? 'day' : kind)
 
-const appsOf = ({ apps, placeholder }: Round): Served[] =>
+const appsOf = ({ apps, placeholder }: Round): ServedApp[] =>
   placeholder === undefined ? [...apps.values()] : [...apps.values(), placeholder]
 
 const makingError = (secondsLeft: number) =>
@@ -286,23 +306,28 @@ const makingError = (secondsLeft: number) =>
     { retryAfterSeconds: secondsLeft },
   )
 
-/** The test server beside a real one. `prepare` makes its data; call it when the server listens. */
-export function startTestServer(context: CliContext, deps: AppDeps & { limits: Limits }) {
-  const data = createTestData(context, { timer: deps.timer, log: context.printError })
+/** Creates the test server beside a real one. `start` begins to make its data. */
+export function createTestMode(
+  context: CliContext,
+  { real, limits, exports }: Pick<TestServerParts, 'real' | 'limits' | 'exports'>,
+) {
+  const data = createTestData(context, { timer: real.timer, log: context.printError })
   const { open, hold, secondsLeft } = data
   const sleep = (ms: number) => Bun.sleep(ms)
   return {
-    server: createTestServer({ deps, createApp, open, hold, secondsLeft, sleep }),
-    prepare: () => data.request('day'),
-    dispose: data.dispose,
+    server: createTestServer({ real, limits, exports, open, hold, secondsLeft, sleep }),
+    start(): Job {
+      data.request('day')
+      return { dispose: data.dispose }
+    },
   }
 }
 
 const MB = 1_000_000
 
 /**
- * `max` is for all test keys together, and `groupMax` for those of one network address, because
- * everybody can make keys. `firstMax` is for addresses that hold nothing yet.
+ * `max` applies to all test keys, and `groupMax` to those of one network address, because anyone
+ * can make keys. `firstMax` applies to addresses that hold nothing yet.
  */
 const bounds = {
   jobs: { rooms: [{ max: 12, firstMax: 16 }], groupMax: 8 },
@@ -312,8 +337,8 @@ const bounds = {
 } satisfies Record<string, Bounds>
 
 /**
- * Limits of the test server: much lower than those of the real server, from which it takes none.
- * Rate windows are those of addresses without a key; each thread has its own for all else.
+ * Limits of the test server. They are much lower than those of the real server, and separate. Rate
+ * windows are those of addresses without a key; all other limits are per thread.
  */
 function createTestLimits(limits: Limits): Limits {
   const places = (of: Bounds) => createConcurrencyLimit(of, createCounts())

@@ -1,4 +1,4 @@
-/** Verifies a file on a thread of its own, which gives way to the one that serves. */
+/** Verifies a file on a thread of low priority. */
 
 import { prepareStore } from '#src/database/stores.ts'
 import { openHistory } from '#src/history/open.ts'
@@ -6,14 +6,14 @@ import { openLedger } from '#src/ledger/open.ts'
 import { count } from '#src/platform/count.ts'
 import type { JobReport } from '#src/platform/job.ts'
 import { messageOf } from '#src/platform/message.ts'
-import { defineWorker, type Parent } from '#src/platform/worker.ts'
+import { BACKGROUND, defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import { type CliContext, listFaultsIn } from './extension.ts'
 
 type Start = {
   verifies: 'history' | 'ledger'
   path: string
-  /** What extensions keep there is verified with the history. */
+  /** The files of extensions in this folder are verified with the history. */
   dataPath: string
   nowMs: number
 }
@@ -21,7 +21,7 @@ type Progress = { done: number; total: number }
 
 const FAULTS_SHOWN_MAX = 20
 
-/** Resolves with what was found sound; rejects with the first faults. */
+/** Resolves with a description of the sound file; rejects with the first faults. */
 export async function verifyInWorker(
   context: CliContext,
   start: Start,
@@ -41,7 +41,7 @@ function* listFaults(
   onProgress: (done: number, total: number) => void,
 ): Generator<string, string> {
   if (verifies === 'ledger') {
-    using ledger = openLedger(path, { nowMs })
+    using ledger = openLedger(path, { nowMs, isReadOnly: true })
     const head = ledger.auditHead()
     yield* ledger.verifyAudit()
     return head === undefined
@@ -80,9 +80,9 @@ function verify(
 
 export const verifyWorker = ({ extensions }: Pick<CliContext, 'extensions'>) =>
   defineWorker(
-    { name: 'verify', purpose: 'verifies', isLowPriority: true },
+    { name: 'verify', purpose: 'verifies', nice: BACKGROUND },
     async (start: Start, parent: Parent<Progress>) => {
-      await prepareStore(start.path)
+      await prepareStore()
       const ofExtensions = await listFaultsIn(start.dataPath, extensions)
       return verify(start, ofExtensions, (done, total) => parent.send({ done, total }))
     },

@@ -1,18 +1,22 @@
 /**
- * Operations of the OpenAPI document, rendered from what the code itself uses. What several of them
- * share (headers, failures, examples, named schemas) is there once, as components.
+ * Completes the OpenAPI document that the Swagger plugin generates from routes and their schemas:
+ * headers, failures and other media types follow from the options of a route (`api.ts`), and what
+ * several operations share (headers, failures, examples, named schemas) is there once.
  */
 import { isDeepStrictEqual } from 'node:util'
 
-import type { TObject, TSchema } from '@sinclair/typebox'
+import type { ElysiaSwaggerConfig } from '@elysiajs/swagger'
+import type { TObject } from '@sinclair/typebox'
+import { type AnyElysia, Elysia } from 'elysia'
 
 import { errorExamples } from '#src/domain/error-examples.ts'
 import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 import { assert } from '#src/platform/assert.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import type { Caching, DeclaredRoute } from './api.ts'
-import { bodyCodes, isBodyRequired } from './body.ts'
+import { type Caching, OPTIONS, type RouteOptions } from './api.ts'
+import { bodyCodes } from './body.ts'
+import type { Access } from './call.ts'
 import { pathParameters } from './data-query.ts'
 import {
   cachingHeaderTexts,
@@ -24,8 +28,8 @@ import { accessCodes, isOpen } from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { Problem, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'
 import type { HeaderTexts, OpenApiParameter, OpenApiSchema, ResponseText } from './response-text.ts'
-import { isOptional, noQuery } from './schema-reader.ts'
 import { toTableText } from './table.ts'
+import { isOptional } from './validation.ts'
 import { PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from './x402.ts'
 
 type Reference = { $ref: string }
@@ -45,10 +49,10 @@ const commonHeaders: HeaderTexts = {
   Vary: '`Origin` where the request has one.',
 }
 
-/** Those of most answers that a 304 confirms. */
+/** Headers of most answers that a 304 confirms. */
 const plainHeaders = new Set([...Object.keys(commonHeaders), 'ETag', 'Cache-Control'])
 
-/** Those of failures, and which ones have them. */
+/** Headers of failures; `isSent` says which problems have one. */
 const failureHeaders: [name: string, text: string, isSent: (problem: Problem) => boolean][] = [
   ['Cache-Control', '`no-store`.', () => true],
   ['RateLimit-Policy', '`q` requests in each `w` seconds.', () => true],
@@ -95,7 +99,7 @@ export function createComponents(more: HeaderTexts = {}) {
   const responses: Record<string, OpenApiResponse> = {}
   const examples: Record<string, { value: Problem }> = {}
 
-  const schema = (given: TSchema): OpenApiSchema => toOpenApiSchema(given, schemas)
+  const schema = (given: object): OpenApiSchema => translate(openOf(given), schemas)
 
   function example(code: ErrorCode): Reference {
     examples[code] ??= { value: problemOf(code) }
@@ -150,14 +154,20 @@ export function createComponents(more: HeaderTexts = {}) {
       return Object.fromEntries([...byStatus].map(([status, some]) => [status, failure(some)]))
     },
 
-    body(given: TObject) {
+    /** A member with a default may be left out of a body, and none may be added to it. */
+    body(schema: object) {
+      const given = plainOf(schema) as GeneratedObject
+      const { properties = {}, required: _, ...rest } = given
+      const required = Object.keys(properties).filter((name) => isRequired(given, name))
       const example = Object.fromEntries(
-        Object.entries(given.properties).flatMap(([name, { examples: shown }]) =>
+        Object.entries(properties).flatMap(([name, { examples: shown }]) =>
           Array.isArray(shown) ? [[name, shown[0]]] : [],
         ),
       )
-      const content = { 'application/json': { schema: bodySchema(given, schemas), example } }
-      return { required: isBodyRequired(given), content }
+      const closed = { ...rest, properties, additionalProperties: false }
+      const all = required.length > 0 ? { ...closed, required } : closed
+      const content = { 'application/json': { schema: translate(all, schemas), example } }
+      return { required: required.length > 0, content }
     },
   }
 }
@@ -200,47 +210,65 @@ const problemOf = (code: ErrorCode) => {
   return toProblem({ code, detail, extras }, 'req_5f0c1b7e9a2d4c36')
 }
 
-/** A member with a default may be left out of a body, and none may be added to it. */
-function bodySchema(given: TObject, schemas: Record<string, OpenApiSchema>): OpenApiSchema {
-  const { required: _, ...rest } = toOpenApiSchema(given, schemas)
-  const required = Object.entries(given.properties).flatMap(([name, member]) =>
-    isOptional(member) ? [] : [name],
-  )
-  const closed = { ...rest, additionalProperties: false }
-  return required.length > 0 ? { ...closed, required } : closed
+type GeneratedObject = { properties?: Record<string, OpenApiSchema>; required?: string[] }
+
+/** A member or parameter without a default that TypeBox requires. */
+const isRequired = ({ properties, required = [] }: GeneratedObject, name: string): boolean =>
+  required.includes(name) && properties?.[name]?.default === undefined
+
+/** Parameters of a query, as the document has them. */
+export const openApiParameters = ({
+  properties,
+}: Pick<TObject, 'properties'>): OpenApiParameter[] =>
+  Object.entries(properties).map(([name, property]) => {
+    const { description, examples, ...schema } = plainOf(property)
+    return toParameter({
+      name,
+      in: 'query',
+      required: !isOptional(property),
+      description: String(description ?? ''),
+      examples,
+      schema,
+    })
+  })
+
+/** As the plugin generates it: with the examples of its schema, and required despite a default. */
+type GeneratedParameter = Omit<OpenApiParameter, 'example' | 'description'> & {
+  description?: string
+  examples?: unknown
 }
 
-export function openApiParameters(
-  { properties }: Pick<TObject, 'properties'>,
-  place: 'query' | 'path',
-): OpenApiParameter[] {
-  return Object.entries(properties).map(([name, property]) => {
-    const { description, example, ...plain } = toOpenApiSchema(property, {})
-    return {
-      name,
-      in: place,
-      required: place === 'path' || !isOptional(property),
-      description: String(description ?? ''),
-      ...(example === undefined ? {} : { example }),
-      schema: plain,
-    }
-  })
+function toParameter({ examples, ...parameter }: GeneratedParameter): OpenApiParameter {
+  const { required, description = '' } = parameter
+  const { example, ...schema } = translate({ ...parameter.schema, examples }, {})
+  return {
+    name: parameter.name,
+    in: parameter.in,
+    required: required && schema.default === undefined,
+    description,
+    ...(example === undefined ? {} : { example }),
+    schema,
+  }
 }
 
 type Named = Record<string, OpenApiSchema>
+
+/** A copy without symbols: kinds, transforms and words. */
+const plainOf = (schema: object) => JSON.parse(JSON.stringify(schema)) as OpenApiSchema
+
+/** The same of what is answered: members may be added, also where Elysia closed the object. */
+const openOf = (schema: object) =>
+  JSON.parse(
+    JSON.stringify(schema, (name, value) =>
+      name === 'additionalProperties' && value === false ? undefined : value,
+    ),
+  ) as OpenApiSchema
 
 /**
  * Translates a TypeBox schema, which OpenAPI 3.0 only resembles: `examples` becomes `example`, a
  * literal or a union of them an `enum`, a union with null `nullable`, which an `enum` has to say
  * too. One with an `$id` goes to `named`, and a reference to it takes its place.
  */
-function toOpenApiSchema(schema: object, named: Named): OpenApiSchema {
-  // The copy drops TypeBox's symbols, which a copy key by key would have to know, and the reader's
-  // own keywords.
-  const copy = JSON.stringify(schema, (key, value) => (key.startsWith('x-') ? undefined : value))
-  return translate(JSON.parse(copy) as OpenApiSchema, named)
-}
-
 function translate({ $id, ...schema }: OpenApiSchema, named: Named): OpenApiSchema {
   const result = translatePlain(schema, named)
   if (typeof $id !== 'string') return result
@@ -283,55 +311,99 @@ function translateUnion(options: readonly OpenApiSchema[], named: Named): OpenAp
     : orNull({ anyOf: others.map((option) => translate(option, named)) })
 }
 
-/** As a document of their own has them, by path and method. */
-export function describeRoutes(routes: readonly DeclaredRoute[], components: Components) {
-  const paths: Record<string, Record<string, object>> = {}
-  for (const each of routes) {
-    const path = each.path.replace(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [each.method.toLowerCase()]: toOperation(each, components) }
+/** An operation as the plugin generates it from its route. */
+type Generated = {
+  [OPTIONS]?: RouteOptions
+  operationId: string
+  parameters?: GeneratedParameter[]
+  requestBody?: { content: { 'application/json': { schema: OpenApiSchema } } }
+  responses?: Record<string, OpenApiSchema & { content?: { 'application/json'?: Described } }>
+}
+type Described = { schema: OpenApiSchema }
+export type Paths = Record<string, Record<string, object>>
+
+/** Has the Swagger plugin generate the document of an app from its routes. */
+export async function generateDocument(
+  app: AnyElysia,
+  documentation: NonNullable<ElysiaSwaggerConfig['documentation']>,
+): Promise<{ paths: object }> {
+  const { swagger } = await import('@elysiajs/swagger')
+  // A route is no file because of the dot in its name.
+  const plugin = swagger({ path: '/swagger', excludeStaticFile: false, documentation })
+  const request = new Request('http://localhost/swagger/json')
+  const response = await new Elysia().use(plugin).use(app).handle(request)
+  return (await response.json()) as { paths: object }
+}
+
+/** Completes the operations of a generated document whose access is to be shown. */
+export function completePaths(
+  generated: object,
+  components: Components,
+  isShown: (access: Access) => boolean,
+): Paths {
+  const paths: Paths = {}
+  for (const [path, operations] of Object.entries(generated)) {
+    for (const [method, operation] of Object.entries(
+      operations as Readonly<Record<string, Generated>>,
+    )) {
+      const { [OPTIONS]: options, ...rest } = operation
+      if (options === undefined || !isShown(options.access)) continue
+      paths[path] = { ...paths[path], [method]: complete(path, rest, options, components) }
+    }
   }
   return paths
 }
 
 /** Every code that an operation may answer. */
-function codesOf(spec: DeclaredRoute): Set<ErrorCode> {
-  const { path, access, query, body, fails = [] } = spec
+function codesOf(
+  path: string,
+  { parameters = [], requestBody }: Generated,
+  { access, fails = [], ...options }: RouteOptions,
+): Set<ErrorCode> {
   const codes = new Set<ErrorCode>([...accessCodes(access), ...fails])
   const add = (isThere: boolean | undefined, more: readonly ErrorCode[]) => {
     if (isThere) for (const code of more) codes.add(code)
   }
-  add(path.includes('/:'), ['invalid_request'])
-  add(path.includes('/:coin'), ['unknown_coin'])
-  add(path.includes('/:conditionId'), ['unknown_market'])
-  add(query && 'cursor' in query.properties, ['cursor_invalid', 'cursor_mismatch'])
-  add(body !== undefined, bodyCodes)
-  add(spec.isReplayable, ['idempotency_mismatch'])
-  if (spec.isOfOwnCoins) codes.delete('tier_coin')
-  if (spec.isInMemory) codes.delete('internal')
-  if (spec.readsFiles) codes.delete('damaged')
+  add(path.includes('/{'), ['invalid_request'])
+  add(path.includes('/{coin}'), ['unknown_coin'])
+  add(path.includes('/{conditionId}'), ['unknown_market'])
+  const hasCursor = parameters.some(({ name }) => name === 'cursor')
+  add(hasCursor, ['cursor_invalid', 'cursor_mismatch'])
+  add(requestBody !== undefined, bodyCodes)
+  add(options.isReplayable, ['idempotency_mismatch'])
+  if (options.isOfOwnCoins) codes.delete('tier_coin')
+  if (options.isInMemory) codes.delete('internal')
+  if (options.readsFiles) codes.delete('damaged')
   return codes
 }
 
-/** The operation of the OpenAPI document. */
-function toOperation(spec: DeclaredRoute, components: Components) {
-  const { path, access, query, body, caching, response, detail } = spec
-  const { operationId } = detail
-  const parts = { ...pathParameters, ...(spec.id === undefined ? {} : { id: spec.id }) }
-  const named = Object.entries(parts).filter(([name]) => path.includes(`/:${name}`))
+function complete(
+  path: string,
+  generated: Generated,
+  options: RouteOptions,
+  components: Components,
+) {
+  const { operationId, parameters: sent = [], requestBody, responses = {} } = generated
+  const { access, caching } = options
+  const named: Readonly<Record<string, object | undefined>> = { ...pathParameters, id: options.id }
   const parameters = [
-    ...openApiParameters({ properties: Object.fromEntries(named) }, 'path'),
-    ...openApiParameters(query ?? noQuery, 'query'),
-    ...(spec.requestHeaders ?? []),
-    ...(spec.isReplayable ? [idempotencyParameter] : []),
+    ...sent.map((parameter) => {
+      const schema = parameter.in === 'path' ? named[parameter.name] : undefined
+      if (schema === undefined) return toParameter(parameter)
+      const { description, examples, ...rest } = plainOf(schema)
+      return toParameter({ ...parameter, description: String(description), examples, schema: rest })
+    }),
+    ...(options.requestHeaders ?? []),
+    ...(options.isReplayable ? [idempotencyParameter] : []),
   ]
-  const plain: readonly ResponseText[] = [spec.answers].flat()
-  const successes = spec.isTable ? plain.map(toTableText) : plain
+  const plain: readonly ResponseText[] = [options.answers].flat()
+  const successes = options.isTable ? plain.map(toTableText) : plain
   const isTagged = caching === 'digest' || caching === 'page' || caching === 'tag'
-  const shared = cachingTextsOf(spec)
-  const isCoded = (isTagged || caching === 'unkept') && !spec.isAsStored
+  const shared = cachingTextsOf(options)
+  const isCoded = (isTagged || caching === 'unkept') && !options.isAsStored
   const coding = isCoded ? encodingTexts : {}
   const answers = successes.map(({ status = 200, description: text, resume, ...success }) => {
-    const schema = response[status]
+    const schema = schemaOf(responses[status])
     const json = schema && { 'application/json': { schema: components.schema(schema) } }
     const content = json || success.content ? { ...json, ...success.content } : undefined
     const headers = {
@@ -350,19 +422,23 @@ function toOperation(spec: DeclaredRoute, components: Components) {
     ...(caching === 'page' ? {} : resumeTexts(first?.resume, caching)),
   }
   return {
-    tags: detail.tags,
-    operationId,
-    summary: detail.summary,
-    description: detail.description,
+    ...generated,
     ...(access === 'none' ? {} : { security: isOpen(access) ? [] : [{ apiKey: [] }] }),
-    ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: components.body(body) }),
+    parameters: parameters.length === 0 ? undefined : parameters,
+    requestBody: requestBody && components.body(requestBody.content['application/json'].schema),
     responses: {
       ...Object.fromEntries(answers),
       ...(isTagged ? { 304: components.unchanged(unchanged, operationId) } : {}),
-      ...components.failures(codesOf(spec)),
+      ...components.failures(codesOf(path, generated, options)),
     },
   }
+}
+
+/** The schema of a response, whose name and description the plugin leaves beside its content. */
+function schemaOf(response: NonNullable<Generated['responses']>[string] | undefined) {
+  const { content, ...outer } = response ?? {}
+  const inner = content?.['application/json']?.schema
+  return inner && { ...outer, ...inner }
 }
 
 /** A 304 for a page is sent before any row is read, so it has no cursor. */
@@ -373,7 +449,7 @@ function resumeTexts(resume: string | undefined, caching: Caching): HeaderTexts 
 }
 
 /** Headers of every success, whether it has a body or not. */
-function cachingTextsOf({ caching, isCovered, isReplayable }: DeclaredRoute): HeaderTexts {
+function cachingTextsOf({ caching, isCovered, isReplayable }: RouteOptions): HeaderTexts {
   const control = { 'Cache-Control': `\`${caching === 'unkept' ? 'no-store' : caching}\`.` }
   return {
     ...(caching === 'digest' || caching === 'page' || caching === 'tag'
