@@ -1,4 +1,4 @@
-/** What all servers did over a day, a week or a month, and what was sold meanwhile. */
+/** Activity of all servers over a day, a week or a month, with the sales of that time. */
 import { formatMillionths } from '#src/domain/decimal.ts'
 import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 import { DAY_MS, toIso } from '#src/domain/time.ts'
@@ -8,7 +8,7 @@ import { millionthsOf } from '#src/operator/payments.ts'
 
 import type { ActivitySeries } from './schema.ts'
 
-/** How long each range is, and its steps: a few hundred of them. */
+/** Length of each range and of its steps: a few hundred steps each. */
 export const ranges = {
   day: { lengthMs: DAY_MS, stepMs: ACTIVITY_STEP_MS },
   week: { lengthMs: 7 * DAY_MS, stepMs: 6 * ACTIVITY_STEP_MS },
@@ -16,19 +16,19 @@ export const ranges = {
 } as const
 export type Range = keyof typeof ranges
 
-/** States of payments by which no money came, or none that bought anything. */
+/** States of payments that brought no money or bought nothing. */
 const failed: readonly string[] = ['rejected', 'void', 'review']
 
 type Sources = {
   ledger: Pick<Ledger, 'listActivity' | 'countSignups' | 'payments'>
-  /** What this server has not written yet. */
+  /** Steps that this server has counted but not written to the ledger yet. */
   unwritten: readonly Activity[]
-  /** When a recorder that did not stop in order last reported; undefined while none is silent. */
+  /** When the recorder that crashed or hangs last reported; undefined while none is silent. */
   silentMs: number | undefined
   nowMs: number
 }
 
-/** The steps of all servers since a moment; of this server as they are now. */
+/** Lists the steps of all servers since a moment, with this server's unwritten counts. */
 export function listActivity(
   { ledger, unwritten }: Pick<Sources, 'ledger' | 'unwritten'>,
   sinceMs: number,
@@ -76,13 +76,16 @@ export function toActivitySeries(sources: Sources, range: Range): ActivitySeries
   }
 }
 
-/** Null where no server ran. `untilMs`: until when a recorder ran that has not been replaced. */
+/**
+ * Sums steps; null where no server ran. `untilMs` is the last report of a silent recorder, else
+ * now.
+ */
 function sumActivity(activity: readonly Activity[], untilMs: number) {
   if (activity.length === 0)
     return { requests: null, errors: null, p99Ms: null, statesPerSecond: null, lagMs: null }
   const total = (name: 'requests' | 'errors'): number =>
     activity.reduce((sum, each) => sum + each[name], 0)
-  // Several servers on one data folder have counted the same recorder.
+  // Servers on one data folder report the same recorder: count it once.
   const recorders = new Map<string, number>()
   for (const { stepMs, recorder } of activity) {
     if (recorder === undefined) continue
@@ -103,7 +106,7 @@ function sumActivity(activity: readonly Activity[], untilMs: number) {
   }
 }
 
-/** How long any recorder ran in these steps: in each from when the first of them began. */
+/** Seconds in which a recorder ran: each step counts from the start of its earliest recorder. */
 function recordedSeconds(activity: readonly Activity[], untilMs: number): number {
   const starts = new Map<number, number>()
   for (const { stepMs, recorder } of activity) {
@@ -117,12 +120,12 @@ function recordedSeconds(activity: readonly Activity[], untilMs: number): number
   return Math.max(1, lengthsMs.reduce((sum, ms) => sum + ms, 0) / 1000)
 }
 
-/** Times are counted in buckets, and what is above the last bound has none. */
+/** Reported for durations above the last bucket. */
 const ABOVE_MS = Math.max(...boundsMs) + 1
 
 /**
- * What this part of the requests took at most: the bound of the bucket, because an estimate within it
- * could be above every request. Null without requests.
+ * Upper bound of the bucket that holds the quantile; no request within it took longer. Null without
+ * requests.
  */
 function quantileOf(activity: readonly Activity[], quantile: number): number | null {
   const total = activity.reduce((sum, { requests }) => sum + requests, 0)
@@ -137,7 +140,7 @@ function quantileOf(activity: readonly Activity[], quantile: number): number | n
 
 const isCode = (code: string): code is ErrorCode => Object.hasOwn(errorCodes, code)
 
-/** Most frequent first. */
+/** Counts refusals and failures by code, the most frequent first. */
 export function countProblems(activity: readonly Activity[]): ActivitySeries['problems'] {
   const counts = new Map<string, number>()
   for (const { problems } of activity)
@@ -146,7 +149,7 @@ export function countProblems(activity: readonly Activity[]): ActivitySeries['pr
   return [...counts]
     .sort(([, a], [, b]) => b - a)
     .map(([code, count]) => {
-      // Another version may know others.
+      // A server of another version may report codes that this one does not know.
       const { status, title } = isCode(code) ? errorCodes[code] : { status: 0, title: code }
       return { code, status, title, count }
     })

@@ -1,4 +1,4 @@
-/** What the operator should know first, in words: why nothing is sold, or recorded, or answered. */
+/** Findings for the operator: why nothing is sold, recorded or answered. */
 import type { SalesFault } from '#src/billing/billing.ts'
 import { formatMillionths } from '#src/domain/decimal.ts'
 import { type ErrorCode, ifSound } from '#src/domain/errors.ts'
@@ -20,11 +20,13 @@ const WEEK_MS = 7 * DAY_MS
 const MIB = 2 ** 20
 /** An open payment is late after this time; most are decided within a minute. */
 const LATE_MS = 15 * MINUTE_MS
-/** A running recorder stores a state at least this often, also on another machine. */
+/** A running recorder stores a snapshot at least this often, also on another machine. */
 const QUIET_MS = 15 * MINUTE_MS
-/** After this time without a state, recording has ended on purpose (alert BookfeedRecorderDown). */
+/**
+ * After this time without a snapshot, recording has ended on purpose (alert BookfeedRecorderDown).
+ */
 const STOPPED_MS = WEEK_MS
-/** Payments in a week that are enough to tell how often one is usual. */
+/** The fewest payments in a week that have a usual interval. */
 const USUAL_MIN = 3
 
 /** Most urgent first. */
@@ -98,7 +100,7 @@ const variables: Record<SalesFault['part'], string> = {
 const toCheck = (variable: string): string =>
   `Check ${variable} and the network with bookfeed doctor.`
 
-/** Whether anything can be bought, and with what. */
+/** Reports chains and tokens that cannot be paid with. */
 function* findChains({ billing }: AdminDeps, hasSold: boolean, nowMs: number): Generator<Finding> {
   const { state, faults } = billing.sales()
   for (const { part, text, sinceMs, tokens, todo } of faults) {
@@ -152,7 +154,7 @@ function* findPrices({ ledger, billing }: AdminDeps, nowMs: number): Generator<F
 
 const UNSOLD = 'not for sale'
 
-/** Of a tier as the audit chain has it. */
+/** Price of a tier from its state in the audit chain. */
 function describePrice(state: string): string {
   const { amountMicros, isForSale } = JSON.parse(state) as Record<string, number | undefined>
   if (isForSale !== 1) return UNSOLD
@@ -162,7 +164,7 @@ function describePrice(state: string): string {
 const countOf = (sums: readonly PaymentSum[]): number =>
   sums.reduce((all, sum) => all + sum.count, 0)
 
-/** Payments of the last day that bought nothing, and why. */
+/** Reports payments of the last day that bought nothing, with the reasons. */
 function* findFailed(sums: readonly PaymentSum[], nowMs: number): Generator<Finding> {
   const recent = sums.filter(({ stepMs }) => stepMs >= nowMs - DAY_MS)
   const failed = recent.filter(({ state }) => state === 'rejected' || state === 'void')
@@ -180,7 +182,7 @@ function* findFailed(sums: readonly PaymentSum[], nowMs: number): Generator<Find
   })
 }
 
-/** Payments that are late, and payments and transfers that wait for the operator. */
+/** Reports late payments, and payments and transfers that need the operator's decision. */
 function* findOpen({ ledger: { payments } }: AdminDeps, nowMs: number): Generator<Finding> {
   const late = payments
     .listPaymentsIn(openStates)
@@ -191,7 +193,7 @@ function* findOpen({ ledger: { payments } }: AdminDeps, nowMs: number): Generato
     yield toFinding({
       level: 'warning',
       about: 'sales',
-      text: `On the way for more than 15 minutes: ${count(late.length, 'payment')}, the oldest for ${toLength(nowMs - oldest.createdMs)} (${[...reasons].join('; ')}).`,
+      text: `${count(late.length, 'payment')} open for more than 15 minutes, the oldest for ${toLength(nowMs - oldest.createdMs)} (${[...reasons].join('; ')}).`,
       todo: 'The server keeps checking them on the chain. Check the facilitator and the node.',
       link: `/admin?tab=payments&state=${oldest.state}`,
     })
@@ -213,7 +215,9 @@ function* findOpen({ ledger: { payments } }: AdminDeps, nowMs: number): Generato
   })
 }
 
-/** No payment for much longer than usual, and whether buyers asked for one. */
+/**
+ * Reports when no payment was made for much longer than usual, and whether buyers asked for quotes.
+ */
 function* findLull(
   { ledger, billing }: AdminDeps,
   made: readonly PaymentSum[],
@@ -221,7 +225,7 @@ function* findLull(
 ): Generator<Finding> {
   const last = made.at(-1)
   if (last === undefined || !billing.isOpen) return
-  // Payments are known by the hour in which they were made.
+  // Payments are summed by the hour.
   const endMs = last.stepMs + HOUR_MS
   const usual = countOf(made.filter(({ stepMs }) => stepMs > endMs - WEEK_MS))
   const lullMs = nowMs - endMs
@@ -229,8 +233,8 @@ function* findLull(
   const quotes = ledger.payments.countOffers(endMs)
   const demand =
     quotes === 0
-      ? 'No quote was asked for since then: buyers do not get as far as the price.'
-      : `Quotes asked for since then: ${formatCount(quotes)}, none of them paid. Buyers see the price, and do not pay or cannot.`
+      ? 'No quote was requested since then: buyers do not see the price.'
+      : `Quotes requested since then: ${formatCount(quotes)}, none of them paid. Buyers see the price, but do not or cannot pay.`
   yield toFinding({
     level: 'fault',
     about: 'sales',
@@ -241,7 +245,7 @@ function* findLull(
 
 type Refusal = Pick<Finding, 'about' | 'text'> & {
   code: ErrorCode
-  /** Since when it is refused, as far as that is known; undefined where it would be taken now. */
+  /** Set while requests are refused; `sinceMs` is undefined if the start is unknown. */
   failing: { sinceMs: number | undefined } | undefined
 }
 
@@ -250,7 +254,7 @@ function refusalOfSales({ billing }: AdminDeps): Refusal {
   return {
     about: 'sales',
     code: 'billing_unavailable',
-    text: 'Payments and quotes could not be taken',
+    text: 'Payments and quotes were refused',
     failing: state === 'open' ? undefined : { sinceMs },
   }
 }
@@ -266,13 +270,13 @@ function refusalOfSignups(deps: AdminDeps): Refusal {
   }
 }
 
-/** How often something was refused in a step; what was refused before has another cause. */
+/** Refusals in a step since the current fault began; earlier ones have another cause. */
 const countRefused = (
   { stepMs, problems }: Activity,
   { code, failing }: Pick<Refusal, 'code' | 'failing'>,
 ): number => (stepMs + ACTIVITY_STEP_MS > (failing?.sinceMs ?? 0) ? (problems[code] ?? 0) : 0)
 
-/** Leaves what `findRefused` counts to it. */
+/** Removes refusals that `findRefused` reports, so that they are not counted as errors too. */
 function withoutRefusals(deps: AdminDeps): (step: Activity) => Activity {
   const refusals = [refusalOfSales(deps), refusalOfSignups(deps)]
   return (step) => {
@@ -287,7 +291,7 @@ function withoutRefusals(deps: AdminDeps): (step: Activity) => Activity {
   }
 }
 
-/** A fault while it lasts; afterwards a note, for an hour. */
+/** Reports a fault while it lasts, and for an hour after it as a notice. */
 function* findRefused(lastHour: readonly Activity[], refusal: Refusal): Generator<Finding> {
   const { about, text, code, failing } = refusal
   const steps = lastHour.filter((step) => countRefused(step, refusal) > 0)
@@ -316,7 +320,7 @@ function* findSignups(
   const hasList = operator.jobs
     .list()
     .some(({ name, canRun }) => name === 'sanctions-list' && canRun)
-  // Without the list, a node is the only source.
+  // Without a sanctions list, a node is the only source.
   const source =
     node?.text ?? (hasList ? undefined : 'The node at BOOKFEED_RPC_URL does not answer.')
   const isRefusing = countProblems(lastHour).some(({ code }) => code === 'signup_closed')
@@ -348,7 +352,7 @@ function* findSignups(
   })
 }
 
-/** Whether the disk has less room than recordings and backups must leave. */
+/** True if the disk has less free space than BOOKFEED_FREE_MB requires. */
 function isNearlyFull({ operator, config }: AdminDeps): boolean {
   const { freeBytes } = operator.disk()
   return freeBytes !== null && freeBytes < config.freeBytesMin
@@ -361,7 +365,7 @@ function* findRecorder(deps: AdminDeps, nowMs: number): Generator<Finding> {
     return
   }
   const { fault, warning } = recorder
-  // The finding of the disk says the same of the server.
+  // The disk is reported by the finding of the server already.
   const isOfDisk = fault === NO_ROOM && isNearlyFull(deps)
   if (fault !== undefined && !isOfDisk)
     yield toFinding({ level: 'fault', about: 'recorder', text: fault })
@@ -385,7 +389,7 @@ function findNoRecorder({ history, operator }: AdminDeps, nowMs: number): Findin
   const lastMs = Math.max(...recorded)
   // With PostgreSQL, a recorder on another machine may have stored it.
   if (nowMs - lastMs < QUIET_MS) {
-    const text = `${none}; the last recorded state is of ${showStamp(lastMs)}.`
+    const text = `${none}; the last snapshot is from ${showStamp(lastMs)}.`
     return toFinding({ level: 'notice', about, text })
   }
   const text = `${none}, and nothing has been recorded since ${showSince(lastMs, nowMs)}.`
@@ -436,7 +440,7 @@ function* findServer(
   })
 }
 
-/** `3 hours`: in days from two days on, in hours from two hours on, else in minutes. */
+/** Duration such as `3 hours`: days from two days on, hours from two hours on, else minutes. */
 function toLength(ms: number): string {
   if (ms >= 2 * DAY_MS) return count(Math.floor(ms / DAY_MS), 'day')
   if (ms >= 2 * HOUR_MS) return count(Math.floor(ms / HOUR_MS), 'hour')

@@ -1,4 +1,4 @@
-/** What the page of the operator is made of: what the process knows of itself, and its parts. */
+/** What the operator's API needs from the server: its state, its jobs and its parts. */
 
 import type { Billing } from '#src/billing/billing.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
@@ -9,18 +9,18 @@ import type { JobBoard } from '#src/operator/jobs.ts'
 
 import type { Disk, Recorder } from './schema.ts'
 
-/** What the process that serves knows of itself. */
+/** State of the serving process. */
 export type OperatorPorts = {
   startedMs: number
   jobs: Pick<JobBoard, 'list' | 'run'>
   recorder: () => RecorderReport | undefined
-  /** When a recorder that did not stop in order last reported; undefined while none is silent. */
+  /** When the recorder that crashed or hangs last reported; undefined while none is silent. */
   silentMs: () => number | undefined
   disk: () => Disk
   activity: { listUnwritten: () => readonly Activity[] }
 }
 
-/** As `bookfeed status --json` has it. */
+/** A recorder's report, in the format of `bookfeed status --json`. */
 export type RecorderReport = Omit<
   Recorder,
   'fault' | 'warning' | 'driftMs' | 'sink' | 'connections' | 'markets'

@@ -1,15 +1,15 @@
 /**
- * The page of the operator: what the command line can. Its routes are for the operator alone, have
- * a document of their own and are not in that of customers.
+ * Routes of the operator: the command line over HTTP. They have a document of their own and are not
+ * in the public one.
  */
 
 import type { Static } from '@sinclair/typebox'
-import { Elysia } from 'elysia'
+import { type AnyElysia, Elysia } from 'elysia'
 
 import { parameterError } from '#src/domain/errors.ts'
 import { DAY_MS } from '#src/domain/time.ts'
-import { type Api, type DeclaredRoute, declaredRoutes } from '#src/http/api.ts'
-import { createComponents, describeRoutes } from '#src/http/openapi-operation.ts'
+import type { Api } from '#src/http/api.ts'
+import { completePaths, createComponents, generateDocument } from '#src/http/openapi.ts'
 import { byOperator } from '#src/ledger/actor.ts'
 import { giveKey, GRANT_DAYS_MAX, sanctionedFault, unknownKeys } from '#src/operator/keys.ts'
 import {
@@ -64,7 +64,7 @@ import {
 const reading = { openTo: 'operator', caching: 'no-store' } as const
 const writing = { ...reading, fails: ['storage_unavailable'] } as const
 const WRITES = 'Written to the audit chain, by `operator`.'
-const READS = 'What the command line shows.'
+const READS = 'Reads the same state as the command line.'
 const PAGE = 25
 
 export function adminRoutes(api: Api, deps: AdminDeps) {
@@ -73,9 +73,12 @@ export function adminRoutes(api: Api, deps: AdminDeps) {
     .use(accountRoutes(api, deps))
     .use(tierRoutes(api, deps))
     .use(paymentRoutes(api, deps))
-  let document: object | undefined
-  const routes = declaredRoutes(app)
-  return app.use(api).get('/admin/api/openapi.json', () => (document ??= describe(routes, deps)), {
+  let document: Promise<object> | undefined
+  const readDocument = (): Promise<object> => {
+    document ??= describe(app, deps)
+    return document
+  }
+  return app.use(api).get('/admin/api/openapi.json', async () => await readDocument(), {
     ...reading,
     answers: { description: 'OpenAPI 3.0.' },
     detail: {
@@ -87,19 +90,15 @@ export function adminRoutes(api: Api, deps: AdminDeps) {
   })
 }
 
-function describe(routes: readonly DeclaredRoute[], { version }: AdminDeps): object {
+async function describe(app: AnyElysia, { version }: AdminDeps): Promise<object> {
   const components = createComponents({
-    'Cross-Origin-Resource-Policy': '`same-origin`: no page of another origin may load it.',
+    'Cross-Origin-Resource-Policy': '`same-origin`: pages of other origins cannot load it.',
   })
-  return {
-    openapi: '3.0.3',
-    info: { title: 'Bookfeed, for its operator', version },
-    paths: describeRoutes(routes, components),
-    components: {
-      ...components.all,
-      securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: 'The token.' } },
-    },
-  }
+  const info = { title: 'Bookfeed for its operator', version }
+  const generated = await generateDocument(app, { info })
+  const paths = completePaths(generated.paths, components, () => true)
+  const apiKey = { type: 'http', scheme: 'bearer', description: 'The token.' }
+  return { ...generated, paths, components: { ...components.all, securitySchemes: { apiKey } } }
 }
 
 const stateRoutes = (api: Api, deps: AdminDeps) =>
@@ -109,7 +108,11 @@ const stateRoutes = (api: Api, deps: AdminDeps) =>
       ...reading,
       response: { 200: Overview },
       answers: { description: 'Now.' },
-      detail: { operationId: 'adminOverview', summary: 'How the server does', description: READS },
+      detail: {
+        operationId: 'adminOverview',
+        summary: 'Get the state of the server',
+        description: READS,
+      },
     })
     .get(
       '/admin/api/activity',
@@ -127,11 +130,12 @@ const stateRoutes = (api: Api, deps: AdminDeps) =>
         ...reading,
         query: ActivityQuery,
         response: { 200: ActivitySeries },
-        answers: { description: 'Steps, and sums of refusals and failures.' },
+        answers: { description: 'Activity by step, with counts of refusals and failures.' },
         detail: {
           operationId: 'adminActivity',
-          summary: 'What all servers did over time',
-          description: 'In steps of five minutes over a day, kept for 30 days.',
+          summary: 'Get the activity of all servers over time',
+          description:
+            'Steps of five minutes for a day, of half an hour for a week, of two hours for a month. Kept for 30 days.',
         },
       },
     )
@@ -141,17 +145,18 @@ const stateRoutes = (api: Api, deps: AdminDeps) =>
       answers: { description: 'Jobs.' },
       detail: {
         operationId: 'adminJobs',
-        summary: 'What is done in the background',
+        summary: 'List background jobs',
         description: READS,
       },
     })
     .post(
       '/admin/api/jobs/run',
       ({ body: { name, acceptLoss } }) =>
-        attempt(() => {
+        attempt(async () => {
           const options = { acceptsLoss: acceptLoss === 'yes' }
           const by = byOperator(deps.clock())
-          deps.operator.jobs.run(name, options, () => deps.ledger.noteJob({ name, ...options }, by))
+          const note = () => deps.ledger.noteJob({ name, ...options }, by)
+          await deps.operator.jobs.run(name, options, note)
           return { changed: true }
         }),
       {
@@ -170,7 +175,7 @@ const stateRoutes = (api: Api, deps: AdminDeps) =>
         query: AuditQuery,
         response: { 200: AuditList },
         answers: { description: 'Rows.' },
-        detail: { operationId: 'adminAudit', summary: 'What was done', description: READS },
+        detail: { operationId: 'adminAudit', summary: 'List the audit chain', description: READS },
       },
     )
 
@@ -182,7 +187,7 @@ const accountRoutes = (api: Api, deps: AdminDeps) =>
       ({ query: { search, after, limit = PAGE } }) => {
         const [ms = '', id = ''] = after?.split(':') ?? []
         const place = after === undefined ? undefined : { createdMs: Number(ms), id }
-        // One more than asked for says whether there is a next page.
+        // One row more than requested shows whether there is a next page.
         const nowMs = deps.clock()
         const found = deps.ledger.listAccounts({ search, nowMs, after: place, limit: limit + 1 })
         const last = found.length > limit ? found[limit - 1] : undefined
@@ -198,7 +203,7 @@ const accountRoutes = (api: Api, deps: AdminDeps) =>
         answers: { description: 'A page.' },
         detail: {
           operationId: 'adminAccounts',
-          summary: 'Accounts and their keys',
+          summary: 'List accounts and their keys',
           description: READS,
         },
       },
@@ -207,31 +212,31 @@ const accountRoutes = (api: Api, deps: AdminDeps) =>
       ...writing,
       body: KeyDraft,
       response: { 200: MadeKey },
-      answers: { status: 200, description: 'The key, shown this once.' },
+      answers: { status: 200, description: 'The key, shown only once.' },
       detail: { operationId: 'adminCreateKey', summary: 'Make a key', description: WRITES },
     })
     .post(
       '/admin/api/keys/revoke',
       ({ body: { id } }) =>
-        attempt(() => {
+        attempt(async () => {
           if (!deps.ledger.findKey(id)) throw unknownKeys(id)
-          return { changed: deps.ledger.revokeKey(id, byOperator(deps.clock())) }
+          return { changed: await deps.ledger.revokeKey(id, byOperator(deps.clock())) }
         }),
       {
         ...writing,
         body: OneId,
         response: { 200: Done },
-        answers: { description: 'It is revoked.' },
+        answers: { description: 'The key is revoked.' },
         detail: {
           operationId: 'adminRevokeKey',
-          summary: 'Revoke a key for good',
+          summary: 'Revoke a key permanently',
           description: WRITES,
         },
       },
     )
 
 async function makeKey(deps: AdminDeps, body: Static<typeof KeyDraft>): Promise<MadeKey> {
-  const asked = attempt(() => ({
+  const asked = await attempt(() => ({
     tierId: body.tier,
     label: body.label === undefined ? undefined : readAs('label', readText, body.label),
     days:
@@ -241,10 +246,10 @@ async function makeKey(deps: AdminDeps, body: Static<typeof KeyDraft>): Promise<
   }))
   const { address } = asked
   const verdict = address === undefined ? 'clear' : (await deps.screen(address)).verdict
-  return attempt(() => {
+  return attempt(async () => {
     if (verdict === 'hit') throw sanctionedFault(address ?? '')
     const keysMax = deps.config.keysPerAccountMax
-    const given = giveKey(deps.ledger, deps, { ...asked, keysMax, nowMs: deps.clock() })
+    const given = await giveKey(deps.ledger, deps, { ...asked, keysMax, nowMs: deps.clock() })
     const { key, apiKey, account } = given
     const warning = verdict === 'clear' ? null : 'The address could not be screened.'
     return { key, id: apiKey.id, accountId: account.id, warning }
@@ -266,7 +271,7 @@ const tierRoutes = (api: Api, deps: AdminDeps) =>
         answers: { description: 'Lowest first.' },
         detail: {
           operationId: 'adminTiers',
-          summary: 'What is offered, and who has it',
+          summary: 'List tiers and the accounts that have them',
           description: READS,
         },
       },
@@ -274,23 +279,23 @@ const tierRoutes = (api: Api, deps: AdminDeps) =>
     .post(
       '/admin/api/tiers',
       ({ body: { id: tierId, mode, ...texts } }) =>
-        attempt(() => {
+        attempt(async () => {
           const change = readTierChange(texts)
           const { bought } = deps.ledger.countHolders(tierId, deps.clock())
           const { differences } =
             mode === 'preview'
               ? planTier(deps.ledger, tierId, change)
-              : changeTier(deps.ledger, { tierId, change, nowMs: deps.clock() })
+              : await changeTier(deps.ledger, { tierId, change, nowMs: deps.clock() })
           return { differences, bought, followers: countFollowers(deps, tierId) }
         }),
       {
         ...writing,
         body: TierDraft,
         response: { 200: TierPlan },
-        answers: { description: 'What changes, or has changed.' },
+        answers: { description: 'Changes of the tier, planned or applied.' },
         detail: {
           operationId: 'adminPutTier',
-          summary: 'Change a tier, or make one',
+          summary: 'Change or make a tier',
           description: WRITES,
         },
       },
@@ -321,7 +326,7 @@ const paymentRoutes = (api: Api, deps: AdminDeps) =>
         answers: { description: 'Newest first.' },
         detail: {
           operationId: 'adminPayments',
-          summary: 'Payments, unexplained transfers and held amounts',
+          summary: 'List payments, unexplained transfers and reserved amounts',
           description: READS,
         },
       },
@@ -341,7 +346,7 @@ const paymentRoutes = (api: Api, deps: AdminDeps) =>
         ...reading,
         response: { 200: Sales },
         answers: { description: 'Sums.' },
-        detail: { operationId: 'adminSales', summary: 'What was sold', description: READS },
+        detail: { operationId: 'adminSales', summary: 'Get the sales', description: READS },
       },
     )
     .get(
@@ -350,10 +355,10 @@ const paymentRoutes = (api: Api, deps: AdminDeps) =>
       {
         ...reading,
         id: OneId.properties.id,
-        answers: { description: 'It, and its rows of the audit chain.' },
+        answers: { description: 'The payment or transfer, with its rows of the audit chain.' },
         detail: {
           operationId: 'adminPayment',
-          summary: 'A payment or transfer, with all that was done to it',
+          summary: 'Get a payment or transfer with its audited changes',
           description: READS,
         },
       },
@@ -361,19 +366,19 @@ const paymentRoutes = (api: Api, deps: AdminDeps) =>
     .post(
       '/admin/api/payments/resolve',
       ({ body }) =>
-        attempt(() => {
+        attempt(async () => {
           const note = readAs('note', readText, body.note)
-          resolveReview(deps.ledger, { id: body.id, note, nowMs: deps.clock() })
+          await resolveReview(deps.ledger, { id: body.id, note, nowMs: deps.clock() })
           return { changed: true }
         }),
       {
         ...writing,
         body: Decision,
         response: { 200: Done },
-        answers: { description: 'It is noted.' },
+        answers: { description: 'The decision is recorded.' },
         detail: {
           operationId: 'adminResolve',
-          summary: 'Note what was decided; moves no money',
+          summary: 'Record a decision; moves no money',
           description: WRITES,
         },
       },
@@ -381,24 +386,27 @@ const paymentRoutes = (api: Api, deps: AdminDeps) =>
     .post(
       '/admin/api/offers/release',
       ({ body: { id } }) =>
-        attempt(() => ({ changed: releaseOffers(deps.ledger, [id], deps.clock()).length > 0 })),
+        attempt(async () => {
+          const released = await releaseOffers(deps.ledger, [id], deps.clock())
+          return { changed: released.length > 0 }
+        }),
       {
         ...writing,
         body: OneId,
         response: { 200: Done },
-        answers: { description: 'It is free.' },
+        answers: { description: 'The amount is released.' },
         detail: {
           operationId: 'adminRelease',
-          summary: 'Free the amount of a quote, or of all of an account',
+          summary: 'Release the amount of a quote, or of all quotes of an account',
           description: WRITES,
         },
       },
     )
 
-/** A fault of the operator's is one of the request. Throws `invalid_parameter`. */
-function attempt<T>(act: () => T): T {
+/** Turns a fault of a value or state into an error of the request. Throws `invalid_parameter`. */
+async function attempt<T>(act: () => T | Promise<T>): Promise<T> {
   try {
-    return act()
+    return await act()
   } catch (error) {
     if (!isFault(error, 'wrong_value', 'wrong_state')) throw error
     throw Object.assign(parameterError(error.param ?? '', error.message), { cause: error })

@@ -1,4 +1,4 @@
-/** What the operator sees, as bodies: no key, digest, signature or secret setting. */
+/** Response bodies of the operator's API. They hold no key, digest, signature or secret setting. */
 import { ifSound } from '#src/domain/errors.ts'
 import { openStates } from '#src/domain/selling/payment.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
@@ -58,7 +58,7 @@ export function toOverview(deps: AdminDeps): Overview {
   }
 }
 
-/** Member by member: a report has more, and what is added to it is not meant for this. */
+/** Lists each member, so that nothing added to the report becomes public by itself. */
 function toRecorder(report: RecorderReport | undefined): Recorder | null {
   if (report === undefined) return null
   const { fault, warning } = report
@@ -119,7 +119,7 @@ export function toAccount({ ledger, clock }: AdminDeps, account: StoredAccount):
   }
 }
 
-/** What people know an account by. */
+/** Label of an account, else its wallet, else its id. */
 function nameAccount({ ledger }: Pick<AdminDeps, 'ledger'>, id: string): string {
   const { label, address } = ledger.findAccount(id) ?? {}
   return label ?? address ?? id
@@ -149,7 +149,7 @@ export function toTier({ ledger, clock }: AdminDeps, tier: StoredTier): Tier {
   return { ...rest, coins: [...coins], routes: [...routes], ...holders }
 }
 
-/** Accounts that a change holds for at once: those that did not buy. All others have Free. */
+/** Number of accounts that get a change at once: those that did not buy. All others have Free. */
 export function countFollowers({ ledger, clock }: AdminDeps, tierId: string): number {
   const nowMs = clock()
   if (tierId !== FREE_TIER_ID) return ledger.countHolders(tierId, nowMs).granted
@@ -172,7 +172,7 @@ export const toJob = (job: ReturnType<JobBoard['list']>[number]): Job => ({
   progress: job.progress ?? null,
 })
 
-/** What people know the subject of an audited change by; null where that is its id. */
+/** Name of the subject of an audited change; null if only the id is known. */
 function nameSubject(deps: AdminDeps, subject: string): string | null {
   const { ledger } = deps
   const tier = [...ledger.listTiers(), ...ledger.listPacks()].find(
@@ -192,7 +192,7 @@ function nameSubject(deps: AdminDeps, subject: string): string | null {
   return `${key.label ?? `…${key.hint}`}, ${name}`
 }
 
-/** Numbers of the chain follow one another, so a page is found by its place. */
+/** Sequence numbers have no holes, so a page is a range. */
 export function toAudit(
   deps: AdminDeps,
   { before, limit }: { before: number | undefined; limit: number },

@@ -5,14 +5,13 @@ import { type CoverageTally, coverageText, tallyCoverage, tallyText } from '#src
 import { AppError } from '#src/domain/errors.ts'
 import {
   type Coin,
-  type FindMarket,
+  createMarketFinder,
   type Market,
   otherOutcome,
   type Outcome,
   outcomes,
 } from '#src/domain/market.ts'
 import { comparePositions, type StoredSnapshot } from '#src/domain/snapshot.ts'
-import type { ServedMoment } from '#src/domain/staleness.ts'
 import { toIso } from '#src/domain/time.ts'
 import { tallyOfNothing } from '#src/domain/windows.ts'
 import { createConsolidatedPrinter } from '#src/domain/wire/consolidated-text.ts'
@@ -21,17 +20,19 @@ import { type MarketHistory, prevailingRange, type RowRange } from '#src/history
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { readCut } from '#src/http/data-query.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import { dataTask, type TaskPorts, type Tasks } from '#src/http/tasks.ts'
 
 import { AsOfBody, AsOfQuery, BatchAnswer, BatchBody } from './schema.ts'
 
-type Deps = {
-  history: MarketHistory
-  served: () => ServedMoment
-  findMarket: FindMarket
-}
+type Deps = TaskPorts & { tasks: Tasks }
 
-/** Requests of a batch whose archived books are fetched together: they fit into memory. */
+export const batchTask = dataTask(
+  'moments',
+  (ports, { coin, query }: { coin: Coin; query: BatchBody }) =>
+    createAsOfService(ports).batch(coin, query),
+)
+
+/** Requests of a batch whose archived books are fetched and held in memory together. */
 const FETCHED_REQUESTS = 100
 
 type Terms = { cut: RowCut; view: AsOfQuery['view']; maxAgeMs?: number | undefined }
@@ -62,47 +63,48 @@ export function asOfRoutes(api: Api, deps: Deps) {
         answers: { description: 'What prevailed.' },
         detail: {
           operationId: 'getSnapshotsAt',
-          summary: 'The book as of a moment',
+          summary: 'Get the order books as of a moment',
           description:
-            'The last snapshot of each outcome at or before `ts`, to the millisecond and never after it, with its age; in a gap or after the expiry that is the last one before, and `X-Coverage` says so. An outcome that has none by then, or none that `maxAgeMs` allows, is left out; if that leaves nothing, 404 says why.',
+            'Returns the last snapshot of each outcome at or before `ts`, with its age; a later snapshot is never used. If `ts` is in a gap or after the expiry, that snapshot is still returned and `X-Coverage` shows the gap. An outcome without a snapshot by then, or with none within `maxAgeMs`, is left out. If no outcome remains, the answer is a 404 that says why.',
           tags: ['snapshots'],
         },
       },
     )
     .post(
       '/v1/:coin/snapshots/at',
-      ({ reply, request, coin, body }) => reply.unkept(request, service.batch(coin, body)),
+      ({ reply, request, coin, body }) =>
+        reply.unkept(request, deps.tasks.data(request, batchTask, { coin, query: body }, 'long')),
       {
         access: 'snapshots',
         coin: true,
         body: BatchBody,
-        isLong: true,
         isCovered: true,
         caching: 'unkept',
         response: { 200: BatchAnswer },
-        answers: { description: 'An answer for each entry.' },
+        answers: { description: 'One result for each entry.' },
         detail: {
           operationId: 'listSnapshotsAt',
-          summary: 'Books as of up to 500 moments',
+          summary: 'Get order books as of up to 500 moments',
           description:
-            'Each entry is answered by itself, in the order of the request, as `GET …/snapshots/at` would: one that has no answer says why and fails no other. All together are one request of the allowance. A malformed entry is refused with its place, and nothing is answered.',
+            'Results are in the order of the request, and each is what `GET …/snapshots/at` would return: an entry that fails carries its own error and does not affect the others. The batch counts as one request of the rate limit. If an entry is malformed, the whole batch is refused with the index of that entry.',
           tags: ['snapshots'],
         },
       },
     )
 }
 
-function createAsOfService({ history, served, findMarket }: Deps) {
+function createAsOfService({ history, clock }: TaskPorts) {
   const find = createFinder(history)
+  const findMarket = createMarketFinder(history)
 
-  /** The question how a moment is covered; a consolidated ladder is one of both books. */
+  /** Coverage of a moment; a consolidated ladder needs both books. */
   const toQuestion = ({ market, outcome, tsMs }: Asked, view: AsOfQuery['view']) => ({
     market,
     gaps: history.gaps(market),
     outcome: view === 'own' ? outcome : undefined,
     fromMs: tsMs,
     toMs: tsMs + 1,
-    ...served(),
+    nowMs: clock(),
   })
 
   function marketOf(coin: Coin, name: string): Market | undefined {
@@ -110,7 +112,7 @@ function createAsOfService({ history, served, findMarket }: Deps) {
     return found?.coin === coin ? found : undefined
   }
 
-  /** The rows that requests of a batch read. */
+  /** Rows of the archive that a batch reads. */
   function* rangesOf(
     coin: Coin,
     requests: BatchBody['requests'],
@@ -126,11 +128,11 @@ function createAsOfService({ history, served, findMarket }: Deps) {
 
   return {
     /** Throws `no_snapshot` and `stale`. */
-    *at(market: Market, query: AsOfQuery): Steps<DataAnswer> {
+    async at(market: Market, query: AsOfQuery): Promise<DataAnswer> {
       const { outcome, maxAgeMs, view, ts: tsMs } = query
       const asked = { market, outcome, tsMs }
       const read = find({ cut: readCut(query), view, maxAgeMs })
-      yield history.ready(outcomes.map((each) => prevailingRange(market, each, tsMs)))
+      await history.ready(outcomes.map((each) => prevailingRange(market, each, tsMs)))
       const answers = (outcome === undefined ? outcomes : [outcome]).map((each) =>
         read({ market, outcome: each, tsMs }),
       )
@@ -142,7 +144,7 @@ function createAsOfService({ history, served, findMarket }: Deps) {
       return { body, coverage: coverageText(toQuestion(asked, view)) }
     },
 
-    *batch(coin: Coin, query: BatchBody): Steps<DataAnswer> {
+    async batch(coin: Coin, query: BatchBody): Promise<DataAnswer> {
       const { requests, maxAgeMs, view } = query
       const read = find({ cut: readCut(query), view, maxAgeMs })
       const texts: string[] = []
@@ -151,7 +153,7 @@ function createAsOfService({ history, served, findMarket }: Deps) {
       for (const [index, { conditionId: name, outcome, ts: tsMs }] of requests.entries()) {
         const isNextPart = index % FETCHED_REQUESTS === 0
         const next = isNextPart ? requests.slice(index, index + FETCHED_REQUESTS) : []
-        yield history.ready(rangesOf(coin, next, view))
+        await history.ready(rangesOf(coin, next, view))
         const market = marketOf(coin, name)
         const conditionId = market?.conditionId ?? name.toLowerCase()
         const moment = market && { market, outcome, tsMs }
@@ -166,7 +168,7 @@ function createAsOfService({ history, served, findMarket }: Deps) {
   }
 }
 
-/** Makes what finds a state, at or before a moment and never after, and prints it. */
+/** Finds the last state at or before a moment and prints it. */
 function createFinder(history: MarketHistory) {
   const print = createConsolidatedPrinter()
 
@@ -229,9 +231,12 @@ function nothingError(
     )
   }
   const firstMs = outcome === undefined ? market.firstSnapshotMs : market.spans[outcome]?.firstMs
-  const hint =
-    firstMs === undefined ? 'There is none at all.' : `The first is of ${toIso(firstMs)}.`
-  return new AppError('no_snapshot', `No snapshot of ${what} is held by ${toIso(tsMs)}. ${hint}`, {
-    param: 'ts',
-  })
+  const hint = firstMs === undefined ? 'None is recorded.' : `The first is from ${toIso(firstMs)}.`
+  return new AppError(
+    'no_snapshot',
+    `No snapshot of ${what} is recorded by ${toIso(tsMs)}. ${hint}`,
+    {
+      param: 'ts',
+    },
+  )
 }

@@ -1,4 +1,6 @@
-/** Chains, offers and payments as a payer sees them: never the payload, which holds a signature. */
+/**
+ * Chains, offers and payments as the payer sees them, without the payload, which holds a signature.
+ */
 import type { Static } from '@sinclair/typebox'
 
 import type { ChainStatus, Quote, SalesState, Settlement } from '#src/billing/billing.ts'
@@ -105,21 +107,23 @@ const meanings: Record<PaymentState, { status: Status; retryAction?: RetryAction
   review: { status: 'review', retryAction: 'ask_operator' },
 }
 
-/** What a payer should do other than sign again, because that would help nothing or pay twice. */
+/** What the payer should do instead of signing again, which would fail or pay twice. */
 const actionsByReason: Readonly<Record<string, RetryAction>> = {
   offer_used: 'abandon',
   payer_blocked: 'abandon',
   insufficient_balance: 'wait_and_retry',
   allowance_required: 'approve_then_retry',
-  // A forged signature can move nothing.
+  // A forged signature cannot move money, so signing again is safe.
   signature_invalid: 'sign_anew',
 }
 
-/** Not the word of a facilitator, nor what passes by itself. */
+/**
+ * Reasons that the payer can act on: not those of a facilitator, nor those that pass by themselves.
+ */
 const isOfPayer = (reason: string | undefined): reason is string =>
   reason !== undefined && Object.hasOwn(actionsByReason, reason)
 
-/** What to do next about a payment that is not made. */
+/** The next step for the payer of a payment that did not succeed. */
 function findNextAction({ state, reason = '' }: Payment): RetryAction | undefined {
   const { status, retryAction } = meanings[state]
   return status === 'failed' ? (actionsByReason[reason] ?? retryAction) : retryAction
@@ -127,18 +131,18 @@ function findNextAction({ state, reason = '' }: Payment): RetryAction | undefine
 
 export const toStatus = ({ payment }: Settlement): Status => meanings[payment.state].status
 
-/** Where a payment can be asked for; relative to the server, whatever name it is reached by. */
+/** Path of the payment, without a host: the server may be reached under several names. */
 export const toPollUrl = ({ id }: Payment): string => `/v1/billing/x402/payments/${id}`
 
 export function toActive(settled: Settlement): ActiveBody {
   const { subscription } = settled
-  assert(subscription !== undefined, 'A provisioned payment has its period.')
+  assert(subscription !== undefined, 'A provisioned payment has a period.')
   return { status: 'active', subscription: toPeriod(subscription), settlement: toProof(settled) }
 }
 
-/** For a payment that may still be made. */
+/** Body of a payment that may still succeed. */
 export function toPending({ payment }: Settlement): PendingBody {
-  assert(isUndecided(payment), 'The payment may still be made.')
+  assert(isUndecided(payment), 'A pending payment may still succeed.')
   return {
     status: 'pending',
     paymentId: payment.id,
@@ -176,7 +180,7 @@ export const toCreditBody = ({
   boughtAt: toIso(createdMs),
 })
 
-/** Of an account, which may be another one's, only its owner is shown more than was bought. */
+/** The account may belong to another wallet: only its owner sees more than the purchase. */
 export function toBoughtBody(
   settled: Settlement,
   { key, isOwn }: { key: string | undefined; isOwn: boolean },
@@ -196,7 +200,7 @@ export function toBoughtBody(
     key: key ?? null,
     howToGetKey: isOwn
       ? null
-      : `The account of the wallet ${payer} has what was bought. Its owner gets a key with one signature, which costs nothing: POST /v1/keys/challenge with {"address":"${payer}"} returns the message to sign.`,
+      : `The purchase belongs to the account of the wallet ${payer}. Its owner gets a key for free by signing a message: POST /v1/keys/challenge with {"address":"${payer}"} returns the message.`,
     settlement: toProof(settled),
   }
 }
@@ -273,7 +277,7 @@ function toProof(settlement: Settlement): ActiveBody['settlement'] {
   return { paymentId: payment.id, transaction, network, ...paid, payer, explorerUrl }
 }
 
-/** Where money arrived; before that, where it is thought to be. */
+/** The transaction that paid; before it is confirmed, the one expected to. */
 const findTransaction = ({ proof, txHash }: Payment): string | undefined => proof?.txHash ?? txHash
 
 const toExplorerUrl = ({ signed }: Payment, transaction: string): string =>

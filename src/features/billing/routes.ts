@@ -11,10 +11,10 @@ import { AppError, parameterError } from '#src/domain/errors.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { Api } from '#src/http/api.ts'
-import { continueTrace } from '#src/http/common-headers.ts'
+import { callOf } from '#src/http/call.ts'
 import { type Idempotency, jsonAnswer } from '#src/http/idempotency.ts'
 import { jsonResponse } from '#src/http/json.ts'
-import { visitOf } from '#src/http/visit.ts'
+import { continueTrace } from '#src/http/promises.ts'
 import {
   PAYMENT_REQUIRED_HEADER,
   PAYMENT_RESPONSE_HEADER,
@@ -107,9 +107,9 @@ export const billingRoutes = (
         answers: { description: 'The catalogue.' },
         detail: {
           operationId: 'listTiers',
-          summary: 'The catalogue of tiers',
+          summary: 'List tiers',
           description:
-            'The live catalogue. What was bought stays as it was when it was bought. While purchases are paused, because payments cannot be settled, `pausedSince` of the tiers for sale says since when; a quote is then refused with `billing_unavailable`, and nothing is charged.',
+            'The current catalogue. Later changes do not affect what was bought. While purchases are paused because payments cannot be settled, the tiers for sale have `pausedSince`, and a quote is refused with `billing_unavailable`; nothing is charged.',
         },
       },
     )
@@ -121,8 +121,8 @@ export const billingRoutes = (
       answers: { description: 'The chains.' },
       detail: {
         operationId: 'listChains',
-        summary: 'Chains and tokens to pay with',
-        description: 'Tokens that cannot be paid with right now are listed with the reason.',
+        summary: 'List chains and tokens for payments',
+        description: 'Tokens that are currently unavailable are listed with the reason.',
       },
     })
     .post(
@@ -130,13 +130,13 @@ export const billingRoutes = (
       ({ request, caller, body: order }) => {
         const call = {
           scope: `quote ${caller.accountId}`,
-          // An offer holds no secret: the ledger has it in plain beside this answer.
+          // An offer holds no secret: the ledger stores its fields in plain text.
           secret: caller.accountId,
           body: JSON.stringify(order),
         }
         return idempotency.remember(request, call, async () => {
           const body = toQuoteBody(await billing.quote(caller, order))
-          // What a payment is paying already is not asked for in the words of x402.
+          // A payment in flight already pays for the offer, so no x402 challenge is sent.
           if (body.paymentInFlight) return jsonAnswer(200, body, noStore)
           const header = toChallengeHeader(body.paymentRequired)
           return jsonAnswer(200, body, { ...noStore, [PAYMENT_REQUIRED_HEADER]: header })
@@ -159,13 +159,13 @@ export const billingRoutes = (
         response: { 200: QuoteBody },
         answers: {
           description: 'The offer.',
-          headers: { [PAYMENT_REQUIRED_HEADER]: 'Base64 of `paymentRequired`.' },
+          headers: { [PAYMENT_REQUIRED_HEADER]: '`paymentRequired` in Base64.' },
         },
         detail: {
           operationId: 'createQuote',
-          summary: 'Get an offer for a tier',
+          summary: 'Create a quote for a tier',
           description:
-            'Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The wallet of your account pays the plain price. Another wallet, named as `payer`, pays a little less: an amount that no other open offer has, because it alone says which offer is paid. An open offer for the same tier, token and payer that is valid for at least three more minutes is returned again. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer is the quote of that payment with `paymentInFlight`, unless `anotherPeriod` asks for one more period.',
+            'Returns what a wallet has to sign to pay for a period of a tier. A quote is valid for ten minutes and obliges to nothing. The wallet of your account pays the full price. Any other wallet, named as `payer`, pays slightly less: an amount that no other open quote has, so that it identifies the quote. If an open quote for the same tier, token and payer is valid for at least three more minutes, that quote is returned. If a payment of your account for the same tier and token is pending, or was made within the last hour, the quote of that payment is returned with `paymentInFlight`; to buy one more period, send `anotherPeriod`.',
         },
       },
     )
@@ -176,13 +176,13 @@ export const billingRoutes = (
         if (inBody !== undefined && inHeader !== undefined) {
           throw new AppError(
             'invalid_request',
-            `Send the payment once: as \`paymentPayload\` in the body, or in the header \`${PAYMENT_SIGNATURE_HEADER}\`.`,
+            `Send the payment only once: as \`paymentPayload\` in the body, or in the header \`${PAYMENT_SIGNATURE_HEADER}\`.`,
           )
         }
         const payload = inBody ?? inHeader
         const origin = {
           trace: continueTrace(request, randomBytes),
-          requestId: visitOf(request).requestId,
+          requestId: callOf(request).requestId,
         }
         if (payload !== undefined) return toAnswer(await billing.settle(caller, payload, origin))
         if (quoteId !== undefined) {
@@ -192,7 +192,7 @@ export const billingRoutes = (
         }
         throw parameterError(
           'paymentPayload',
-          `There is neither a payment nor an offer. Send \`paymentPayload\` or the header \`${PAYMENT_SIGNATURE_HEADER}\`; or \`quoteId\` to learn what to sign.`,
+          `The request has neither a payment nor a quote. Send \`paymentPayload\` or the header \`${PAYMENT_SIGNATURE_HEADER}\` to pay, or \`quoteId\` to get the challenge.`,
         )
       },
       {
@@ -218,18 +218,18 @@ export const billingRoutes = (
         ],
         response: { 200: ActiveBody, 202: PendingBody },
         answers: [
-          { description: 'Paid, and yours.', headers: paymentResponse },
+          { description: 'Paid and provisioned.', headers: paymentResponse },
           {
             status: 202,
-            description: 'On its way. Do not pay again.',
-            headers: { ...retryAfter, Location: 'The same as `pollUrl`.' },
+            description: 'Pending. Do not pay again.',
+            headers: { ...retryAfter, Location: 'Same value as `pollUrl`.' },
           },
         ],
         detail: {
           operationId: 'settlePayment',
-          summary: 'Pay for an offer',
+          summary: 'Pay for a quote',
           description:
-            'Takes a signed payment, has it settled on the chain, and gives what it pays for. The same payment may be sent as often as you like: it is never taken twice, and finds what became of it. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer without a payment is that of the payment (200 or 202), as if it were sent again; only a quote with `anotherPeriod` is for a second one.',
+            'Settles a signed payment on the chain and provisions what it buys. The request is idempotent: a payment that is sent again is never charged twice, and returns its current state. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. If a payment of your account for the same tier and token is pending, or was made within the last hour, a request without a payment returns that payment (200 or 202) instead; only a quote with `anotherPeriod` starts a second payment.',
         },
       },
     )
@@ -248,9 +248,9 @@ export const billingRoutes = (
         answers: { description: 'The payment.', headers: { ...paymentResponse, ...retryAfter } },
         detail: {
           operationId: 'getPayment',
-          summary: 'What became of a payment',
+          summary: 'Get a payment',
           description:
-            'One of your payments. While it is on its way, come back after `Retry-After`.',
+            'Returns a payment of your account. While it is pending, ask again after `Retry-After`.',
         },
       },
     )
@@ -270,11 +270,11 @@ export const billingRoutes = (
         query: ReceiptQuery,
         fails: ['billing_unavailable'],
         response: { 200: ReceiptList },
-        answers: { description: 'A page of receipts.' },
+        answers: { description: 'A page of payments.' },
         detail: {
           operationId: 'listPayments',
-          summary: "Your account's payments",
-          description: 'A receipt for each payment, newest first.',
+          summary: 'List payments',
+          description: 'Payments of your account, newest first.',
         },
       },
     )
@@ -298,8 +298,8 @@ export const billingRoutes = (
         answers: { description: 'The subscription.' },
         detail: {
           operationId: 'getSubscription',
-          summary: 'Your tier, and what you have paid ahead',
-          description: 'The period that runs, and those that have yet to begin.',
+          summary: 'Get your subscription',
+          description: 'The current period and the periods that begin after it.',
         },
       },
     )
@@ -323,7 +323,7 @@ function demandError({ offer, paymentRequired }: Quote): AppError {
   const errorReason = 'payment_required'
   return new AppError(
     'payment_required',
-    'Sign one of `paymentRequired.accepts`, and send it to this address as `paymentPayload` or in the header `PAYMENT-SIGNATURE`.',
+    'Sign one entry of `paymentRequired.accepts` and send the payment to this path, as `paymentPayload` or in the header `PAYMENT-SIGNATURE`.',
     {
       paymentRequired: { ...paymentRequired, error: 'PAYMENT-SIGNATURE header is required' },
       paymentResponse: { success: false, errorReason, transaction: '', network },

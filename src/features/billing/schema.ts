@@ -9,6 +9,7 @@ import { tierRoutes } from '#src/domain/selling/tier.ts'
 import {
   choice,
   count,
+  groupOrNull,
   listOf,
   nullable,
   object,
@@ -18,7 +19,7 @@ import {
   time,
   timeOrNull,
 } from '#src/http/fields.ts'
-import { literals, opaqueObject } from '#src/http/schema-reader.ts'
+import { expecting, integer, oneOf, opaqueObject } from '#src/http/kinds.ts'
 import { PAYMENT_BYTES_MAX, PaymentRequired, PaymentRequirements } from '#src/http/x402.ts'
 
 const EXAMPLE_HASH = `0x${'5e'.repeat(32)}`
@@ -36,22 +37,22 @@ const quoteId = boundedText(
   '`quoteId` of POST /v1/billing/x402/quote.',
   'quote_4c1f7d2b9a0e4f55',
 )
-export const paymentId = text('Name of the payment.', 'pay_9b2e6f0c1d3a4875')
+export const paymentId = text('Id of the payment.', 'pay_9b2e6f0c1d3a4875')
 const transaction = text('Hash of the transaction.', EXAMPLE_HASH)
 const explorerUrl = text(
-  'A page for people about the transaction.',
+  'Page of a block explorer for the transaction.',
   `https://polygonscan.com/tx/${EXAMPLE_HASH}`,
 )
 const amount = Type.String({
   pattern: '^[0-9]+$',
-  description: 'What was paid, in atomic units of the token.',
+  description: 'Paid amount, in atomic units of the token.',
   examples: ['48999863'],
 })
-const amountUsd = text('The same as a decimal, in units of the token.', '48.999863')
+const amountUsd = text('Paid amount as a decimal, in units of the token.', '48.999863')
 
 const tokenFacts = {
   symbol,
-  name: text('What the token calls itself.', 'USD Coin'),
+  name: text('Name in the token contract.', 'USD Coin'),
   address: text(
     'Contract of the token, checksummed.',
     '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
@@ -59,89 +60,88 @@ const tokenFacts = {
   decimals: Type.Integer({ minimum: 0, maximum: 36, examples: [6] }),
   transferMethod: choice(
     ['eip3009', 'permit2'],
-    'How a signed payment moves the token: by itself (EIP-3009), or by Permit2, which must be approved once.',
+    'Transfer method: `eip3009` needs no approval; `permit2` needs the token to be approved once.',
   ),
-  eip712Domain: nullable(
-    Type.Object({
-      name: Type.String({ examples: ['USD Coin'] }),
-      version: Type.String({ examples: ['2'] }),
-    }),
-    'Domain that a payer signs in; null where it is that of Permit2.',
-  ),
+  eip712Domain: groupOrNull('EIP-712 domain to sign with; null for Permit2, which has its own.', {
+    name: Type.String({ examples: ['USD Coin'] }),
+    version: Type.String({ examples: ['2'] }),
+  }),
 }
 const chainFacts = {
   network,
-  name: text('Name for people.', 'Polygon'),
+  name: text('Display name.', 'Polygon'),
   chainId: Type.Integer({ minimum: 1, examples: [137] }),
   explorer: Type.String({ examples: ['https://polygonscan.com'] }),
-  finality: text('Tag of the block from which on a payment counts.', 'finalized'),
+  finality: text('Block tag at which a payment counts as final.', 'finalized'),
 }
 
 const TierBody = object('Tier', {
   id: text('Identifier of the tier.', 'pro'),
-  tierId: text('The same, under the name by which a tier is bought.', 'pro'),
-  name: text('Name of the tier for people.', 'Pro'),
-  coins: Type.Array(literals(coins, {}), {
+  tierId: text('Same as `id`, under the name that a purchase uses.', 'pro'),
+  name: text('Display name of the tier.', 'Pro'),
+  coins: Type.Array(oneOf(coins), {
     description: 'Coins that the tier includes.',
     examples: [coins],
   }),
-  routes: Type.Array(literals(tierRoutes, {}), {
+  routes: Type.Array(oneOf(tierRoutes), {
     description: 'Kinds of data that the tier includes.',
     examples: [tierRoutes],
   }),
   requestsPerMinute: positive('Requests a minute for each API key.', 300),
-  concurrentStreams: positive('Exports at a time for each account.', 4),
+  concurrentStreams: positive('Concurrent exports for each account.', 4),
   priceUsdc: nullable(
     Type.String({ examples: ['49'] }),
-    'Price of a period in USDC, as a decimal; null where it is agreed upon.',
+    'Price of a period in USDC, as a decimal; null if it is negotiated.',
   ),
   periodDays: nullable(
     Type.Integer({ minimum: 1, examples: [30] }),
-    'Days that a payment buys; null where nothing is bought.',
+    'Days that a payment buys; null if the tier is not for sale.',
   ),
   isForSale: Type.Boolean({ description: 'True if the tier can be bought here.' }),
   contact: nullable(
     Type.String({ examples: ['Ask the operator of this server.'] }),
-    'Where to ask for a tier that is not for sale; else null.',
+    'Where to ask for a tier that is not for sale; otherwise null.',
   ),
   pausedSince: timeOrNull(
-    'Since when purchases of a tier for sale are paused, because payments cannot be settled; null while they are not.',
+    'Since when purchases are paused because payments cannot be settled; null while they are open.',
   ),
 })
 export type TierBody = Static<typeof TierBody>
 
-export const TierList = Type.Array(TierBody, { description: 'The catalogue, lowest tier first.' })
+export const TierList = Type.Array(TierBody, { description: 'Tiers, the lowest first.' })
 
 const ChainBody = object('Chain', {
   ...chainFacts,
   tokens: Type.Array(
     Type.Object({
       ...tokenFacts,
-      enabled: Type.Boolean({ description: 'True if it can be paid with right now.' }),
-      reason: textOrNull('Why it cannot be paid with; null if it can.'),
+      enabled: Type.Boolean({ description: 'True if the token can be used now.' }),
+      reason: textOrNull('Why the token cannot be used; null if it can.'),
     }),
   ),
 })
 export type ChainBody = Static<typeof ChainBody>
-export const ChainList = Type.Array(ChainBody, { description: 'Every chain that is known.' })
+export const ChainList = Type.Array(ChainBody, { description: 'Supported chains.' })
 
 export const QuoteOrder = Type.Object({
-  tierId: boundedText(64, 'Tier to buy, of GET /v1/billing/tiers.', 'pro'),
-  network: boundedText(64, 'Chain to pay on, of GET /v1/billing/x402/chains.', 'eip155:137'),
+  tierId: boundedText(64, 'Id of the tier, from GET /v1/billing/tiers.', 'pro'),
+  network: boundedText(64, 'Chain to pay on, from GET /v1/billing/x402/chains.', 'eip155:137'),
   token: boundedText(16, 'Symbol of the token to pay with.', 'USDC'),
   payer: Type.Optional(
-    Type.String({
-      pattern: '^0x[0-9a-fA-F]{40}$',
-      'x-expected': 'an address: 0x and 40 hex digits',
-      description:
-        "Address of the wallet that will sign; by default the account's own. For another one the amount is a little below the price, and unique.",
-      examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
-    }),
+    expecting(
+      'an address: 0x and 40 hex digits',
+      Type.String({
+        pattern: '^0x[0-9a-fA-F]{40}$',
+        description:
+          'Wallet that will sign; by default the wallet of your account. Any other wallet pays a unique amount, slightly below the price.',
+        examples: ['0x52908400098527886E0F7030069857D2E4169EE7'],
+      }),
+    ),
   ),
   anotherPeriod: Type.Optional(
     Type.Boolean({
       description:
-        'True to buy one more period although a payment for the same tier and token may still be made, or was made within the last hour. By default the answer is then the quote of that payment, with `paymentInFlight`.',
+        'True to buy one more period, although a payment for the same tier and token is pending or was made within the last hour. By default the quote of that payment is returned, with `paymentInFlight`.',
       examples: [false],
     }),
   ),
@@ -149,28 +149,31 @@ export const QuoteOrder = Type.Object({
 
 const period = {
   tierId,
-  name: text('Name of the tier for people.', 'Pro'),
-  periodDays: positive('Days that are bought.', 30),
+  name: text('Display name of the tier.', 'Pro'),
+  periodDays: positive('Days that the payment buys.', 30),
 }
 
-const paymentState = choice(paymentStates, 'Step that the payment has reached.')
+const paymentState = choice(paymentStates, 'State of the payment.')
 const pollUrl = text(
-  'Address to ask again, relative to the server; the same as the header Location.',
+  'Path to poll, relative to the server; the same as the header Location.',
   '/v1/billing/x402/payments/pay_9b2e6f0c1d3a4875',
 )
 
 export const QuoteBody = object('PaymentQuote', {
   quoteId,
-  expiresAt: time('Exclusive; sign and settle before.', '2026-04-14T08:10:00.000Z'),
+  expiresAt: time(
+    'End of the validity, exclusive: sign and settle before it.',
+    '2026-04-14T08:10:00.000Z',
+  ),
   paymentRequirements: PaymentRequirements,
   paymentRequired: PaymentRequired,
   payer: textOrNull(
-    "The account's wallet, lower case, where only it can pay this offer; null where any wallet can, because the amount is unique.",
+    'Wallet of your account, in lower case, if only it can pay this quote; null if any wallet can, because the amount is unique.',
     '0x52908400098527886e0f7030069857d2e4169ee7',
   ),
-  tier: Type.Object(period, { description: 'What is bought.' }),
+  tier: Type.Object(period, { description: 'Tier and period for sale.' }),
   startsAt: time(
-    'When the period would begin if it were paid now: at once, or after what you have of the same or a higher tier.',
+    'Start of the period if the payment were made now: at once, or after the periods you have of the same or a higher tier.',
     '2026-04-14T08:00:00.000Z',
   ),
   chain: Type.Object(chainFacts),
@@ -180,7 +183,7 @@ export const QuoteBody = object('PaymentQuote', {
       { paymentId, paymentState, pollUrl },
       {
         description:
-          'A payment of your account that may still be made, or was made within the last hour for the same tier and token; absent if there is none, and with `anotherPeriod`. Sign nothing: ask `pollUrl` until the payment is decided.',
+          'Payment of your account for the same tier and token that is pending or was made within the last hour; absent if there is none, and with `anotherPeriod`. Do not sign anything: poll `pollUrl` until the payment is decided.',
       },
     ),
   ),
@@ -191,7 +194,7 @@ export const SettleBody = Type.Object({
   paymentPayload: Type.Optional(
     opaqueObject(PAYMENT_BYTES_MAX, {
       description:
-        'The payment payload of x402 v2 that a wallet signed; instead of the header PAYMENT-SIGNATURE.',
+        'Signed payment payload of x402 v2; alternative to the header PAYMENT-SIGNATURE.',
       examples: [
         {
           x402Version: 2,
@@ -215,13 +218,13 @@ export const SettleBody = Type.Object({
     Type.String({
       ...quoteId,
       description:
-        'Offer to get the challenge of, where no payment is sent. A payment names its offer itself.',
+        'Quote whose challenge is returned if no payment is sent. A payment itself identifies its quote.',
     }),
   ),
 })
 
 const PeriodBody = object('SubscriptionPeriod', {
-  id: text('Name of the period.', 'sub_71c0f2a94be85d36'),
+  id: text('Id of the period.', 'sub_71c0f2a94be85d36'),
   tierId,
   startsAt: time('Start of the period, inclusive.', '2026-04-14T08:00:00.000Z'),
   endsAt: timeOrNull(
@@ -229,7 +232,7 @@ const PeriodBody = object('SubscriptionPeriod', {
     '2026-05-14T08:00:00.000Z',
   ),
   paymentId: textOrNull(
-    'What paid for it; null for what the operator granted.',
+    'Payment that paid for the period; null if the operator granted it.',
     'pay_9b2e6f0c1d3a4875',
   ),
 })
@@ -237,25 +240,25 @@ export type PeriodBody = Static<typeof PeriodBody>
 
 const Proof = Type.Object(
   { paymentId, transaction, network, token: symbol, amount, amountUsd, payer, explorerUrl },
-  { $id: 'PaymentProof', description: 'Where the chain says that money arrived.' },
+  { $id: 'PaymentProof', description: 'Proof on the chain that the money arrived.' },
 )
-const retryAction = choice(retryActions, 'What to do next.')
+const retryAction = choice(retryActions, 'Next step for the payer.')
 const authorizationExpiresAt = time(
-  'After that the signed payment can move nothing any more.',
+  'Time from which the signed payment can no longer be executed.',
   '2026-04-14T08:10:00.000Z',
 )
 
 export const ActiveBody = object('PaidSettlement', {
-  status: Type.Literal('active', { description: 'Paid, and what was bought is yours.' }),
+  status: Type.Literal('active', { description: 'Paid and provisioned.' }),
   subscription: PeriodBody,
   settlement: Proof,
 })
 export type ActiveBody = Static<typeof ActiveBody>
 
-export const productId = text('Identifier of the pack or tier.', 'pack-1000')
+export const productId = text('Id of the pack or tier.', 'pack-1000')
 
 const credit = {
-  name: text('Name for people.', '1,000 requests'),
+  name: text('Display name.', '1,000 requests'),
   requests: Type.Integer({ minimum: 1, description: 'Requests bought.', examples: [1000] }),
 }
 
@@ -264,84 +267,86 @@ export const CreditBody = Type.Object(
     paymentId,
     packId: productId,
     ...credit,
-    used: Type.Integer({ minimum: 0, description: 'Of these, answered.', examples: [12] }),
-    boughtAt: time('When they were bought.'),
+    used: Type.Integer({ minimum: 0, description: 'Requests already answered.', examples: [12] }),
+    boughtAt: time('Time of the purchase.'),
   },
-  { $id: 'BoughtRequests', description: 'Requests that were paid for.' },
+  { $id: 'BoughtRequests', description: 'Requests bought.' },
 )
 
 export const PackBody = object('Pack', {
   id: productId,
   ...credit,
-  coins: Type.Array(literals(coins, {})),
-  routes: Type.Array(literals(tierRoutes, {})),
+  coins: Type.Array(oneOf(coins)),
+  routes: Type.Array(oneOf(tierRoutes)),
   requestsPerMinute: Type.Integer({ minimum: 1, examples: [120] }),
   priceUsdc: text('Price in units of the token, as a decimal.', '1'),
-  isForSale: Type.Boolean({ description: 'Whether it can be bought.' }),
+  isForSale: Type.Boolean({ description: 'True if it can be bought.' }),
 })
 
 export const PackList = Type.Array(PackBody)
 
 export const ResourceList = object('ResourceList', {
   version: Type.Integer({ examples: [1] }),
-  resources: Type.Array(text('Address on this server.', '/v1/billing/packs/pack-1000'), {
-    description: 'What can be bought; empty where nothing is sold without a key.',
+  resources: Type.Array(text('Path on this server.', '/v1/billing/packs/pack-1000'), {
+    description: 'Packs and tiers for sale; empty if nothing is sold without a key.',
   }),
-  openapi: text('Address of the description of all routes.', '/openapi.json'),
+  openapi: text('Path of the API document.', '/openapi.json'),
 })
 
 export const ClaimBody = Type.Object({
   claim: Type.Optional(
     boundedText(
       200,
-      'The `claim` of a 202, in place of a payment: it returns what the payment has become, with the key until that was used.',
+      'The `claim` of a 202, instead of a payment: returns the state of that payment, and its key until the key is used for the first time.',
       'pay_9b2e6f0c1d3a4875.0kT9rWq2mZs5YvC8xHd4Bn',
     ),
   ),
 })
 
 export const BoughtBody = object('Bought', {
-  status: Type.Literal('active', { description: 'Paid, and what was bought is the payer’s.' }),
+  status: Type.Literal('active', {
+    description: 'Paid and provisioned to the account of the payer.',
+  }),
   product: Type.Object(
     {
       id: productId,
-      name: text('Name for people.', '1,000 requests'),
-      periodDays: Type.Optional(positive('Days that were bought, of a tier.', 30)),
-      requests: Type.Optional(positive('Requests that were bought, of a pack.', 1000)),
+      name: text('Display name.', '1,000 requests'),
+      periodDays: Type.Optional(positive('Days that a tier was bought for.', 30)),
+      requests: Type.Optional(positive('Requests of a bought pack.', 1000)),
     },
-    { description: 'What was bought for the account of the payer.' },
+    { description: 'What was bought.' },
   ),
   subscription: nullable(
     PeriodBody,
-    'The period that was bought; null of a pack, and without `key` if no key was sent.',
+    'Period that was bought. Null for a pack; also null if no key was sent and `key` is null.',
   ),
   requests: nullable(
     CreditBody,
-    'The requests that were bought; null of a tier, and without `key` if no key was sent.',
+    'Requests that were bought. Null for a tier; also null if no key was sent and `key` is null.',
   ),
   key: textOrNull(
-    'A key of the account, if the account begins with this payment. Keep it where secrets are kept. Null if the account existed before, if a key was sent, once the key was used, and if the same payment is sent again without its `payment-identifier`, or one that was not signed after it.',
+    'API key, if this payment created the account. Store it as a secret. Null if the account existed before, if a key was sent, after the first use of the key, if the same payment is sent again without its `payment-identifier`, and for another payment that was not signed later than the first.',
     'bf_live_0kT9rWq2mZs5YvC8xHd4Bn7LgJ1a3fPuEo6R',
   ),
   howToGetKey: textOrNull(
-    'How the owner of the wallet gets a key; null with `key`, and if a key was sent.',
+    'How the owner of the wallet gets a key; null if `key` is set or a key was sent.',
   ),
   settlement: Proof,
 })
 
 export const PendingBody = object('PendingSettlement', {
-  status: Type.Literal('pending', { description: 'On its way: do not pay again.' }),
+  status: Type.Literal('pending', { description: 'Pending: do not pay again.' }),
   paymentId,
   paymentState,
   reason: Type.Optional(
-    text('Why it is not made yet, where the payer is the cause.', 'insufficient_balance'),
+    text('Why the payment is not made yet, if the payer is the cause.', 'insufficient_balance'),
   ),
   retryAction,
   pollUrl,
   authorizationExpiresAt,
   claim: Type.Optional(
     text(
-      'Of a purchase without a key: send it as `claim` to the same address for what the payment has become, and the key. Keep it as you keep a key.',
+      'Only for purchases without a key: send it as `claim` to the same path to get the state of the payment, and the key. Store it as a secret.',
       'pay_9b2e6f0c1d3a4875.0kT9rWq2mZs5YvC8xHd4Bn',
     ),
   ),
@@ -350,9 +355,12 @@ export type PendingBody = Static<typeof PendingBody>
 
 const status = choice(
   ['active', 'pending', 'failed', 'review'],
-  '`active`: paid and provisioned. `pending`: on its way, do not pay again. `failed`: certain not to have been paid. `review`: the operator looks at it.',
+  '`active`: paid and provisioned. `pending`: not decided yet, do not pay again. `failed`: certainly not paid. `review`: the operator decides.',
 )
-const reason = text('Why it is where it is; an open set of codes.', 'insufficient_balance')
+const reason = text(
+  'Code of the reason for the state; new codes may be added.',
+  'insufficient_balance',
+)
 
 export const PaymentBody = object('Payment', {
   status,
@@ -369,7 +377,7 @@ export const PaymentBody = object('Payment', {
 export type PaymentBody = Static<typeof PaymentBody>
 
 export const ReceiptQuery = Type.Object({
-  limit: Type.Integer({
+  limit: integer({
     minimum: 1,
     maximum: 100,
     default: 20,
@@ -377,7 +385,7 @@ export const ReceiptQuery = Type.Object({
     examples: [20],
   }),
   cursor: Type.Optional(
-    Type.String({ minLength: 1, description: '`nextCursor` of the page before, unchanged.' }),
+    Type.String({ minLength: 1, description: '`nextCursor` of the previous page, unchanged.' }),
   ),
 })
 export type ReceiptQuery = Static<typeof ReceiptQuery>
@@ -386,7 +394,7 @@ export const BuyQuery = Type.Object({
   anotherPeriod: Type.Optional(
     choice(
       ['true', 'false'],
-      '`true` to buy one more period although the wallet has paid for the tier within the last hour. By default the answer is then that of the earlier payment, and the new one is not settled.',
+      '`true` to buy one more period although the wallet has paid for the tier within the last hour. By default the earlier payment is returned, and the new one is not settled.',
       'false',
     ),
   ),
@@ -397,25 +405,25 @@ const ReceiptBody = object('Receipt', {
   quoteId,
   status,
   paymentState,
-  reason: nullable(reason, 'Why it is where it is; null if there is nothing to say.'),
+  reason: nullable(reason, 'Code of the reason for the state; null if there is none.'),
   tier: Type.Object(
     {
       ...period,
-      periodDays: count('Days that were bought; 0 of a pack, which is requests.', 30),
-      requests: Type.Optional(count('Requests that were bought; absent of a tier.', 1000)),
+      periodDays: count('Days bought; 0 for a pack.', 30),
+      requests: Type.Optional(count('Requests bought; absent for a tier.', 1000)),
     },
-    { description: 'What was bought, as it was then.' },
+    { description: 'Product as it was when it was bought.' },
   ),
-  subscription: nullable(PeriodBody, 'The period that it paid for; null until then.'),
+  subscription: nullable(PeriodBody, 'Period that was paid for; null until it is provisioned.'),
   amount,
   amountUsd,
   token: symbol,
   network,
   payer,
-  transaction: nullable(transaction, 'Null while none is known.'),
+  transaction: nullable(transaction, 'Null while no transaction is known.'),
   explorerUrl: nullable(explorerUrl, 'Null while no transaction is known.'),
-  createdAt: time('When the payment was taken.'),
-  updatedAt: time('When it last changed.'),
+  createdAt: time('Time at which the payment was received.'),
+  updatedAt: time('Time of the last change.'),
 })
 export type ReceiptBody = Static<typeof ReceiptBody>
 
@@ -423,9 +431,12 @@ export const ReceiptList = listOf(ReceiptBody, 'Payments, newest first.')
 export type ReceiptList = Static<typeof ReceiptList>
 
 export const SubscriptionBody = object('Subscription', {
-  tier: Type.Object({ id: tierId, name: period.name }, { description: 'What holds for you now.' }),
-  current: nullable(PeriodBody, 'The period that gives it; null on the Free tier.'),
-  upcoming: Type.Array(PeriodBody, { description: 'Periods that have yet to begin, by start.' }),
-  free: Type.Boolean({ description: 'True while no period runs: you are on the Free tier.' }),
+  tier: Type.Object(
+    { id: tierId, name: period.name },
+    { description: 'Limits and rights of the current tier.' },
+  ),
+  current: nullable(PeriodBody, 'Current period; null on the Free tier.'),
+  upcoming: Type.Array(PeriodBody, { description: 'Later periods, by start.' }),
+  free: Type.Boolean({ description: 'True if no period is active and the Free tier applies.' }),
 })
 export type SubscriptionBody = Static<typeof SubscriptionBody>

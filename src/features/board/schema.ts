@@ -5,61 +5,59 @@ import { outcomes, settlementRules } from '#src/domain/market.ts'
 import { timeframeParameter } from '#src/http/data-query.ts'
 import {
   choice,
+  choiceOrNull,
+  countOrNull,
   decimal,
   decimalOrNull,
   group,
   marketFields,
   nullable,
   object,
+  onePageOf,
   positive,
   slugField,
   spotField,
   text,
-  textOrNull,
   time,
   timeOrNull,
   topFields,
 } from '#src/http/fields.ts'
-import { literals } from '#src/http/schema-reader.ts'
 
 export const BoardQuery = Type.Object({
-  timeframe: timeframeParameter('Only windows of this length.'),
+  timeframe: timeframeParameter('Only windows of this timeframe.'),
 })
 export type BoardQuery = Static<typeof BoardQuery>
 
-/** What the recording of a window is doing. */
+/** Recording status of a window. */
 export const recordingStates = ['recorded', 'gap', 'none', 'damaged'] as const
 
 const Average = Type.Object({
   price: decimal('In USD.', 64_120.25),
-  from: time('Start of the time that it is the average of, inclusive.'),
-  to: time('End of that time, exclusive.', '2026-04-14T08:04:40.000Z'),
-  source: text(
-    'Who publishes the average or its prices: a source that windows settle on.',
-    'chainlink',
-  ),
+  from: time('Start of the averaged time, inclusive.'),
+  to: time('End of the averaged time, exclusive.', '2026-04-14T08:04:40.000Z'),
+  source: text('Source that publishes the average or the prices.', 'chainlink'),
   isSettlement: Type.Boolean({
     description:
-      'True in the last seconds of the window, which it settles on. The average that is published for the end of the window decides; one that is published before reaches back to `from`.',
+      'True in the last seconds of the window, whose average decides the settlement. An average that the source publishes at the end of the window is final; one published earlier covers the time since `from`.',
   }),
 })
 
 const Needed = Type.Object({
-  price: decimal('In USD, rounded up to the digits of the prices.', 64_131.2),
-  from: time('Start of the seconds that are left, inclusive.', '2026-04-14T08:04:40.000Z'),
+  price: decimal('USD, rounded up to the precision of the prices.', 64_131.2),
+  from: time('Start of the remaining seconds, inclusive.', '2026-04-14T08:04:40.000Z'),
 })
 
-const Recording = group('What is recorded of the window.', {
+const Recording = group('Recording of the window.', {
   state: choice(
     recordingStates,
-    '`recorded` up to now, in a `gap` now, `none`: no book has been recorded, or `damaged`: what is stored of the window, or of the prices of its coin, is not what was written. Other windows are as before.',
+    '`recorded`: no gap now. `gap`: a gap now. `none`: no book was recorded. `damaged`: stored data of the window, or of the prices of its coin, failed its checksum; other windows are not affected.',
     'recorded',
   ),
-  reason: nullable(literals(gapReasons, {}), 'Why there is a gap now; null without one.', null),
-  since: timeOrNull('Start of the gap; null without one.', undefined),
+  reason: choiceOrNull(gapReasons, 'Reason of the current gap; null if there is none.', null),
+  since: timeOrNull('Start of the current gap; null if there is none.'),
   covered: nullable(
     Type.Number({ minimum: 0, maximum: 1 }),
-    'Share of the window so far, of both outcomes, that is recorded, rounded down to thousandths; null while the window is not known, and where it is damaged.',
+    'Share of the window so far in which both outcomes are recorded, rounded down to thousandths; null if the window is unknown or damaged.',
     0.998,
   ),
 })
@@ -69,69 +67,60 @@ const series = (description: string) => Type.Array(decimalOrNull(description, 0.
 const History = Type.Object(
   {
     from: time('Time of the first point: the start of the window.'),
-    stepMs: positive('Milliseconds between two points.', 5000),
-    mid: series('Mid as of the point; null where no book is known.'),
-    spot: series('Price of the coin as of the point; null where none is known.'),
-    average: series('`average` as of the point.'),
+    stepMs: positive('Milliseconds between points.', 5000),
+    mid: series('Mid price at the point; null if no book is known.'),
+    spot: series('Spot price at the point; null if none is known.'),
+    average: series('Settlement average at the point.'),
   },
-  { description: 'How it came to this: 60 points for the whole window, up to now.' },
+  { description: 'Up to 60 points from the start of the window to now.' },
 )
 
-/** What changes of a window, and what says which one it is. */
+/** Members of a row that change, and those that identify the window. */
 const members = {
   ...marketFields,
   slug: slugField,
-  windowStart: timeOrNull('Start of the window; null where unknown.', '2026-04-14T08:00:00.000Z'),
-  windowEnd: timeOrNull('End of the window; null where unknown.', '2026-04-14T08:05:00.000Z'),
-  settlementRule: nullable(
-    literals(settlementRules, {}),
-    'What the price at the end of the window is, as in GET /v1/{coin}/markets.',
+  windowStart: timeOrNull('Start of the window; null if unknown.', '2026-04-14T08:00:00.000Z'),
+  windowEnd: timeOrNull('End of the window; null if unknown.', '2026-04-14T08:05:00.000Z'),
+  settlementRule: choiceOrNull(
+    settlementRules,
+    'Settlement rule, as in GET /v1/{coin}/markets.',
     'twap60',
   ),
   strike: decimalOrNull(
-    'Price of the coin that the end is compared with; null until known.',
+    'Price that the final price is compared with; null until it is known.',
     64_100.5,
   ),
-  spot: spotField('The newest price of the coin; null where none is recorded.'),
+  spot: spotField('Newest spot price of the coin; null if none is recorded.'),
   average: nullable(
     Average,
-    'The average that the window settles on, so far: the newest that its source publishes, or without one that of the prices of the source, in the last seconds of the window since the settlement began, before that of as many seconds up to now. Null for a window that does not settle on an average, and where that source has no prices; those of other sources never take their place.',
+    'Settlement average so far: the newest average that the source publishes or, if the source publishes none, the average of its prices. In the last seconds of the window, the average begins with the settlement time; before that, it covers the same number of seconds up to now. Null if the window does not settle on an average, or if its source has no prices. Prices of other sources are never used.',
   ),
   needed: nullable(
     Needed,
-    'The average that the prices of the seconds that are left must have at least for Up to win, from those since the settlement began. Null before these last seconds, for a window that does not settle on an average, and where prices or the strike are missing.',
+    'Lowest average of the remaining seconds with which Up wins, given the prices since the settlement time began. Null before the settlement time, if the window does not settle on an average, and if prices or the strike are missing.',
   ),
-  bookOf: nullable(
-    literals(outcomes, {}),
-    'The outcome whose book the following members are made of, in terms of up. `down` where no book of up is recorded: it is mirrored (who sells down at 0.4 buys up at 0.6). Null without a book.',
+  bookOf: choiceOrNull(
+    outcomes,
+    'Outcome whose book gives the following members, in terms of up. If no book of up is recorded, the book of `down` is mirrored: an offer to sell down at 0.4 is a bid for up at 0.6. Null without a book.',
     'up',
   ),
-  timestamp: timeOrNull("The venue's time of the book, UTC.", '2026-04-14T08:00:10.672Z'),
+  timestamp: timeOrNull("Venue's timestamp of the book, UTC.", '2026-04-14T08:00:10.672Z'),
   ...topFields,
-  spread: decimalOrNull('Best ask minus best bid; null when a side is empty.', 0.01),
-  bidDepth: decimalOrNull('Shares of bids at most 0.02 below `mid`; null without a mid.', 2140.5),
-  askDepth: decimalOrNull('Shares of asks at most 0.02 above `mid`; null without a mid.', 1980),
+  spread: decimalOrNull('Best ask minus best bid; null if a side is empty.', 0.01),
+  bidDepth: decimalOrNull('Bid size within 0.02 of `mid`, in shares; null without a mid.', 2140.5),
+  askDepth: decimalOrNull('Ask size within 0.02 of `mid`, in shares; null without a mid.', 1980),
   volume: decimalOrNull(
-    'Shares traded so far, of either outcome, also before the window began; null where no trade with its size is recorded.',
+    'Shares traded so far, of both outcomes, including trades before the window; null if no trade with a size is recorded.',
     15_230,
   ),
-  trades: nullable(
-    Type.Integer({ minimum: 0 }),
-    'Trades so far; null where the window is damaged.',
-    412,
-  ),
+  trades: countOrNull('Number of trades so far; null if the window is damaged.', 412),
   recording: Recording,
 }
 
 export const BoardWindow = object('BoardWindow', {
   ...members,
-  history: nullable(History, 'Null while the window is not known, and where it is damaged.'),
+  history: nullable(History, 'Null if the window is unknown or damaged.'),
 })
 
-export const Board = Type.Object({
-  data: Type.Array(BoardWindow, {
-    description: 'Every open window of your coins, by coin, then by the end of the window.',
-  }),
-  nextCursor: textOrNull('Always null: the list is whole.', null),
-})
+export const Board = onePageOf(BoardWindow, 'Open windows of your coins, by coin, then by end.')
 export type Board = Static<typeof Board>

@@ -1,71 +1,64 @@
 /**
- * Sends what changed on the board to all followers, twice a second. A slow reader skips the states in
- * between: its next event has each row as it is then.
+ * Sends changes of the board to all subscribers, twice a second. A slow reader skips states: its
+ * next event has the latest state of each row.
  */
 import type { AppError } from '#src/domain/errors.ts'
 import type { Coin, Timeframe } from '#src/domain/market.ts'
-import type { StaleSince } from '#src/domain/staleness.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import type { BodyStream, Sink } from '#src/http/stream.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
 
-import type { Board } from './windows.ts'
+import type { Board } from './board.ts'
 
 const SEND_MS = 500
-/** Reading at one go; everybody else waits that long. */
+/** Longest time of one round of sending; other work of the thread waits meanwhile. */
 const SLICE_MS = 3
-/** Without a change an event without rows is sent, so that a client knows that it has all. */
+/** Without a change, an empty event tells the client that it is up to date. */
 const HEARTBEAT_MS = 5_000
-/** Keys and tiers are looked at again so often. */
+/** Interval at which keys and tiers of subscribers are checked again. */
 const RECHECK_MS = 5_000
 const RETRY_MS = 3_000
 
-/** A caller with a stream: the coins of its tier as of now, or why it may not follow any more. */
+/** A subscribed caller: the coins that its tier currently allows, or why the stream must end. */
 export type Follower = {
   timeframe: Timeframe | undefined
   coins: () => readonly Coin[] | AppError
-  /** Gives the place among the streams of the account back. */
+  /** Returns the slot to the account's stream limit. */
   leave: () => void
 }
 
 type Subscriber = {
   follower: Follower
   readonly coins: readonly Coin[]
-  /** What was sent last, and on the monotonic clock when. */
+  /** Version of the board in the last event, and its monotonic time. */
   version: number
   sentMs: number
   checkedMs: number
-  isStale: boolean
-  /** Where the next event goes, if the client has taken all before it. */
+  /** Sink of the next event; set once the client has read all earlier ones. */
   waiting: { sink: Sink; resolve: () => void } | undefined
-  /** Why it ends; `stopped` where the server does. */
+  /** Reason of the end; `stopped` when the server stops. */
   end: AppError | 'stopped' | undefined
 }
 
 export type BoardStream = ReturnType<typeof createBoardStream>
 
-/** `tick` is to be called every few milliseconds. */
+/** Call `tick` every few milliseconds. */
 export function createBoardStream({
   board,
   timer,
   clock,
-  staleSince,
 }: {
   board: Board
   timer: Clock
   clock: Clock
-  staleSince: StaleSince
 }) {
   const subscribers = new Set<Subscriber>()
-  /** Texts of the board as it is, by what is wanted and from where on. */
+  /** Texts of the current board, by coins, timeframe and version. */
   const printed = new Map<string, string | undefined>()
   let printedVersion = 0
-  /** Subscribers that are still to be given what is new in this round. */
+  /** Subscribers that have not been served in this round. */
   let queue: Subscriber[] = []
-  let reading: Steps<void> | undefined
-  let isWaiting = false
+  let isReading = false
   let roundMs = Number.NEGATIVE_INFINITY
-  let fault: unknown
 
   function changesFor({ follower, coins, version }: Subscriber): string | undefined {
     if (printedVersion !== board.version) printed.clear()
@@ -76,24 +69,19 @@ export function createBoardStream({
     return printed.get(key)
   }
 
-  /** What is to be sent now; empty where nothing is. */
+  /** Text to send now; empty if there is none. */
   function takeText(subscriber: Subscriber): string {
     let text = subscriber.version === 0 ? `retry:${RETRY_MS}\n\n` : ''
-    const staleMs = staleSince('history')
-    if (staleMs !== undefined && !subscriber.isStale)
-      text += `event:stale\ndata:{"since":"${toIso(staleMs)}"}\n\n`
     const changes = changesFor(subscriber)
     if (changes !== undefined) text += `event:board\ndata:${changes}\n\n`
-    if (staleMs === undefined && subscriber.isStale)
-      text += `event:current\ndata:{"time":"${toIso(clock())}"}\n\n`
-    subscriber.isStale = staleMs !== undefined
     subscriber.version = board.version
     const isQuiet = text === '' && timer() - subscriber.sentMs >= HEARTBEAT_MS
-    const time = toIso(staleMs ?? clock())
-    return isQuiet ? `event:board\ndata:{"time":"${time}","data":[],"closed":[]}\n\n` : text
+    return isQuiet
+      ? `event:board\ndata:{"time":"${toIso(clock())}","data":[],"closed":[]}\n\n`
+      : text
   }
 
-  /** Sends what is new; returns whether that was anything. */
+  /** Sends changes; returns true if there were any. */
   function give(subscriber: Subscriber, sink: Sink): boolean {
     const { end } = subscriber
     if (end !== undefined) {
@@ -112,7 +100,7 @@ export function createBoardStream({
     return true
   }
 
-  /** Gives subscribers what is new for some milliseconds; the next call goes on. */
+  /** Serves subscribers for some milliseconds; the next call continues. */
   function sendOn(): void {
     const endMs = timer() + SLICE_MS
     for (let subscriber = queue.pop(); subscriber !== undefined; subscriber = queue.pop()) {
@@ -126,7 +114,7 @@ export function createBoardStream({
     }
   }
 
-  /** Ends the stream of a caller who may not follow any more. */
+  /** Ends the stream of a caller whose key or tier no longer allows it. */
   function check(subscriber: Subscriber): void {
     if (timer() - subscriber.checkedMs < RECHECK_MS) return
     subscriber.checkedMs = timer()
@@ -136,29 +124,21 @@ export function createBoardStream({
     else if (now.join() !== subscriber.coins.join()) subscriber.end ??= 'stopped'
   }
 
-  /** Goes on reading for some milliseconds; returns whether all was read. */
-  function readOn(): boolean {
-    if (isWaiting) return false
-    reading ??= board.refresh()
-    const endMs = timer() + SLICE_MS
-    do {
-      const step = fault === undefined ? reading.next() : reading.throw(fault)
-      fault = undefined
-      if (step.done) {
-        reading = undefined
-        return true
-      }
-      if (step.value !== undefined) {
-        isWaiting = true
-        step.value.catch((error: unknown) => (fault = error)).finally(() => (isWaiting = false))
-        return false
-      }
-    } while (timer() < endMs)
-    return false
+  async function read(): Promise<void> {
+    isReading = true
+    roundMs = timer()
+    try {
+      await board.refresh()
+      queue = [...subscribers]
+      sendOn()
+    } catch (error) {
+      failAll(error)
+    } finally {
+      isReading = false
+    }
   }
 
   function failAll(error: unknown): void {
-    reading = undefined
     for (const { waiting } of [...subscribers]) {
       waiting?.sink.end(error)
       waiting?.resolve()
@@ -166,7 +146,7 @@ export function createBoardStream({
   }
 
   return {
-    /** Begins a stream with all rows; the board must have been read. */
+    /** Opens a stream that begins with all rows; the board must have been read before. */
     open(follower: Follower, coins: readonly Coin[]): Omit<BodyStream, 'headers'> {
       const subscriber: Subscriber = {
         follower,
@@ -174,7 +154,6 @@ export function createBoardStream({
         version: 0,
         sentMs: timer(),
         checkedMs: timer(),
-        isStale: false,
         waiting: undefined,
         end: undefined,
       }
@@ -182,7 +161,8 @@ export function createBoardStream({
       return {
         pieces: {
           pull(sink) {
-            // What is new since the last round waits for the next, so that all share one text.
+            // Changes since the last round wait for the next one, so that all subscribers share one
+            // text.
             if (subscriber.version > 0 && subscriber.end === undefined) {
               const { promise, resolve } = Promise.withResolvers<void>()
               subscriber.waiting = { sink, resolve }
@@ -203,25 +183,11 @@ export function createBoardStream({
 
     tick(): void {
       if (subscribers.size === 0) return
-      if (queue.length > 0) {
-        sendOn()
-        return
-      }
-      if (reading === undefined) {
-        if (timer() - roundMs < SEND_MS) return
-        roundMs = timer()
-      }
-      try {
-        if (!readOn()) return
-      } catch (error) {
-        failAll(error)
-        return
-      }
-      queue = [...subscribers]
-      sendOn()
+      if (queue.length > 0) sendOn()
+      else if (!isReading && timer() - roundMs >= SEND_MS) void read()
     },
 
-    /** Ends every stream; clients connect again. */
+    /** Ends every stream; clients reconnect. */
     stop(): void {
       for (const subscriber of subscribers) subscriber.end = 'stopped'
       queue = [...subscribers]

@@ -17,99 +17,61 @@ import {
   timeframeMs,
   timeframes,
 } from '#src/domain/market.ts'
-import { type Clock, DAY_MS, MOMENT_MS_MAX, readRange, toIso } from '#src/domain/time.ts'
+import { DAY_MS, MOMENT_MS_MAX, readRange, toIsoDay } from '#src/domain/time.ts'
 import { tallyMissing, tallyOfUnknown } from '#src/domain/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
+import { cacheDays } from '#src/history/reads/day-cache.ts'
 import { type MarketLists, marketPages, readSource } from '#src/history/reads/market-pages.ts'
-import { createCache } from '#src/platform/cache.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import { dataTask } from '#src/http/tasks.ts'
 
 import { type CoinCoverageQuery, DAYS_DEFAULT, DAYS_MAX } from './schema.ts'
 
-type CoverageDeps = {
-  history: MarketLists & Pick<MarketHistory, 'sourcesOf' | 'gaps'>
-  clock: Clock
-}
-type DayPlace = {
+type History = MarketLists & Pick<MarketHistory, 'gaps' | 'cursorKey'>
+type Given = { coin: Coin; query: CoinCoverageQuery }
+export type CoinDay = {
   coin: Coin
   timeframe: Timeframe | undefined
   source: Source | undefined
   startMs: number
 }
-/** `text` once its steps are done. */
-type KeptDay = { madeMs: number; steps: Steps<void>; text?: string }
-/** No tally: of a window that has not begun. */
+/** Without a tally, the window has not begun. */
 type Entry = { market: Market; tally: CoverageTally | undefined }
 
 const BLOCK = 50
-/** How long a day that is over is returned: as long as closed history may be kept. */
-const OVER_KEPT_MS = 60_000
-const PENDING_KEPT_MS = 1_000
-/** Ten years of days; one takes about a kilobyte. */
-const DAYS_KEPT_MAX = 3_660
 
-/** Makes what lists the days of a coin as JSON; it throws `invalid_parameter`. */
-export function createDayList({ history, clock }: CoverageDeps) {
-  const days = createCache<string, KeptDay>(DAYS_KEPT_MAX)
-
-  function* makeDay({ coin, timeframe, source, startMs }: DayPlace, nowMs: number): Steps<string> {
-    const entries: Entry[] = []
-    // Also where there is no market: a range has hundreds of days.
-    yield
-    const span = { fromMs: startMs, toMs: startMs + DAY_MS }
-    const query = { coin, timeframe, source, ...span, order: 'asc', limit: BLOCK } as const
-    for (const page of marketPages(history, query)) {
-      for (const market of page) {
-        entries.push({ market, tally: tallyOf(history.gaps(market), market, nowMs) })
-        yield
-      }
-      if (page.length === 0) yield
-    }
-    return dayText(startMs, entries, nowMs)
-  }
-
-  function beginDay(key: string, place: DayPlace, nowMs: number): KeptDay {
-    const day: KeptDay = { madeMs: nowMs, steps: steps() }
-    function* steps(): Steps<void> {
-      try {
-        day.text = yield* makeDay(place, nowMs)
-      } finally {
-        if (day.text === undefined) days.delete(key)
-      }
-    }
-    days.set(key, day, { size: 1 })
-    return day
-  }
-
-  /** Several callers who want the same day do its steps together. */
-  function* readDay(place: DayPlace, nowMs: number): Steps<string> {
-    const key = `${place.coin} ${place.timeframe ?? ''} ${place.source ?? ''} ${place.startMs}`
-    for (;;) {
-      const kept = days.get(key)
-      const isFresh = kept !== undefined && nowMs - kept.madeMs < keptFor(place, kept)
-      const day = isFresh ? kept : beginDay(key, place, nowMs)
-      // Steps that failed are over as well, and the day is begun again.
-      while (day.text === undefined && !day.steps.next().done) yield
-      if (day.text !== undefined) return day.text
-    }
-  }
-
-  return function* (coin: Coin, query: CoinCoverageQuery): Steps<{ body: string }> {
+/** Lists the days of a query, oldest first, each printed by `read`. Throws `invalid_parameter`. */
+export const dayListTask = (
+  name: string,
+  read: (history: MarketHistory, day: CoinDay, nowMs: number) => string,
+) =>
+  dataTask(name, ({ history, clock }, { coin, query }: Given) => {
     const nowMs = clock()
     const { fromMs, toMs } = readDays(query, nowMs)
     const { timeframe } = query
     const source = readSource(history, coin, query.source)
     const texts: string[] = []
-    for (let startMs = fromMs; startMs < toMs; startMs += DAY_MS) {
-      texts.push(yield* readDay({ coin, timeframe, source, startMs }, nowMs))
-    }
+    for (let startMs = fromMs; startMs < toMs; startMs += DAY_MS)
+      texts.push(read(history, { coin, timeframe, source, startMs }, nowMs))
     return { body: `{"data":[${texts.join(',')}],"nextCursor":null}` }
-  }
-}
+  })
 
-/** Whether the day was over when it was made decides, or midnight would show a minute late. */
-const keptFor = ({ startMs }: DayPlace, { madeMs }: KeptDay): number =>
-  startMs + DAY_MS <= madeMs ? OVER_KEPT_MS : PENDING_KEPT_MS
+/** A day as JSON. */
+export const readDay = cacheDays(makeDay)
+
+export const daysTask = dayListTask('coverage days', readDay)
+
+function makeDay(
+  history: History,
+  { coin, timeframe, source, startMs }: CoinDay,
+  nowMs: number,
+): string {
+  const span = { fromMs: startMs, toMs: startMs + DAY_MS }
+  const query = { coin, timeframe, source, ...span, order: 'asc', limit: BLOCK } as const
+  const entries = [...marketPages(history, query)]
+    .flat()
+    .map((market): Entry => ({ market, tally: tallyOf(history.gaps(market), market, nowMs) }))
+  return dayText(startMs, entries, nowMs)
+}
 
 /** The days of a query: `fromMs` and `toMs` are midnights. Throws `invalid_parameter`. */
 function readDays(query: CoinCoverageQuery, nowMs: number) {
@@ -140,7 +102,7 @@ function tallyOf(gaps: readonly Gap[], market: Market, nowMs: number) {
   return toMs > fromMs ? tallyCoverage({ ...question, fromMs, toMs }) : undefined
 }
 
-/** A day as it is served; its markets are by the start of their windows. */
+/** Prints a day; its markets are by start of window. */
 function dayText(startMs: number, entries: readonly Entry[], nowMs: number): string {
   const range = { fromMs: startMs, toMs: startMs + DAY_MS, nowMs }
   const byTimeframe = Map.groupBy(entries, ({ market }) => market.timeframe)
@@ -162,7 +124,7 @@ function dayText(startMs: number, entries: readonly Entry[], nowMs: number): str
     outcomes.flatMap((outcome) => longestSilenceMs[outcome] ?? []),
   )
   return JSON.stringify({
-    day: toIso(startMs).slice(0, 'YYYY-MM-DD'.length),
+    day: toIsoDay(startMs),
     state: stateOf({ coveredMs, gaps }, range.toMs > nowMs),
     markets: entries.length,
     timeframes: listed.map(({ timeframe, markets, sum }) => ({

@@ -12,31 +12,29 @@ import {
   spanOf,
 } from '#src/domain/coverage.ts'
 import { type Market, type Outcome, statusOf } from '#src/domain/market.ts'
-import type { ServedMoment } from '#src/domain/staleness.ts'
 import { readRange, toIso, toIsoOrNull } from '#src/domain/time.ts'
-import type { MarketHistory } from '#src/history/history.ts'
 import type { Api } from '#src/http/api.ts'
+import { marketValues } from '#src/http/fields.ts'
+import type { TaskPorts, Tasks } from '#src/http/tasks.ts'
 
-import { createDayList } from './days.ts'
+import { dayKindsTask } from './day-kinds.ts'
+import { daysTask } from './days.ts'
 import {
   CoinCoverageList,
   CoinCoverageQuery,
+  DayKindList,
   MarketCoverageBody,
   MarketCoverageQuery,
 } from './schema.ts'
 
-export function coverageRoutes(
-  api: Api,
-  { history, served }: { history: MarketHistory; served: () => ServedMoment },
-) {
-  const listDays = createDayList({ history, clock: () => served().nowMs })
+export function coverageRoutes(api: Api, { history, clock, tasks }: TaskPorts & { tasks: Tasks }) {
   return new Elysia({ name: 'coverage' })
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/coverage',
       ({ reply, request, market, query }) => {
         const span = readRange(query)
-        const question = { market, gaps: history.gaps(market), ...span, ...served() }
+        const question = { market, gaps: history.gaps(market), ...span, nowMs: clock() }
         return reply.data(request, {
           body: marketCoverageText(question),
           coverage: coverageText(question),
@@ -52,16 +50,17 @@ export function coverageRoutes(
         answers: { description: 'Its coverage.' },
         detail: {
           operationId: 'getMarketCoverage',
-          summary: 'What is recorded of a market',
+          summary: 'Get the coverage of a market',
           description:
-            'Per outcome when it is recorded and when it is not, and why. A book prevails from its snapshot to the next; where the next one is more than `silenceMs` later, the time between, from the millisecond after the snapshot, counts as a gap, because it is not known whether nothing happened or nothing was seen. Recordings often begin before the window: then so does the market.',
+            'For each outcome, the intervals that are recorded and the gaps, with their reasons. A snapshot holds until the next one. If the next one is more than `silenceMs` later, the time after the snapshot counts as a gap, because a quiet book cannot be told from a missed one. Recordings often begin before the window; if so, the time of the market does too.',
           tags: ['markets'],
         },
       },
     )
     .get(
       '/v1/:coin/coverage',
-      ({ reply, request, coin, query }) => reply.data(request, listDays(coin, query)),
+      ({ reply, request, coin, query }) =>
+        reply.data(request, tasks.data(request, daysTask, { coin, query }, 'long')),
       {
         access: 'markets',
         coin: true,
@@ -71,9 +70,29 @@ export function coverageRoutes(
         answers: { description: 'Days.' },
         detail: {
           operationId: 'listCoverage',
-          summary: 'What is recorded of a coin, by day',
+          summary: 'Get the coverage of a coin by day',
           description:
-            'One entry for each UTC day, also for one without any market. A market belongs to the day in which its window begins, and its coverage is that of its window. One whose window is not known belongs to the day of its first snapshot, where it counts as `window_unknown` and in no window. Days that are over are up to a minute old.',
+            'One entry for each UTC day, including days without markets. A market belongs to the day on which its window begins, and only its window counts. A market with an unknown window belongs to the day of its first snapshot and counts as `window_unknown` only. Past days may be cached for a minute.',
+          tags: ['markets'],
+        },
+      },
+    )
+    .get(
+      '/v1/:coin/days',
+      ({ reply, request, coin, query }) =>
+        reply.data(request, tasks.data(request, dayKindsTask, { coin, query }, 'long')),
+      {
+        access: 'markets',
+        coin: true,
+        query: CoinCoverageQuery,
+        caching: 'digest',
+        response: { 200: DayKindList },
+        answers: { description: 'Days.' },
+        detail: {
+          operationId: 'listDays',
+          summary: 'List the completeness of days',
+          description:
+            'State of each UTC day and kind of data, with the reasons and the time since when it holds. Windows that settle on candles of Binance do not count in `settlements`, unless there are no others. Past days may be cached for a minute.',
           tags: ['markets'],
         },
       },
@@ -89,10 +108,7 @@ function marketCoverageText(question: CoverageQuestion): string {
   const share = (partMs: number, count: number): unknown =>
     printedShare(partMs, isBounded(question) || partMs === 0 ? lengthOf(span) * count : 0)
   return JSON.stringify({
-    conditionId: market.conditionId,
-    symbol: market.coin,
-    timeframe: market.timeframe,
-    source: market.source,
+    ...marketValues(market),
     status: statusOf(market, nowMs),
     requested: isKnown ? describeSpan(span) : { from: null, to: null, durationMs: 0 },
     covered: share(coveredMs, outcomes.length),

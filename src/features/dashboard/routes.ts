@@ -15,7 +15,7 @@ import {
 } from '#web/document.ts'
 import { moduleOf, pagePaths } from '#web/paths.ts'
 
-/** Its content is in its name. */
+/** For files whose name contains their hash. */
 const FOREVER = 'public, max-age=31536000, immutable'
 const GZIP_LEVEL = 9
 
@@ -31,7 +31,7 @@ const policyOf = ({ inlineScriptHash }: WebFiles): string =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-/** What a page may not do, beside its policy of content. */
+/** Headers that restrict a page, besides its Content-Security-Policy. */
 const guards = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
@@ -43,20 +43,20 @@ type Answer = (request: Request) => Response
 
 export type PageDeps = {
   build?: () => Promise<WebFiles>
-  /** What a page receives with its document, so that it need not request it. */
+  /** Data in the document of a page, so that the page need not request it. */
   facts: (request: Request) => object
-  /** The market that a path names, for the head of its document. Throws `damaged`. */
+  /** Finds the market in a path, for the title and description of its page. Throws `damaged`. */
   findMarket: (name: string) => Market | undefined
-  /** Where callers reach the server; empty if the operator did not say. */
+  /** Public URL of the server; empty if the operator set none. */
   publicUrl: string
-  /** What the venue is called, and where its page of a market is, without `https:` and before the slug. */
+  /** Name of the venue, and the start of its market pages, without `https:` and the slug. */
   venue: { name: string; marketPage: string }
   clock: Clock
-  /** By path what else the head of a document has. */
+  /** More elements of a document's head, by path. */
   extras: Readonly<Record<string, string>>
 }
 
-/** Pages are one script that reads the address. Made when first asked for. */
+/** The pages of the dashboard: one script that reads the URL. Built at the first request. */
 export function dashboardPages({
   build = buildWebFiles,
   facts,
@@ -77,7 +77,7 @@ export function dashboardPages({
   for (const path of pagePaths) {
     app.get(path, async ({ request, params }) => {
       const { files } = await load()
-      // A path without parameters has none.
+      // Without parameters, the router leaves `params` undefined.
       const parts: Readonly<Record<string, string>> = params ?? {}
       const { coin, market: name, name: guide } = parts
       const title = guide === undefined ? undefined : titleOf(files, guide)
@@ -86,7 +86,7 @@ export function dashboardPages({
       const market = name === undefined ? undefined : lookUp(name)
       const isOfCoin =
         market !== undefined && market !== 'damaged' && market.coin === coin?.toLowerCase()
-      // The page says what is missing. Whether a damaged market is of the coin is not known.
+      // The page reports a missing market itself. A damaged market may belong to any coin.
       const isMissing =
         (name !== undefined && market !== 'damaged' && !isOfCoin) ||
         (guide !== undefined && title === undefined)
@@ -95,7 +95,7 @@ export function dashboardPages({
         card: isOfCoin
           ? cardOfMarket(describePublic(market, clock()))
           : cardOfPage(module, { coinName: coinNameOf(coin), title }),
-        // A market has one address, also if its slug is in this one.
+        // The canonical URL of a market has its condition id, even if this one has its slug.
         url: isMissing
           ? undefined
           : toUrl(
@@ -111,7 +111,8 @@ export function dashboardPages({
     const { files, assets } = await load()
     if (name === files.picture.name) return answerPicture(files.picture)
     const asset = assets.get(name)
-    if (asset === undefined) throw new AppError('not_found', 'No such file. Load the page again.')
+    if (asset === undefined)
+      throw new AppError('not_found', 'The file does not exist. Reload the page.')
     return asset(request)
   })
   return app.get('/*', async ({ request }) => answerLost(request, (await load()).files))
@@ -136,11 +137,11 @@ export function dashboardPages({
   }
 }
 
-/** The title of a guide; undefined if there is none of that name. */
+/** Title of a guide; undefined if there is no such guide. */
 const titleOf = ({ guides }: WebFiles, name: string): string | undefined =>
   Object.hasOwn(guides, name) ? guides[name] : undefined
 
-/** What the document of a market's page says: nothing that a tier sells. */
+/** Describes a market with public facts only, not with what a tier sells. */
 const describePublic = (market: Market, nowMs: number): PublicMarket => ({
   symbol: market.coin,
   timeframe: market.timeframe,
@@ -151,7 +152,7 @@ const describePublic = (market: Market, nowMs: number): PublicMarket => ({
   windowEnd: toIsoOrNull(market.windowEndMs),
 })
 
-/** The path of a page without its query, with the coin in small letters. */
+/** Path of a page without its query, with the coin in lower case. */
 const fillPath = (pattern: string, parts: Readonly<Record<string, string>>): string =>
   pattern.replace(/:(\w+)/g, (_, name: string) => {
     const part = parts[name] ?? ''
@@ -172,7 +173,7 @@ function answerPage(request: Request, files: WebFiles, text: string): Response {
 }
 
 function answerMissing(request: Request, files: WebFiles, text: string): Response {
-  // A browser that has it already gets the same 404 again.
+  // Ignores `If-None-Match`: a missing page is always a 404 and never a 304.
   request.headers.delete('if-none-match')
   const { body, headers } = answerPage(request, files, text)
   return new Response(body, { status: 404, headers })

@@ -19,7 +19,7 @@ const STYLE = `
   pre { padding: 1rem; overflow: auto; background: #f4f4f5 }
   :target { background: #fef3c7 }
 `
-/** A page loads nothing, runs nothing, and has one style, which is known by its hash. */
+/** The page loads nothing and runs nothing; its only style is allowed by its hash. */
 const POLICY = `default-src 'none'; style-src 'sha256-${new Bun.CryptoHasher('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 const negotiated = { chosenBy: 'Accept', policy: POLICY } as const
@@ -39,14 +39,15 @@ export const documentationRoutes = (api: Api) => {
       openTo: 'none',
       caching: 'tag',
       answers: {
-        description: 'One heading a code.',
+        description: 'A heading for each code.',
         content: { 'text/markdown': text, 'text/html': text },
         headers: fixedTextHeaders(negotiated),
       },
       detail: {
         operationId: 'getErrors',
-        summary: 'What each error code means, and what to do',
-        description: 'Markdown, or a page for a browser. The `type` of a problem points into it.',
+        summary: 'List the error codes',
+        description:
+          'Markdown, or HTML for a browser. The `type` of a problem links to its heading.',
         tags: ['documentation'],
       },
     })
@@ -60,15 +61,14 @@ export const documentationRoutes = (api: Api) => {
       },
       detail: {
         operationId: 'getLlmsText',
-        summary: 'The service in one page, for agents',
-        description:
-          'Markdown as llmstxt.org has it: what there is, what to know, which route answers what.',
+        summary: 'Get a summary of the service for agents',
+        description: 'Markdown in the format of llmstxt.org: contents, basics and all routes.',
         tags: ['documentation'],
       },
     })
 }
 
-/** Headings of codes get the code as their anchor; Bun's own would drop the underscores. */
+/** Uses each code as the anchor of its heading; Bun's own anchors drop underscores. */
 function errorsPage(): string {
   const body = Bun.markdown.html(errorsText).replace(/<h2>(\w+)<\/h2>/g, '<h2 id="$1">$1</h2>')
   return `<!doctype html>
@@ -80,24 +80,24 @@ function errorsPage(): string {
 ${body}`
 }
 
-/** What is held of days: the coins that have some, and names of a coin's newest day. */
+/** Days with data: the coins that have files, and the files of a coin's newest day. */
 export type HeldDays = {
   coins?: readonly Coin[]
   dayOf: (coin: Coin) => Partial<ExampleDay>
 }
 
-/** What the examples of the API document are about, as far as it is held. */
+/** Values for the examples of the API document, taken from recorded data. */
 export function findExamples(
   history: Parameters<typeof findExampleMarket>[0],
   days: readonly HeldDays[],
 ): HeldExamples {
-  // Of a coin with files, where there is one: both are in the address of a file.
+  // Prefers a coin with files, because the path of a file contains coin and day.
   const preferred = days.flatMap(({ coins = [] }) => coins)
   const market = findExampleMarket(history, preferred) ?? findExampleMarket(history)
   if (market === undefined) return {}
   const { coin, timeframe, conditionId, spans, orderMs } = market
   const known = [spans.up, spans.down].filter((span) => span !== undefined)
-  // In the middle of what is held of both outcomes, where both sides of a book are likely.
+  // The middle of the time in which both outcomes are recorded: both sides of a book are likely.
   const firstMs = Math.max(...known.map((span) => span.firstMs))
   const lastMs = Math.min(...known.map((span) => span.lastMs))
   const tsMs = Math.floor(firstMs + Math.max(0, lastMs - firstMs) / 2)

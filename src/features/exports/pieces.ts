@@ -1,6 +1,8 @@
-/** The bytes of an export, piece by piece. */
+/** Encodes an export piece by piece. */
 
-import { type MarketHistory, PIECE_ROWS, type StreamQuery } from '#src/history/history.ts'
+import type { Encoding, MarketHistory, StreamQuery } from '#src/history/history.ts'
+import { readyRuns } from '#src/history/reads/until-ready.ts'
+import type { StreamTask } from '#src/http/tasks.ts'
 import {
   type Book,
   booksOf,
@@ -12,42 +14,92 @@ import {
   receivedColumn,
   timestampColumn,
 } from '#src/tables/books.ts'
+import {
+  type Change,
+  changeColumns,
+  changeLines,
+  changeRuns,
+  changesIn,
+} from '#src/tables/changes.ts'
 import type { Columns } from '#src/tables/column.ts'
 import { createCsv, csvHeader } from '#src/tables/csv.ts'
+import { enginePieces } from '#src/tables/engine-files.ts'
 import { conditionIdColumn, sourceColumn } from '#src/tables/markets.ts'
-import { linesWithMembers, type Pieces, type Progress } from '#src/tables/ndjson.ts'
+import { linesWithMembers, type Pieces, type Progress, storedLines } from '#src/tables/ndjson.ts'
 import { createParquet } from '#src/tables/parquet.ts'
 
 import { queriesOf, type Rows, type Shape } from './rows.ts'
-import type { Format } from './schema.ts'
+import { type Format, isEngineFormat } from './schema.ts'
 
-/** Values of a row group: what one export holds in memory. */
+/** Values of a Parquet row group, which is held in memory. */
 const GROUP_VALUES = 200_000
-/** Books of a piece of CSV; gzip of it depends on where pieces end. */
-const PIECE_BOOKS = { levels: 16, states: 100 }
+/** Books in a piece of CSV. Changing it changes the bytes of gzip, and so the digest. */
+const PIECE_BOOKS = { levels: 16, states: 100, changes: 100 }
 
 export type Job = {
   format: Format
   shape: Shape
   rows: Rows
+  /** Encoding of lines that are sent as stored; undefined for lines that are computed. */
+  encoding: Encoding | undefined
 }
 
-/** A piece is its reader's. Where there is none others have their turn, after a promise is settled. */
-export function makePieces(
+/** A piece of the file, and the number of snapshots up to its end. */
+type Piece = { bytes: Uint8Array; snapshots: number }
+
+export const exportTask: StreamTask<Job, Piece> = {
+  name: 'export',
+  async *stream({ history }, job) {
+    const progress = { snapshots: 0 }
+    for await (const bytes of makePieces(history, job, progress))
+      yield { bytes, snapshots: progress.snapshots }
+  },
+}
+
+function makePieces(
   history: MarketHistory,
-  { format, shape, rows }: Job,
+  { format, shape, rows, encoding }: Job,
   progress: Progress,
 ): Pieces {
   const queries = queriesOf(history, rows)
   const { withReceived = false, withSource = false } = shape
+  if (isEngineFormat(format)) {
+    const file = { format, outcome: rows.outcome, kind: shape.tardisKind }
+    return enginePieces(history, queries, progress, file)
+  }
+  if (encoding !== undefined) return storedLines(history, queries, progress, encoding)
+  if (format === 'ndjson' && shape.kind === 'changes')
+    return changeLines(history, queries, progress)
   if (format === 'ndjson')
     return linesWithMembers(history, queries, progress, { withReceived, withSource })
-  return tablePieces(history, queries, progress, {
-    format,
-    shape,
-    isAppended: rows.after !== undefined,
-  })
+  const options = { format, kind: shape.kind, isAppended: rows.after !== undefined }
+  return shape.kind === 'changes'
+    ? tablePieces(changeColumnsOf(shape), changesOf(history, queries), progress, options)
+    : tablePieces(columnsOf(shape), booksIn(history, queries, shape), progress, options)
 }
+
+async function* changesOf(
+  history: MarketHistory,
+  queries: Iterable<StreamQuery>,
+): AsyncGenerator<Iterable<Change>, void> {
+  for (const query of queries)
+    for await (const run of changeRuns(history, query)) yield changesIn(query.market, run)
+}
+
+async function* booksIn(
+  history: MarketHistory,
+  queries: Iterable<StreamQuery>,
+  { depth, withReceived }: Shape,
+): AsyncGenerator<Iterable<Book>, void> {
+  for (const query of queries) {
+    const runs = history.runs({ ...query, depth, withReceived })
+    for await (const run of readyRuns(history, { ...query, withReceived }, runs))
+      yield booksOf(query.market, run)
+  }
+}
+
+const changeColumnsOf = ({ withSource }: Shape): Columns<Change> =>
+  withSource ? [...changeColumns, sourceColumn] : changeColumns
 
 function columnsOf({ kind, depth, withReceived, withSource }: Shape): Columns<Book> {
   return [
@@ -61,41 +113,33 @@ function columnsOf({ kind, depth, withReceived, withSource }: Shape): Columns<Bo
   ]
 }
 
-/** What is appended to an earlier file lacks the header. */
-function* tablePieces(
-  history: MarketHistory,
-  queries: Iterable<StreamQuery>,
+type TableOptions = { format: 'csv' | 'parquet'; kind: Shape['kind']; isAppended: boolean }
+
+/** A resumed download is appended to the earlier file, so it has no header. */
+async function* tablePieces<Row extends Book>(
+  columns: Columns<Row>,
+  runs: AsyncIterable<Iterable<Row>>,
   progress: Progress,
-  { format, shape, isAppended }: { format: 'csv' | 'parquet'; shape: Shape; isAppended: boolean },
+  { format, kind, isAppended }: TableOptions,
 ): Pieces {
-  const { kind, depth, withReceived } = shape
-  const columns = columnsOf(shape)
-  const sink =
-    format === 'csv'
-      ? createCsv(columns, PIECE_BOOKS[kind])
-      : createParquet(columns, {
-          numbers: 'decimal',
-          valuesMax: GROUP_VALUES,
-          hasStatistics: kind === 'levels',
-        })
-  if (format === 'csv' && !isAppended) yield new TextEncoder().encode(csvHeader(columns))
-  for (const query of queries) {
-    const runs = history.runs({ ...query, depth, withReceived })
-    for (let { after } = query; ;) {
-      // Others have their turn here, also as long as a row group is not full.
-      yield history.ready([{ ...query, after, order: 'asc', withReceived, limit: PIECE_ROWS }])
-      const { done, value: run } = runs.next()
-      if (done) break
-      after = run.rows.at(-1)
-      for (const book of booksOf(query.market, run)) {
-        const rows = kind === 'levels' ? levelRows(book) : 1
-        // No book is in two row groups.
-        if (!sink.hasRoomFor(rows)) yield* sink.flush()
-        sink.add(book, rows)
-        progress.snapshots++
-      }
-      if (format === 'csv') yield* sink.flush()
+  const isCsv = format === 'csv'
+  const sink = isCsv
+    ? createCsv(columns, PIECE_BOOKS[kind])
+    : createParquet(columns, {
+        numbers: 'decimal',
+        valuesMax: GROUP_VALUES,
+        hasStatistics: kind !== 'states',
+      })
+  if (isCsv && !isAppended) yield new TextEncoder().encode(csvHeader(columns))
+  for await (const books of runs) {
+    for (const book of books) {
+      const rows = kind === 'states' ? 1 : levelRows(book)
+      // A book is never split between row groups.
+      if (!sink.hasRoomFor(rows)) yield* sink.flush()
+      sink.add(book, rows)
+      progress.snapshots++
     }
+    if (isCsv) yield* sink.flush()
   }
   yield* sink.end()
 }

@@ -1,14 +1,14 @@
-/** What became of the exports of each account, whichever thread sends them. */
+/** Results of the exports of each account, from all threads. */
 import { type Clock, toIso } from '#src/domain/time.ts'
 import { createCache } from '#src/platform/cache.ts'
 
 import type { ExportBody } from './schema.ts'
 
-/** Accounts whose exports are remembered, and how many of each; about 500 bytes an export. */
+/** Accounts whose exports are kept, and exports for each; about 500 bytes an export. */
 const ACCOUNTS_MAX = 1000
 const EXPORTS_MAX = 20
 
-/** An export as it is now. */
+/** The current state of an export. */
 export type ExportReport = { accountId: string; record: ExportBody }
 
 export type ExportRecords = ReturnType<typeof createExportRecords>
@@ -16,7 +16,7 @@ export type ExportRecords = ReturnType<typeof createExportRecords>
 export function createExportRecords(clock: Clock) {
   /** Newest first. */
   const accounts = createCache<string, ExportBody[]>(ACCOUNTS_MAX)
-  /** Those that run, by thread. */
+  /** Running exports by thread. */
   const running = new Map<number, Set<ExportBody>>()
 
   function note(record: ExportBody, thread: number): void {
@@ -27,7 +27,7 @@ export function createExportRecords(clock: Clock) {
   }
 
   return {
-    /** Lists an export, or what is known of it now; beyond the newest only those that run stay. */
+    /** Adds or updates an export. Beyond the newest, only running exports are kept. */
     put({ accountId, record }: ExportReport, thread = 0): void {
       const all = accounts.get(accountId) ?? []
       const known = all.find(({ exportId }) => exportId === record.exportId)
@@ -40,7 +40,7 @@ export function createExportRecords(clock: Clock) {
       accounts.set(accountId, [record, ...kept], { size: 1 })
     },
 
-    /** A thread has ended, and with it what it was sending. */
+    /** Marks the exports of a thread that has ended. */
     endThread(thread: number): void {
       for (const record of running.get(thread) ?? [])
         Object.assign(record, { state: 'broken_off', endedAt: toIso(clock()) })

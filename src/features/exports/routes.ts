@@ -1,50 +1,69 @@
 import { Elysia } from 'elysia'
 
-import type { FindMarket } from '#src/domain/market.ts'
 import { levelOf } from '#src/domain/selling/caller.ts'
-import type { ServedMoment, StaleSince } from '#src/domain/staleness.ts'
+import type { Silences } from '#src/history/reads/with-downtime.ts'
 import type { Api } from '#src/http/api.ts'
+import { openStream } from '#src/http/capacity.ts'
 import {
   answerUnchanged,
   cachingHeaders,
   COVERAGE_HEADER,
-  coverageNow,
+  coverageFor,
+  mayBeKept,
 } from '#src/http/data-response.ts'
 import { callerOf } from '#src/http/gate.ts'
 import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
 import { piecesFrom, STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
-import type { Work } from '#src/http/work.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import type { ConcurrencyLimit } from '#src/platform/concurrency-limit.ts'
 import { mediaTypes } from '#src/tables/column.ts'
+import { engineEndings } from '#src/tables/engine-files.ts'
 
-import { coverageOf, type ExportPlan, planDay, planMarket } from './plan.ts'
+import { type ExportPlan, planTask } from './plan.ts'
 import type { ExportRecords } from './records.ts'
-import { DayExportQuery, ExportList, type Format, MarketExportQuery } from './schema.ts'
+import {
+  DayExportQuery,
+  ExportList,
+  type Format,
+  isEngineFormat,
+  MarketExportQuery,
+  type TableFormat,
+} from './schema.ts'
 import { createExportService, type ExportDeps } from './service.ts'
 
-const exportTypes: Readonly<Record<Format, string>> = {
+const ZIP = 'application/zip'
+const tableTypes: Readonly<Record<TableFormat, string>> = {
   ndjson: 'application/x-ndjson',
   ...mediaTypes,
 }
+/** Types that `Accept` may name for a market; the other formats share a type with a table. */
+const marketTypes = { ...tableTypes, npz: ZIP }
+const exportTypes: Readonly<Record<Format, string>> = {
+  ...tableTypes,
+  npz: ZIP,
+  tardis: mediaTypes.csv,
+  pmxt: mediaTypes.parquet,
+}
+
+const endingOf = (format: Format): string =>
+  isEngineFormat(format) ? engineEndings[format] : format
 
 const VARY = 'Accept, Accept-Encoding, Origin'
 
-const description = `One stream of any length, sent as fast as you read it. NDJSON holds the objects of \`snapshots\`, one per line; with \`Accept-Encoding: gzip\` it is sent as it is stored, about 90 bytes a snapshot. CSV and Parquet have \`timestamp\`, \`id\`, \`conditionId\`, \`outcome\`, then with \`shape=levels\` \`side\` (\`bid\` or \`ask\`), \`level\` (1 is the best), \`price\`, \`size\`, one row per level; a snapshot without any level is one row without a side. With \`shape=states\` they have \`bid_price_1\`, \`bid_size_1\` … \`ask_price_1\` … instead, one row per snapshot. With \`include=receivedAt\` the time at which the recorder received the state comes last: \`receivedAt\`, or the column \`received_at\`; null or empty where it is not known. Where any market of the file is simulated, each row ends with its \`source\`, as a member or column. Parquet: times as TIMESTAMP, prices and sizes as DECIMAL(18,6). A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off. Resume an interrupted download with \`after\`.`
+const description = `One stream of any length, sent as fast as you read it. NDJSON holds the objects of \`snapshots\`, one per line; with \`Accept-Encoding: gzip\` it is sent as it is stored, about 90 bytes a snapshot. CSV and Parquet have \`timestamp\`, \`id\`, \`conditionId\`, \`outcome\`, then with \`shape=levels\` \`side\` (\`bid\` or \`ask\`), \`level\` (1 is the best), \`price\`, \`size\`, one row per level; a snapshot without any level is one row without a side. With \`shape=states\` they have \`bid_price_1\`, \`bid_size_1\` … \`ask_price_1\` … instead, one row per snapshot. With \`shape=changes\` they have \`prev_id\`, \`outcome\`, \`received_at\`, \`verified\`, \`snapshot\`, \`side\`, \`price\`, \`size\`, one row per level that changed (size 0 if it is gone), and NDJSON has the rows of \`…/changes\`, each with its \`conditionId\`. With \`include=receivedAt\` the time at which the recorder received the state comes last: \`receivedAt\`, or the column \`received_at\`; null or empty where it is not known. Where any market of the file is simulated, each row ends with its \`source\`, as a member or column. Parquet: times as TIMESTAMP, prices and sizes as DECIMAL(18,6). A connection that reads nothing for ${STREAM_SECONDS_MAX} seconds is closed. Resume an interrupted download with \`after\`.`
 
 const text = { schema: { type: 'string' as const } }
+const binary = { schema: { type: 'string' as const, format: 'binary' as const } }
 const ok = {
-  description: 'The file. To find out whether it was sent completely, see `GET /v1/exports`.',
+  description: 'The file. `GET /v1/exports` shows whether it was sent completely.',
   content: {
     'application/x-ndjson': text,
     'text/csv': text,
-    [mediaTypes.parquet]: {
-      schema: { type: 'string' as const, format: 'binary' as const },
-    },
+    [mediaTypes.parquet]: binary,
   },
   headers: { Vary: `\`${VARY}\`.` },
   bodyHeaders: {
-    'X-Export-Id': 'Identifies the export in `GET /v1/exports`, which has its digest and counts.',
-    'Content-Disposition': '`attachment` and the name of the file.',
+    'X-Export-Id': 'Id of the export in `GET /v1/exports`, which has its digest and counts.',
+    'Content-Disposition': '`attachment` with the file name.',
   },
 }
 
@@ -58,23 +77,21 @@ const shared = {
 
 export function exportRoutes(
   api: Api,
-  deps: ExportDeps & {
-    served: () => ServedMoment
-    work: Work
-    findMarket: FindMarket
-    staleSince: StaleSince
-  },
+  deps: ExportDeps & { streams: ConcurrencyLimit; silences: Silences },
 ) {
-  const { history, served, work, findMarket, staleSince } = deps
+  const { tasks, streams, silences } = deps
   const service = createExportService(deps)
 
-  async function answer(request: Request, planning: Steps<ExportPlan>): Promise<Response> {
-    // The place comes first, so that a refusal costs little. A 304 needs none.
+  async function answer(
+    request: Request,
+    asked: Parameters<typeof planTask.run>[1],
+  ): Promise<Response> {
+    // Takes the slot first, so that a refusal costs little. A 304 needs no slot.
     const isKnown = request.headers.has('if-none-match')
-    const place = isKnown ? undefined : work.openStream(request)
+    const place = isKnown ? undefined : openStream(request, streams)
     try {
-      const plan = await work.run(request, planning)
-      return await send(request, plan, () => place ?? work.openStream(request))
+      const plan = await tasks.run(request, planTask, asked)
+      return await send(request, plan, () => place ?? openStream(request, streams))
     } catch (error) {
       place?.()
       throw error
@@ -86,14 +103,19 @@ export function exportRoutes(
     plan: ExportPlan,
     takePlace: () => () => void,
   ): Promise<Response> {
-    const recorded = await work.run(request, coverageOf(history, plan, served()))
-    // Parquet is compressed inside.
-    const isGzip = plan.format !== 'parquet' && acceptsGzip(request.headers.get('accept-encoding'))
+    const { coverage: recorded, isClosed } = plan
+    // Parquet and ZIP files are compressed internally.
+    const isPacked = ['parquet', 'npz', 'pmxt'].includes(plan.format)
+    const isGzip = !isPacked && acceptsGzip(request.headers.get('accept-encoding'))
     const etag = `"${service.tagOf(plan, isGzip)}"`
-    const isClosed = service.isClosed(plan)
-    const coverage = coverageNow(recorded, isClosed, staleSince) ?? recorded
-    const common = { ...cachingHeaders(isClosed), Vary: VARY, [COVERAGE_HEADER]: coverage }
-    const unchanged = answerUnchanged(request, etag, common)
+    const coverage = coverageFor(request, { coverage: recorded, isClosed }, silences) ?? recorded
+    const common = {
+      ...cachingHeaders(isClosed, coverage),
+      Vary: VARY,
+      [COVERAGE_HEADER]: coverage,
+    }
+    const isKept = mayBeKept(coverage)
+    const unchanged = isKept ? answerUnchanged(request, etag, common) : undefined
     if (unchanged !== undefined) return unchanged
     const close = takePlace()
     const caller = callerOf(request)
@@ -101,54 +123,59 @@ export function exportRoutes(
     const { exportId, pieces, onEnd } = service.begin(plan, { ...by, isGzip, close })
     const headers: Record<string, string> = {
       'Content-Type': exportTypes[plan.format],
-      'Content-Disposition': `attachment; filename="${plan.name}.${plan.format}"`,
+      'Content-Disposition': `attachment; filename="${plan.name}.${endingOf(plan.format)}"`,
       ...common,
-      ETag: etag,
+      ...(isKept && { ETag: etag }),
       'X-Export-Id': exportId,
     }
     if (isGzip) headers['Content-Encoding'] = 'gzip'
-    return streamResponse(request, { headers, pieces: piecesFrom(pieces), onEnd })
+    return streamResponse({ headers, pieces: piecesFrom(pieces), onEnd })
   }
 
   return new Elysia({ name: 'exports', tags: ['exports'] })
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/export',
-      ({ market, query, request }) => {
-        const format = formatOf(request, query.format)
-        return answer(request, planMarket(history, { market, query, format }))
-      },
+      ({ market: { conditionId }, query, request }) =>
+        answer(request, {
+          conditionId,
+          query,
+          format: query.format ?? preferredType(request, marketTypes, 'ndjson'),
+        }),
       {
         market: true,
         ...shared,
+        answers: { ...ok, content: { ...ok.content, [ZIP]: binary } },
         query: MarketExportQuery,
         detail: {
           operationId: 'exportMarket',
-          summary: 'All snapshots of a market as one file',
+          summary: 'Export a market',
           description,
         },
       },
     )
     .get(
       '/v1/:coin/export',
-      ({ coin, query, request }) => {
-        const format = formatOf(request, query.format)
-        return answer(request, planDay(history, { coin, query, format, findMarket }))
-      },
+      ({ coin, query, request }) =>
+        answer(request, {
+          coin,
+          query,
+          format: query.format ?? preferredType(request, tableTypes, 'ndjson'),
+        }),
       {
         coin: true,
         ...shared,
         query: DayExportQuery,
         detail: {
           operationId: 'exportDay',
-          summary: 'All snapshots of a coin and day as one file',
-          description: `The markets of a day one after the other, oldest window first, each as in its own export. \`X-Coverage\` also counts windows that are not held: of \`timeframe\`, or of each timeframe held that day. ${description}`,
+          summary: 'Export a coin by day',
+          description: `The markets of a day one after the other, oldest window first, each as in its own export. \`X-Coverage\` also counts windows that are not recorded: those of \`timeframe\`, or of each timeframe recorded on that day. ${description}`,
         },
       },
     )
 }
 
-/** The first thread answers it, which knows the exports of all threads. */
+/** Always answered by the first thread, which has the exports of all threads. */
 export const exportListRoutes = (api: Api, records: Pick<ExportRecords, 'list'>) =>
   new Elysia({ name: 'export-list', tags: ['exports'] }).use(api).get(
     '/v1/exports',
@@ -164,13 +191,9 @@ export const exportListRoutes = (api: Api, records: Pick<ExportRecords, 'list'>)
       answers: { description: 'The exports.' },
       detail: {
         operationId: 'listExports',
-        summary: 'What became of your exports',
+        summary: 'List your exports',
         description:
-          'Whether each export was sent completely, how many snapshots it had, and its SHA-256 to check a file against. The last 20 exports of an account, until the server restarts.',
+          'For each export: whether it was sent completely, its number of snapshots, and its SHA-256 to check the file. Kept for the last 20 exports of an account, until the server restarts.',
       },
     },
   )
-
-/** The parameter goes before the header; a header that leaves none of ours is passed over. */
-const formatOf = (request: Request, asked: Format | undefined): Format =>
-  asked ?? preferredType(request, exportTypes, 'ndjson')

@@ -1,27 +1,33 @@
-/** What the files of all formats are made of: rows of markets, in a shape. */
+/** Rows of markets in the shape of the requested file. */
 
 import type { Outcome } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import type { MarketHistory, StreamQuery } from '#src/history/history.ts'
 import { assert } from '#src/platform/assert.ts'
+import type { TardisKind } from '#src/tables/tardis.ts'
 
-/** `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side. */
+/**
+ * `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side.
+ * `changes`: a row a level that changed.
+ */
 export type Shape = {
-  kind: 'levels' | 'states'
+  kind: 'levels' | 'states' | 'changes'
+  /** Which of the files of Tardis. */
+  tardisKind?: TardisKind | undefined
   depth: number
-  /** When its state was received. */
+  /** Adds the time at which the snapshot was received. */
   withReceived?: boolean
-  /** Whether its market is recorded or simulated, last in each row: where any is simulated. */
+  /** Adds the source as the last column; set if any market of the file is simulated. */
   withSource?: boolean
 }
 
 export type Rows = {
-  /** Each is read when its turn comes: what is kept while an export runs is small. */
+  /** Each market is read in its turn, so that an export holds little memory. */
   conditionIds: readonly string[]
   outcome: Outcome | undefined
   fromMs?: number | undefined
   toMs?: number | undefined
-  /** In the first market: what comes after it is exported. */
+  /** Position in the first market after which rows are exported. */
   after: Position | undefined
 }
 
@@ -31,7 +37,7 @@ export function* queriesOf(
 ): Generator<StreamQuery> {
   for (const [index, conditionId] of conditionIds.entries()) {
     const market = history.findMarket(conditionId)
-    // It was found when the export began, and none is ever removed.
+    // The plan found the market, and markets are never deleted.
     assert(market !== undefined, 'a market is found again')
     yield { market, outcome, fromMs, toMs, after: index === 0 ? after : undefined }
   }

@@ -3,9 +3,9 @@ import { parameterError } from '#src/domain/errors.ts'
 import type { FeeTerms, FillAmount, Order } from '#src/domain/fill.ts'
 import { excerpt } from '#src/domain/selling/api-key.ts'
 
-import type { FillQuery } from './schema.ts'
+import type { FillQuery, RestingQuery } from './schema.ts'
 
-/** What a decimal may be, in millionths; both bounds are inclusive. */
+/** Bounds of a decimal in millionths, inclusive. */
 type Bounds = { min: Millionths; max: Millionths; step?: Millionths; expected: string }
 
 const amountBounds: Bounds = {
@@ -30,13 +30,26 @@ const priceBounds: Bounds = {
   expected: 'above 0 and below 1 with at most six decimals, such as 0.55',
 }
 
-/** Throws `invalid_parameter`. */
-export const readOrder = (query: FillQuery): Order => ({
+/** An order whose fees the request may leave to the market. Throws `invalid_parameter`. */
+export const readOrder = (
+  query: FillQuery,
+): Omit<Order, 'fee'> & { fee: FeeTerms | undefined } => ({
   side: query.side,
   asked: readAmount(query),
   fee: readFee(query),
   limitPrice: read('limitPrice', query.limitPrice, priceBounds),
 })
+
+/** Throws `invalid_parameter`. */
+export function readResting({ price, size }: RestingQuery): {
+  price: Millionths
+  size: Millionths
+} {
+  return {
+    price: read('price', price, priceBounds) ?? 0,
+    size: read('size', size, amountBounds) ?? 0,
+  }
+}
 
 function readAmount(query: FillQuery): FillAmount {
   const size = read('size', query.size, amountBounds)
@@ -49,13 +62,20 @@ function readAmount(query: FillQuery): FillAmount {
   throw parameterError('size', '`size` is missing. Send it, in shares, or `usdc` instead.')
 }
 
-function readFee(query: FillQuery): FeeTerms {
+/** Undefined to use the fees of the market. */
+function readFee(query: FillQuery): FeeTerms | undefined {
   const bps = read('feeBps', query.feeBps, bpsBounds)
   const rate = read('feeRate', query.feeRate, rateBounds)
   if (bps !== undefined && rate !== undefined) {
     throw parameterError('feeRate', 'Send either `feeBps` or `feeRate`, not both.')
   }
-  return rate === undefined ? { kind: 'bps', value: bps ?? 0 } : { kind: 'rate', value: rate }
+  const isStated = bps !== undefined || rate !== undefined
+  if (query.fees === 'none' && isStated) {
+    throw parameterError('fees', 'Send `fees=none`, or a fee, not both.')
+  }
+  if (rate !== undefined) return { kind: 'rate', value: rate }
+  if (bps !== undefined) return { kind: 'bps', value: bps }
+  return query.fees === 'none' ? { kind: 'bps', value: 0 } : undefined
 }
 
 function read(param: string, text: string | undefined, bounds: Bounds): Millionths | undefined {

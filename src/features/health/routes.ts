@@ -4,7 +4,6 @@ import type { Billing, SalesState } from '#src/billing/billing.ts'
 import { AppError } from '#src/domain/errors.ts'
 import { NO_ROOM } from '#src/domain/record-fault.ts'
 import type { SignupState } from '#src/domain/selling/screening.ts'
-import type { StaleSince } from '#src/domain/staleness.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { Api } from '#src/http/api.ts'
@@ -14,8 +13,11 @@ import { after, type MaybePromise } from '#src/platform/maybe-promise.ts'
 
 import { Health, Readiness } from './schema.ts'
 
-/** Whether something holds, and if not why, where that may be shown. */
+/** Result of a check, with a reason that may be made public. */
 type Check = { holds: boolean; reason?: string | undefined }
+
+/** Reason for `/readyz` to fail, by check. */
+export type Fault = { check: 'history' | 'ledger' | 'clock'; reason: string }
 
 type Stores = Record<'history' | 'ledger', Check>
 
@@ -24,41 +26,38 @@ type Deps = {
   ledger: Pick<Ledger, 'listTiers' | 'probeWrite'>
   /** Monotonic milliseconds. */
   timer: Clock
-  staleSince: StaleSince
-  /** Why the clock of this machine cannot be used. */
-  clockFault: () => string | undefined
+  faults: () => readonly Fault[]
   signup: () => SignupState
   recording: () => RecordingState | undefined
   billing: Pick<Billing, 'sales' | 'warnings'>
-  /** Nodes that are on another chain than they are configured for. */
+  /** Nodes whose chain is not the configured one. */
   nodesOnOtherChains: () => readonly { reason: string }[]
   version: string
-  /** Takes a line when the history or the ledger begins to refuse, and one when it ends. */
+  /** Logs when the history or the ledger begins to fail, and when it recovers. */
   say: Log
 }
 
-/** What the recorder of the data folder says. */
+/** State of the recorder of this data folder. */
 export type RecordingState = {
-  /** It is in this process; otherwise in another. */
+  /** True if the recorder runs in this process. */
   isOwn: boolean
-  /** Why it cannot store what it hears. */
+  /** Why the recorder cannot store. */
   fault?: string | undefined
-  /** What is wrong with the venue. */
+  /** Problem of the venue's feed. */
   warning?: string | undefined
 }
 
 const RETRY_AFTER_SECONDS = 5
-/** A file is written at most that often, however often it is asked. */
+/** Shortest time between two probe writes, however often the route is called. */
 const PROBE_EVERY_MS = 1_000
 
-/** `accepting` is false while the server stops, and, with a reason, while it starts. */
+/** `accepting` is false while the server starts, with a reason, and while it stops. */
 export function healthRoutes(api: Api, deps: Deps, accepting: () => Check) {
   const {
     history,
     ledger,
     timer,
-    staleSince,
-    clockFault,
+    faults,
     signup,
     recording,
     billing,
@@ -66,7 +65,7 @@ export function healthRoutes(api: Api, deps: Deps, accepting: () => Check) {
     version,
     say,
   } = deps
-  /** What was said of a store that fails. */
+  /** Reasons already logged, by store. */
   const said = { history: new Set<string>(), ledger: new Set<string>() }
   function sayOnce(name: 'history' | 'ledger', { holds, reason = 'It fails.' }: Check): void {
     if (holds && said[name].size > 0) say(`bookfeed: the ${name} can be read and written again`)
@@ -76,11 +75,16 @@ export function healthRoutes(api: Api, deps: Deps, accepting: () => Check) {
       say(`bookfeed: the ${name} cannot be read or written: ${reason}`, 'warn')
     }
   }
-  // One row is enough: it goes through the file, its locks and its schema. Of no market, because
-  // one that is damaged stops no other.
+  /** Throws a known fault of a check before waiting for a write. */
+  function assertNoFault(check: Fault['check']): void {
+    const fault = faults().find((each) => each.check === check)
+    if (fault !== undefined) throw new AppError('unavailable', fault.reason)
+  }
+  // One row exercises the file, its locks and its schema. It belongs to no market, because a
+  // damaged market must not fail the check.
   const checkHistory = createCheck(
     () => {
-      assertCurrent(staleSince, 'history')
+      assertNoFault('history')
       history.findBatch('')
     },
     history.probeWrite,
@@ -88,13 +92,13 @@ export function healthRoutes(api: Api, deps: Deps, accepting: () => Check) {
   )
   const checkLedger = createCheck(
     () => {
-      assertCurrent(staleSince, 'ledger')
+      assertNoFault('ledger')
       ledger.listTiers()
     },
     ledger.probeWrite,
     timer,
   )
-  /** Begins both before it waits for one. */
+  /** Starts both checks before waiting. */
   function checkStores(): MaybePromise<Stores> {
     const ofHistory = checkHistory()
     const ofLedger = checkLedger()
@@ -105,11 +109,11 @@ export function healthRoutes(api: Api, deps: Deps, accepting: () => Check) {
   function checkAll(stores: Stores, recorder: RecordingState | undefined): Record<string, Check> {
     sayOnce('history', stores.history)
     sayOnce('ledger', stores.ledger)
-    const wrongClock = clockFault()
+    const wrongClock = faults().find(({ check }) => check === 'clock')
     return {
       ...stores,
       accepting: accepting(),
-      ...(wrongClock !== undefined && { clock: { holds: false, reason: wrongClock } }),
+      ...(wrongClock && { clock: { holds: false, reason: wrongClock.reason } }),
       ...(recorder?.isOwn && {
         recording: { holds: recorder.fault === undefined, reason: recorder.fault },
       }),
@@ -122,11 +126,11 @@ export function healthRoutes(api: Api, deps: Deps, accepting: () => Check) {
       isUrgent: true,
       caching: 'no-store',
       response: { 200: Health },
-      answers: { description: 'The process lives.' },
+      answers: { description: 'The process is running.' },
       detail: {
         operationId: 'getHealth',
-        summary: 'Whether the process lives',
-        description: 'Asks nothing of the storage. Restart the process when this fails.',
+        summary: 'Check liveness',
+        description: 'Does not access storage. If it fails, restart the process.',
         tags: ['health'],
       },
     })
@@ -154,9 +158,9 @@ export function healthRoutes(api: Api, deps: Deps, accepting: () => Check) {
         answers: { description: 'Send requests.' },
         detail: {
           operationId: 'getReadiness',
-          summary: 'Whether requests should be sent here',
+          summary: 'Check readiness',
           description:
-            'Fails while the server starts, until what it does in the background runs; while it stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; while the clock of its machine and the clock of the database differ by more than two seconds; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So are purchases that are paused because payments cannot be settled, a node of BOOKFEED_RPC_URL that is on another chain, and a clock that differs much from that of a chain that is sold on.',
+            "If it fails, do not send requests to this server. It fails while the server starts or stops; while the history or the ledger cannot be read or written (both are written at most once a second as a test); while the server's copy of either is more than two seconds behind the database; while its clock differs by more than two seconds from the database and the other servers; and while the server records but cannot store, for example because the disk is nearly full. `detail` has the reasons. Problems that leave stored data available are a `warning` and not a failure: a venue that does not answer, paused purchases, a node of BOOKFEED_RPC_URL on another chain, and a clock that differs from the time of the chain.",
           tags: ['health'],
         },
       },
@@ -166,7 +170,7 @@ export function healthRoutes(api: Api, deps: Deps, accepting: () => Check) {
 type States = {
   signup: SignupState
   recorder: RecordingState | undefined
-  /** What is wrong with selling. */
+  /** Problems of selling. */
   selling: readonly string[]
 }
 
@@ -195,7 +199,7 @@ function toReadiness(
   }
 }
 
-/** Whether another reason implies it: a full disk keeps history, ledger and recorder from writing. */
+/** True if another reason explains this one: a full disk stops history, ledger and recorder. */
 const isImplied = (reason: string, reasons: readonly string[]): boolean =>
   reasons.some(
     (other) =>
@@ -206,22 +210,18 @@ const isImplied = (reason: string, reasons: readonly string[]): boolean =>
 const describeNodes = (nodes: readonly { reason: string }[]): string[] =>
   nodes.map(({ reason }) => `A node of BOOKFEED_RPC_URL ${reason}.`)
 
-/** Without addresses, as anybody may read this: the operator's page and `bookfeed doctor` name them. */
+/**
+ * Shows no addresses, because the route is public; the operator's page and `bookfeed doctor` show
+ * them.
+ */
 function describePause({ state, sinceMs }: SalesState): string[] {
   if (state !== 'paused' || sinceMs === undefined) return []
   return [`Purchases are paused since ${toIso(sinceMs)}, because payments cannot be settled.`]
 }
 
-function assertCurrent(staleSince: StaleSince, store: 'history' | 'ledger'): void {
-  const sinceMs = staleSince(store)
-  if (sinceMs === undefined) return
-  const since = toIso(sinceMs)
-  throw new AppError('unavailable', `The ${store} is stale: nothing after ${since} is known.`)
-}
-
 /**
- * Reads each time, and writes once a second at most; what that threw counts meanwhile. If the read
- * fails, nothing waits for the write: the reason of the last one is added.
+ * Reads on each call, and writes at most once a second; meanwhile the last write error counts. If
+ * the read fails, the write is not awaited and its last error is added.
  */
 function createCheck(
   read: () => void,
@@ -257,7 +257,7 @@ function tryOut(use: () => MaybePromise<void>): MaybePromise<Check> {
   }
 }
 
-/** Another error than ours may say anything, and is not shown. */
+/** Messages of other errors are not public. */
 const toFailed = (error: unknown): Check => ({
   holds: false,
   reason: error instanceof AppError ? error.message : undefined,

@@ -1,6 +1,6 @@
 /**
- * Sizes by price and time. A state prevails from its moment to that of the next one, as far as the
- * book is known then: what lies in a gap is in no cell.
+ * Sizes by price and time. A state prevails until the next one, and only while the book is known: a
+ * gap adds to no cell.
  */
 import type { Span } from '#src/domain/coverage.ts'
 import { MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
@@ -13,17 +13,17 @@ export type Grid = Span & {
   stepMs: number
   priceBins: number
   agg: Aggregation
-  /** Whether columns say what was removed: the sizes at the end of each column are kept for that. */
+  /** True if removed sizes are requested: then the sizes at the end of each column are kept. */
   withRemoved: boolean
 }
 
-/** A side of one state, or of many: a size for each bin of price. */
+/** One side of one or more states: a size for each price bin. */
 export type Side = 'bids' | 'asks'
 const NONE = -1
 
 type Join = (cell: number, size: number, ms: number) => number
 
-/** A cell after a size has prevailed in it for some time. */
+/** Updates a cell after a size has prevailed for some time. */
 const joins: Record<Aggregation, Join> = {
   last: (_, size) => size,
   max: (cell, size) => Math.max(cell, size),
@@ -38,14 +38,14 @@ const nothing = (): Levels => ({
   to: 0,
 })
 
-/** What prevails on one side, and what becomes of it: a bin is looked at when it changes. */
+/** The prevailing sizes of one side, and their cells: a cell is updated when its bin changes. */
 class SideCells {
   readonly cells: Float64Array
-  /** The sizes at the end of each column, where the book is known then. */
+  /** Sizes at the end of each column in which the book is known then. */
   readonly ends: Float64Array
   best = NONE
   readonly #now: Float64Array
-  /** Up to when a bin is in its cell, in known milliseconds. */
+  /** Known milliseconds up to which each bin is included in its cell. */
   readonly #joined: Float64Array
   readonly #binWidth: number
   readonly #join: Join
@@ -64,14 +64,14 @@ class SideCells {
     this.#worse = worse
   }
 
-  /** What prevails goes on in a column. */
+  /** Extends the prevailing sizes within a column. */
   hold(column: number, ms: number): void {
     if (column !== this.#column) this.endColumn()
     this.#column = column
     this.#knownMs += ms
   }
 
-  /** What prevails does so at the end of a column. */
+  /** Keeps the prevailing sizes as those of the column's end. */
   keepEnd(column: number): void {
     if (this.ends.length > 0) this.ends.set(this.#now, column * this.#now.length)
   }
@@ -94,7 +94,7 @@ class SideCells {
     this.#now[bin] = (this.#now[bin] ?? 0) + size
   }
 
-  /** Other levels prevail from now on; most of them are as they were. */
+  /** Sets new prevailing levels; most of them are usually unchanged. */
   change(next: Levels): void {
     const { prices, sizes, from, to } = next
     const { prices: formerPrices, sizes: formerSizes } = this.#levels
@@ -112,7 +112,7 @@ class SideCells {
     this.#levels = next
   }
 
-  /** Takes away the former levels from one on that are better than a price. */
+  /** Removes former levels better than a price, starting at `first`. */
   #remove(first: number, price: number): number {
     const { prices, sizes, to } = this.#levels
     let at = first
@@ -122,7 +122,7 @@ class SideCells {
     return at
   }
 
-  /** Copies what prevails, whose columns are used again. */
+  /** Copies the prevailing levels, because their columns are reused. */
   keep(): void {
     const { prices, sizes, from, to } = this.#levels
     const kept = prices.slice(from, to)
@@ -136,13 +136,13 @@ export class HeatCells {
   readonly #known: readonly Span[]
   readonly #sides: Record<Side, SideCells>
   readonly columns: number
-  /** Of each column. */
+  /** Known milliseconds of each column. */
   readonly knownMs: Float64Array
   readonly #bests: Record<Side, Float64Array>
   #sinceMs: number | undefined
   #firstKnown = 0
 
-  /** `known` is ascending and does not overlap. */
+  /** `known` is ascending and without overlaps. */
   constructor(grid: Grid, known: readonly Span[]) {
     const { fromMs, toMs, stepMs } = grid
     this.#grid = grid
@@ -157,7 +157,7 @@ export class HeatCells {
     this.#bests = { bids: perColumn().fill(NONE), asks: perColumn().fill(NONE) }
   }
 
-  /** Takes states that follow on those before. */
+  /** Adds states that follow the ones added before. */
   add({ rows, ends, prices, sizes }: RowRun): void {
     const { bids, asks } = this.#sides
     let at = 0
@@ -174,13 +174,13 @@ export class HeatCells {
     asks.keep()
   }
 
-  /** The state that prevails does so to the end. */
+  /** Extends the last state to the end. */
   end(): void {
     this.#hold(this.#grid.toMs)
     for (const side of Object.values(this.#sides)) side.endColumn()
   }
 
-  /** The state that prevails does so until a moment, as far as the book is known. */
+  /** Extends the last state to a moment, as far as the book is known. */
   #hold(untilMs: number): void {
     if (this.#sinceMs === undefined) return
     const { fromMs, toMs, stepMs } = this.#grid
@@ -215,19 +215,19 @@ export class HeatCells {
     for (const side of Object.values(this.#sides)) side.keepEnd(column)
   }
 
-  /** The sizes at the end of one column; with `withRemoved`, of a column whose end is known. */
+  /** Sizes at the end of a column; needs `withRemoved`, and a column whose end is known. */
   endsOf(side: Side, column: number): Float64Array {
     const { priceBins } = this.#grid
     return this.#sides[side].ends.subarray(column * priceBins, (column + 1) * priceBins)
   }
 
-  /** Of one column; sums weighted by milliseconds where they are to be averaged. */
+  /** Cells of a column; for averages, sums weighted by milliseconds. */
   cellsOf(side: Side, column: number): Float64Array {
     const { priceBins } = this.#grid
     return this.#sides[side].cells.subarray(column * priceBins, (column + 1) * priceBins)
   }
 
-  /** Best price of a side at the end of what is known of a column. */
+  /** Best price of a side at the last known moment of a column. */
   bestOf(side: Side, column: number): number | undefined {
     const best = this.#bests[side][column]
     return best === NONE ? undefined : best

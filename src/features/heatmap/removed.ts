@@ -1,6 +1,6 @@
 /**
- * What left a book between two columns: by how much each cell fell, and how much of that was traded.
- * Nothing is said of a column unless its book, the moment before it and its trades are known.
+ * Sizes that left a book between two columns, split into traded and pulled. Defined for a column
+ * only if its book, the moment before it and its trades are known.
  */
 import type { Span } from '#src/domain/coverage.ts'
 import { MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
@@ -16,12 +16,12 @@ export class RemovedSizes {
   readonly #grid: Grid
   readonly #outcome: Outcome
   readonly #traded: Record<Side, Float64Array>
-  /** 1 for a column with a trade of which the source does not say outcome, side and size. */
+  /** 1 for a column with a trade whose outcome, side or size is unknown. */
   readonly #isUnclear: Uint8Array
   readonly #recorded: Span
   readonly #removed: Removed
 
-  /** `recorded` is the time in which trades of the market are held. */
+  /** `recorded` is the time in which trades of the market are recorded. */
   constructor(grid: Grid, outcome: Outcome, recorded: Span) {
     const columns = Math.ceil((grid.toMs - grid.fromMs) / grid.stepMs)
     this.#grid = grid
@@ -38,7 +38,10 @@ export class RemovedSizes {
     }
   }
 
-  /** Takes a trade of the range. One of the other outcome at p took liquidity at 1 − p of this one. */
+  /**
+   * Adds a trade of the range. A trade of the other outcome at p takes liquidity at 1 − p of this
+   * one.
+   */
   add({ timestampMs, outcome, price, size, side }: Trade): void {
     const { fromMs, stepMs, priceBins } = this.#grid
     const column = Math.floor((timestampMs - fromMs) / stepMs)
@@ -55,7 +58,10 @@ export class RemovedSizes {
     sizes[at] = (sizes[at] ?? 0) + size
   }
 
-  /** Whether it can be said of a column; `known` are the spans in which the book is. */
+  /**
+   * True if removed sizes are defined for a column; `known` are the spans in which the book is
+   * known.
+   */
   isKnown(column: number, known: readonly Span[]): boolean {
     const { fromMs, toMs, stepMs } = this.#grid
     const startMs = fromMs + column * stepMs
@@ -65,7 +71,7 @@ export class RemovedSizes {
     return known.some((span) => span.fromMs < startMs && span.toMs >= endMs)
   }
 
-  /** Of a column that is known; valid until the next call. */
+  /** Removed sizes of a known column; valid until the next call. */
   of(cells: HeatCells, side: Side, column: number): Removed {
     const { priceBins } = this.#grid
     const before = cells.endsOf(side, column - 1)

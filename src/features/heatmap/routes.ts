@@ -9,10 +9,8 @@ import {
   spanOf,
 } from '#src/domain/coverage.ts'
 import { formatMillionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
-import type { Market } from '#src/domain/market.ts'
+import type { Market, Outcome } from '#src/domain/market.ts'
 import { type Caller, readsPrices } from '#src/domain/selling/caller.ts'
-import type { Position } from '#src/domain/snapshot.ts'
-import type { ServedMoment } from '#src/domain/staleness.ts'
 import { encodedTag, historyTagOf } from '#src/domain/tag.ts'
 import { readRange, toIso } from '#src/domain/time.ts'
 import { byteOf } from '#src/domain/wire/json-bytes.ts'
@@ -22,29 +20,28 @@ import {
   putNull,
   putText,
 } from '#src/domain/wire/row-bytes.ts'
-import { type MarketHistory, PIECE_ROWS, prevailingRange } from '#src/history/history.ts'
-import type { PageAnswer } from '#src/http/answer.ts'
+import { type MarketHistory, prevailingRange } from '#src/history/history.ts'
+import { readyRuns } from '#src/history/reads/until-ready.ts'
+import type { DataAnswer, PageAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
+import { marketValues } from '#src/http/fields.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
+import { dataTask, marketIn, type TaskPorts, type Tasks } from '#src/http/tasks.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
-import type { MadePage, PageCache } from '#src/platform/page-cache.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import type { PageCache } from '#src/platform/page-cache.ts'
 
 import { type Grid, HeatCells } from './cells.ts'
 import { RemovedSizes } from './removed.ts'
 import { HeatmapBody, HeatmapQuery } from './schema.ts'
 
-type Deps = {
-  history: MarketHistory
-  pages: PageCache
-  served: () => ServedMoment
-}
-type Asked = { market: Market; query: HeatmapQuery; request: Request; caller: Caller }
+type Deps = TaskPorts & { pages: PageCache; tasks: Tasks }
+type Asked = { market: Market; outcome: Outcome }
+type Given = { conditionId: string; outcome: Outcome; grid: Grid }
 
-/** Columns that are printed at once: a millisecond. */
-const COLUMNS_A_STEP = 64
 /** Averages are rounded to hundredths of a share. */
 const HUNDREDTH = 10_000
+
+export const heatmapTask = dataTask('heatmap', makeHeatmap)
 
 export const heatmapRoutes = (api: Api, deps: Deps) =>
   new Elysia({ name: 'heatmap' })
@@ -57,58 +54,80 @@ export const heatmapRoutes = (api: Api, deps: Deps) =>
         access: 'snapshots',
         market: true,
         query: HeatmapQuery,
-        isLong: true,
         isCovered: true,
         caching: 'page',
         response: { 200: HeatmapBody },
         answers: { description: 'The cells.' },
         detail: {
           operationId: 'getHeatmap',
-          summary: 'Liquidity by price and time',
+          summary: 'Get a heat map of liquidity',
           description:
-            'The sizes of a book in cells of price and time, made of every recorded state: what a state shows counts from its moment to that of the next one, as far as the book is known then. Sizes of levels in one bin are added up; `max` and `last` are exact, averages are rounded to hundredths. With `include=removed` each column says what was pulled and what was traded, exactly.',
+            'Sizes of a book by price and time, from every recorded state: a state prevails until the next one, and only while the book is known. Sizes of levels in the same price bin are added up. `max` and `last` are exact, averages are rounded to hundredths. With `include=removed`, each column also has the sizes that were pulled and traded, exactly.',
           tags: ['snapshots'],
         },
       },
     )
 
-function answerHeatmap({ history, pages, served }: Deps, asked: Asked): PageAnswer {
-  const { market, query, request, caller } = asked
-  const { nowMs, isStale } = served()
+function answerHeatmap(
+  { history, pages, clock, tasks }: Deps,
+  {
+    market,
+    query,
+    request,
+    caller,
+  }: { market: Market; query: HeatmapQuery; request: Request; caller: Caller },
+): PageAnswer {
+  const nowMs = clock()
   const { outcome, agg } = query
   const priceBins = Number(query.priceBins)
   const { fromMs, toMs } = pictureOf(market, query, nowMs)
   const stepMs = Math.max(1, Math.ceil((toMs - fromMs) / query.timeBins))
   const withRemoved = query.include === 'removed' && readsPrices(caller)
   const grid = { fromMs, toMs, stepMs, priceBins, agg, withRemoved }
-  const gaps = history.gaps(market)
-  const question = { market, gaps, outcome, fromMs, toMs, nowMs, isStale }
+  const question = { market, gaps: history.gaps(market), outcome, fromMs, toMs, nowMs }
   const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
   const what = [outcome, agg, fromMs, toMs, stepMs, priceBins].join('.')
   const name = withRemoved ? `${what}.removed` : what
-  // How much of it is known changes with time as long as the market is open.
-  const version = market.isClosed ? market.revision : `${market.revision}.${nowMs}`
-  const tag = encodedTag(
-    `heatmap.${historyTagOf(history.cursorKey)}.${market.id}.${name}.${version}`,
-    isGzip,
-  )
+  const key = `heatmap.${historyTagOf(history.cursorKey)}.${market.id}.${name}`
+  // The known part of an open market grows with time.
+  const clocked = market.isClosed ? '' : `.${nowMs}`
+  const tagAt = (version: number | string) => encodedTag(`${key}.${version}${clocked}`, isGzip)
+  const tag = tagAt(market.revision)
+  const given = { conditionId: market.conditionId, outcome, grid }
   return {
     tag,
     isGzip,
     isClosed: market.isClosed,
     coverage: coverageText(question),
     findPage: () => pages.find(tag),
-    *make(): Steps<MadePage> {
-      const known = coverageOf(question)[0]?.intervals ?? []
-      const cells = yield* readCells(history, asked, { grid, known })
-      const trades = withRemoved ? tradeSpanOf(history, market) : undefined
-      const removed = trades && (yield* readRemoved(history, asked, { grid, trades }))
-      return { tag, body: yield* print(cells, { asked, grid, known, trades, removed }) }
+    async make(asking) {
+      const made = await tasks.page(asking, heatmapTask, given, 'long')
+      return { body: made.body, tag: tagAt(made.version ?? made.tag) }
     },
   }
 }
 
-/** The time asked for, else the trading window, else what is held. */
+async function makeHeatmap(
+  ports: TaskPorts,
+  { conditionId, outcome, grid }: Given,
+): Promise<DataAnswer> {
+  const { history, clock } = ports
+  const market = marketIn(ports, conditionId)
+  const { fromMs, toMs, withRemoved } = grid
+  const asked = { market, outcome }
+  const gaps = history.gaps(market)
+  const question = { market, gaps, outcome, fromMs, toMs, nowMs: clock() }
+  const known = coverageOf(question)[0]?.intervals ?? []
+  const cells = await readCells(history, asked, { grid, known })
+  const trades = withRemoved ? tradeSpanOf(history, market) : undefined
+  const removed = trades && readRemoved(history, asked, { grid, trades })
+  const body = print(cells, { asked, grid, known, trades, removed })
+  // Rows written during the computation may be included or not.
+  const isUnchanged = history.findMarket(conditionId)?.revision === market.revision
+  return { body, version: isUnchanged ? market.revision : undefined }
+}
+
+/** The requested time, else the trading window, else the recorded time. */
 function pictureOf(market: Market, query: HeatmapQuery, nowMs: number): Span {
   const asked = readRange(query)
   const whole = marketSpanOf(market, nowMs)
@@ -117,43 +136,36 @@ function pictureOf(market: Market, query: HeatmapQuery, nowMs: number): Span {
   return spanOf({ market, gaps: [], nowMs, fromMs, toMs })
 }
 
-function* readCells(
+async function readCells(
   history: MarketHistory,
-  { market, query: { outcome } }: Asked,
+  { market, outcome }: Asked,
   { grid, known }: { grid: Grid; known: readonly Span[] },
-): Steps<HeatCells> {
+): Promise<HeatCells> {
   const { fromMs, toMs } = grid
   const cells = new HeatCells(grid, known)
-  yield history.ready([prevailingRange(market, outcome, fromMs)])
+  await history.ready([prevailingRange(market, outcome, fromMs)])
   const before = history.at({ market, outcome, timestampMs: fromMs })
   const query = { market, outcome, fromMs: before?.timestampMs ?? fromMs, toMs }
-  const runs = history.runs(query)
-  for (let after: Position | undefined; ;) {
-    yield history.ready([{ ...query, after, order: 'asc', limit: PIECE_ROWS }])
-    const { done, value: run } = runs.next()
-    if (done) break
-    after = run.rows.at(-1)
-    cells.add(run)
-  }
+  for await (const run of readyRuns(history, query, history.runs(query))) cells.add(run)
   cells.end()
   return cells
 }
 
-/** The time between the first and the last trade of a market that is held. */
+/** Time between the first and the last recorded trade of a market. */
 function tradeSpanOf(history: MarketHistory, market: Market): Span | undefined {
   const [first] = history.trades({ market, first: 1, isTrade: true })
   const [last] = history.trades({ market, last: 1, isTrade: true })
   return first && last && { fromMs: first.timestampMs, toMs: last.timestampMs + 1 }
 }
 
-/** Trades that are read at once: a millisecond of work. */
-const TRADES_A_STEP = 500
+/** Trades in one read. */
+const TRADES_A_READ = 500
 
-function* readRemoved(
+function readRemoved(
   history: MarketHistory,
-  { market, query: { outcome } }: Asked,
+  { market, outcome }: Asked,
   { grid, trades }: { grid: Grid; trades: Span },
-): Steps<RemovedSizes> {
+): RemovedSizes {
   const removed = new RemovedSizes(grid, outcome, trades)
   const { toMs } = grid
   for (let { fromMs } = grid; ;) {
@@ -161,14 +173,13 @@ function* readRemoved(
       market,
       fromMs,
       toMs,
-      first: TRADES_A_STEP,
+      first: TRADES_A_READ,
       isTrade: true,
     })
     for (const trade of block) removed.add(trade)
     const last = block.at(-1)
-    if (last === undefined || block.length < TRADES_A_STEP) return removed
+    if (last === undefined || block.length < TRADES_A_READ) return removed
     fromMs = last.timestampMs + 1
-    yield
   }
 }
 
@@ -176,21 +187,17 @@ type Shown = {
   asked: Asked
   grid: Grid
   known: readonly Span[]
-  /** The time in which trades are held; undefined also where what was removed is not shown. */
+  /** Time in which trades are recorded; undefined also if removed sizes are not requested. */
   trades: Span | undefined
   removed: RemovedSizes | undefined
 }
 
-function* print(cells: HeatCells, shown: Shown): Steps<Uint8Array<ArrayBuffer>> {
+function print(cells: HeatCells, shown: Shown): Uint8Array<ArrayBuffer> {
   const { asked, grid, trades } = shown
-  const { market, query } = asked
-  const { outcome } = query
+  const { market, outcome } = asked
   const { fromMs, toMs, stepMs, priceBins, agg, withRemoved } = grid
   const head = JSON.stringify({
-    conditionId: market.conditionId,
-    symbol: market.coin,
-    timeframe: market.timeframe,
-    source: market.source,
+    ...marketValues(market),
     outcome,
     agg,
     from: toIso(fromMs),
@@ -207,19 +214,18 @@ function* print(cells: HeatCells, shown: Shown): Steps<Uint8Array<ArrayBuffer>> 
   for (let column = 0; column < cells.columns; column++) {
     if (column > 0) out.text(',')
     out.bytes(bytes.subarray(0, putColumn(bytes, cells, { column, shown })))
-    if (column % COLUMNS_A_STEP === 0) yield
   }
   out.text(']}')
   return out.view()
 }
 
-/** The moments of the first and the last trade; `toMs` is exclusive. */
+/** Times of the first and the last trade; `toMs` is exclusive. */
 const spanText = (trades: Span | undefined): string =>
   trades === undefined
     ? 'null'
     : JSON.stringify({ from: toIso(trades.fromMs), to: toIso(trades.toMs - 1) })
 
-/** Of a column without its sizes. */
+/** Bytes of a column without its sizes. */
 const COLUMN_BYTES = 512
 const sides = ['bids', 'asks'] as const
 const bestNames = { bids: 'bid', asks: 'ask' } as const

@@ -1,7 +1,7 @@
 /**
- * The message that a wallet signs to get a key. Asking for one stores nothing: what is in it
- * follows from its nonce and the address, so the whole message can be written again and compared.
- * Only what was answered is remembered, until it has expired.
+ * The message that a wallet signs to get a key. It is not stored: nonce and address determine the
+ * whole message, so the server can derive and compare it. Only used messages are stored, until they
+ * expire.
  */
 import { AppError } from '#src/domain/errors.ts'
 import { excerpt } from '#src/domain/selling/api-key.ts'
@@ -15,11 +15,11 @@ const STATEMENT = 'Sign in to Bookfeed to get an API key. This costs nothing and
 
 export type ChallengeOptions = {
   ledger: Pick<Ledger, 'challengeKey'>
-  /** Never steps back, or a message that was answered and forgotten would be valid again. */
+  /** Must never go back: otherwise a used and forgotten message would be valid again. */
   clock: Clock
   randomBytes: (length: number) => Uint8Array
   wallets: Wallets
-  /** Of this server, as its users see it. */
+  /** Public origin of this server. */
   origin: () => string
 }
 
@@ -63,7 +63,7 @@ export function createChallenges({
       const read = await wallets.readSignIn(message)
       const { address, nonce = '' } = read
       if (address === undefined)
-        throw challengeError('The message names no account: `0x` and 40 hex digits.')
+        throw challengeError('The message has no account: `0x` and 40 hex digits.')
       const isOurs = nonces.isGenuine(address, nonce)
       const expected = messageFor(address.toLowerCase(), isOurs ? nonce : NO_NONCE)
       assertFields(read, expected, isOurs)
@@ -74,7 +74,7 @@ export function createChallenges({
       return { address: expected.address, nonce, expiresMs: expected.expiresMs }
     },
 
-    /** To be asked again after any wait: the use of this very message may have been forgotten. */
+    /** Call again after each wait: the record of a use may have expired. */
     assertFresh,
   }
 }
@@ -86,7 +86,7 @@ const challengeError = (why: string) =>
     { param: 'message' },
   )
 
-/** Says which field is wrong, the ones first by which a wallet is lured to another server. */
+/** Reports the wrong field, beginning with those that reveal a phishing server. */
 function assertFields(read: Partial<SignIn>, expected: SignIn, isNonceOurs: boolean): void {
   const { domain, uri, chainId } = expected
   if (read.domain !== domain)
@@ -99,9 +99,9 @@ function assertFields(read: Partial<SignIn>, expected: SignIn, isNonceOurs: bool
   if (read.issuedMs !== expected.issuedMs)
     throw challengeError('The time of issue does not match the nonce.')
   if (read.expiresMs !== expected.expiresMs)
-    throw challengeError('The time of expiration is not the one that was issued.')
+    throw challengeError('The expiration time is not the issued one.')
   if (read.statement !== expected.statement)
-    throw challengeError('The statement is not the one that was issued.')
+    throw challengeError('The statement is not the issued one.')
 }
 
 const shown = (value: string | number | undefined): string =>

@@ -36,9 +36,9 @@ export function keyRoutes(api: Api, options: KeyOptions & { idempotency: Idempot
       answers: { description: 'The message.' },
       detail: {
         operationId: 'createChallenge',
-        summary: 'Begin a signup',
+        summary: 'Create a sign-in message',
         description:
-          'Gives a message for your wallet to sign, good for five minutes. Nothing is stored, and signing it moves no funds.',
+          'Returns a message for your wallet to sign, valid for five minutes. The server stores nothing, and the signature moves no funds.',
       },
     })
     .post(
@@ -73,7 +73,7 @@ export function keyRoutes(api: Api, options: KeyOptions & { idempotency: Idempot
           operationId: 'createKey',
           summary: 'Get an API key',
           description:
-            "Takes the signed message of POST /v1/keys/challenge and gives a key of the wallet's account, which begins on the Free tier. An account that never paid has one key: the new one ends the old one at once. The address is screened for sanctions. The key is shown this once.",
+            "Takes the signed message of POST /v1/keys/challenge and returns a key of the wallet's account, which starts on the Free tier. An account that never paid has one key: the new key ends the old one at once. The address is screened for sanctions. The key is shown only once.",
         },
       },
     )
@@ -85,9 +85,9 @@ export function keyRoutes(api: Api, options: KeyOptions & { idempotency: Idempot
       answers: { description: 'The keys.' },
       detail: {
         operationId: 'listKeys',
-        summary: "Your account's keys",
+        summary: 'List keys',
         description:
-          'Keys that are valid now, oldest first. The keys themselves are never shown again.',
+          'Valid keys of your account, oldest first. The secret keys are never shown again.',
       },
     })
     .post(
@@ -117,7 +117,7 @@ export function keyRoutes(api: Api, options: KeyOptions & { idempotency: Idempot
           operationId: 'rotateKey',
           summary: 'Replace a key',
           description:
-            'Gives a new key in place of one of yours. The old one continues to work for `overlapSeconds`; both share one allowance. A key that was replaced already cannot be again. With an `overlapSeconds` of 0 the key that asks may end itself, and the answer cannot be asked for again.',
+            'Returns a new key in place of one of yours. The old key remains valid for `overlapSeconds`; both share one rate limit. A key can be replaced only once. If `overlapSeconds` is 0 and the request uses that key itself, the request cannot be repeated.',
         },
       },
     )
@@ -131,19 +131,18 @@ export function keyRoutes(api: Api, options: KeyOptions & { idempotency: Idempot
         body: LabelBody,
         fails: ['unknown_key', 'storage_unavailable'],
         response: { 200: KeyBody },
-        answers: { description: 'The key as it is now.' },
+        answers: { description: 'The updated key.' },
         detail: {
           operationId: 'labelKey',
           summary: 'Label a key',
-          description:
-            'Gives one of your valid keys another label. Doing so again changes nothing.',
+          description: 'Changes the label of one of your valid keys. The request is idempotent.',
         },
       },
     )
     .delete(
       '/v1/keys/:id',
-      ({ caller, params: { id } }) => {
-        service.revoke(caller, id)
+      async ({ caller, params: { id } }) => {
+        await service.revoke(caller, id)
         return new Response(null, { status: 204, headers: { 'Cache-Control': 'no-store' } })
       },
       {
@@ -156,13 +155,13 @@ export function keyRoutes(api: Api, options: KeyOptions & { idempotency: Idempot
           operationId: 'revokeKey',
           summary: 'Revoke a key',
           description:
-            'Ends one of your keys at once and for good; also the one that asks. Revoking it again changes nothing.',
+            'Ends one of your keys at once and permanently, including the key of the request itself. The request is idempotent.',
         },
       },
     )
 }
 
-/** For a server with a test server behind the same port. */
+/** Routes of a server that also serves the sandbox on its port. */
 export const testKeyRoutes = (api: Api, randomBytes: KeyOptions['randomBytes']) =>
   new Elysia({ name: 'test-keys', tags: ['account'] }).use(api).post(
     '/v1/keys/test',
@@ -180,7 +179,7 @@ export const testKeyRoutes = (api: Api, randomBytes: KeyOptions['randomBytes']) 
         operationId: 'createTestKey',
         summary: 'Get a test key',
         description:
-          'Returns a sandbox key, `bf_test_…`, without a wallet; the server stores nothing. It reads two simulated hours with every route, follows a live stream that repeats them, and requests faults with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each response to it has `Bookfeed-Mode: test`. All test keys of a network address share one rate window.',
+          'Returns a sandbox key, `bf_test_…`, without a wallet; the server stores nothing. The key works on every route, with two hours of simulated data and a live stream that repeats them. To simulate a fault, send the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each response has `Bookfeed-Mode: test`. All test keys of a network address share one rate limit.',
       },
     },
   )

@@ -1,30 +1,35 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-import { choice, listOf, nullable, object, text, time, timeOrNull } from '#src/http/fields.ts'
+import { choice, nullable, object, onePageOf, text, time, timeOrNull } from '#src/http/fields.ts'
+import { expecting } from '#src/http/kinds.ts'
 
-const address = Type.String({
-  pattern: '^0x[0-9a-fA-F]{40}$',
-  'x-expected': 'an address: 0x and 40 hex digits',
-  description: 'Address of your wallet: `0x` and 40 hex digits in any case.',
-  examples: ['0x52908400098527886e0f7030069857d2e4169ee7'],
-})
-
-/** No control characters: a label is shown in lists and on terminals. */
-const label = Type.String({
-  minLength: 1,
-  maxLength: 60,
-  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
-  'x-expected': 'a string of 1 to 60 characters without control characters',
-  description: 'Your own name for the key.',
-  examples: ['backtester'],
-})
-const shownLabel = nullable(
-  Type.String({ examples: ['backtester'] }),
-  'Your own name for the key; null without one.',
+const address = expecting(
+  'an address: 0x and 40 hex digits',
+  Type.String({
+    pattern: '^0x[0-9a-fA-F]{40}$',
+    description: 'Address of your wallet: `0x` and 40 hex digits, case-insensitive.',
+    examples: ['0x52908400098527886e0f7030069857d2e4169ee7'],
+  }),
 )
 
-export const keyId = text('Name of the key; not a secret.', 'key_6f1c0a9be2d74c55a1d0f4a2b7c3e918')
-const hint = text('The last characters of the key.', 'x7Qe')
+/** Without control characters, because labels are shown in lists and on terminals. */
+const label = expecting(
+  'a string of 1 to 60 characters without control characters',
+  Type.String({
+    minLength: 1,
+    maxLength: 60,
+    pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]+$',
+    description: 'Label of your choice.',
+    examples: ['backtester'],
+  }),
+)
+const shownLabel = nullable(
+  Type.String({ examples: ['backtester'] }),
+  'Your label; null if there is none.',
+)
+
+export const keyId = text('Id of the key; not a secret.', 'key_6f1c0a9be2d74c55a1d0f4a2b7c3e918')
+const hint = text('Last characters of the key.', 'x7Qe')
 
 export const ChallengeBody = Type.Object({ address })
 
@@ -37,10 +42,10 @@ export const Challenge = object('Challenge', {
     ],
   }),
   nonce: text(
-    'The nonce in the message.',
+    'Nonce of the message.',
     '019d8b0f6c4051c2b0d7a39e4f8862d1c5a07be93d1684f2aa90e7c35b1d2f48',
   ),
-  expiresAt: time('Exclusive; after that the message is refused.', '2026-04-14T08:05:00.000Z'),
+  expiresAt: time('Expiry, exclusive.', '2026-04-14T08:05:00.000Z'),
 })
 export type Challenge = Static<typeof Challenge>
 
@@ -51,19 +56,21 @@ export const SignupBody = Type.Object({
     description: '`message` of POST /v1/keys/challenge, unchanged.',
     examples: Challenge.properties.message.examples as string[],
   }),
-  signature: Type.String({
-    // Contract wallets may sign at length.
-    maxLength: 16_384,
-    pattern: '^0x([0-9a-fA-F]{2})+$',
-    'x-expected': 'a string of 0x and pairs of hex digits',
-    description: "The wallet's signature of the message (EIP-191 or ERC-1271): `0x` and hex.",
-    examples: [`0x${'5a'.repeat(64)}1b`],
-  }),
+  signature: expecting(
+    'a string of 0x and pairs of hex digits',
+    Type.String({
+      // Signatures of contract wallets may be long.
+      maxLength: 16_384,
+      pattern: '^0x([0-9a-fA-F]{2})+$',
+      description: "The wallet's signature of the message (EIP-191 or ERC-1271): `0x` and hex.",
+      examples: [`0x${'5a'.repeat(64)}1b`],
+    }),
+  ),
   label: Type.Optional(label),
   keepKeys: Type.Optional(
     Type.Boolean({
       description:
-        'True to make a key only where the account has no valid one: otherwise the answer is 409 `key_limit`. By default a new key is made; if the account has bought nothing, the old one ends.',
+        'True to make a key only if the account has no valid one; otherwise the response is 409 `key_limit`. By default a key is always made, and if the account has bought nothing, the old key ends.',
       examples: [true],
     }),
   ),
@@ -77,7 +84,7 @@ export const RotateBody = Type.Object({
     minimum: 0,
     maximum: 604_800,
     default: 86_400,
-    description: 'How long the old key continues to work; 0 ends it at once.',
+    description: 'Seconds for which the old key remains valid; 0 ends it at once.',
     examples: [3600],
   }),
   label: Type.Optional(label),
@@ -86,25 +93,25 @@ export type RotateBody = Static<typeof RotateBody>
 
 export const NewKey = object('NewKey', {
   key: text(
-    'The API key. It is shown this once: keep it where secrets are kept.',
+    'The API key, shown only once. Store it as a secret.',
     'bf_live_0kT9rWq2mZs5YvC8xHd4Bn7LgJ1a3fPuEo6R',
   ),
   id: keyId,
   label: shownLabel,
   hint,
-  tier: text('Id of the tier that the account has.', 'free'),
-  createdAt: time('When the key was made.'),
-  expiresAt: timeOrNull('Null: a new key has no end.'),
+  tier: text("Id of the account's tier.", 'free'),
+  createdAt: time('Time of creation.'),
+  expiresAt: timeOrNull('Always null: a new key does not expire.'),
   address: nullable(
     Type.String({ examples: ['0x52908400098527886e0f7030069857d2e4169ee7'] }),
-    'Wallet of the account in lower case; null for one that the operator made.',
+    'Wallet of the account in lower case; null for an account made by the operator.',
   ),
 })
 export type NewKey = Static<typeof NewKey>
 
 export const TestKey = object('TestKey', {
   key: text(
-    'A test key. It reads simulated data alone, and is not a secret.',
+    'A test key. It reads simulated data only and is not a secret.',
     'bf_test_PublicKeyForTestsOfBookfeed2uYmF1',
   ),
 })
@@ -112,8 +119,8 @@ export const TestKey = object('TestKey', {
 export const RotatedKey = object('RotatedKey', {
   ...NewKey.properties,
   replaces: Type.Object(
-    { id: keyId, expiresAt: time('When the old key ends, exclusive.') },
-    { description: 'The key that this one replaces.' },
+    { id: keyId, expiresAt: time('End of the old key, exclusive.') },
+    { description: 'Id of the replaced key.' },
   ),
 })
 export type RotatedKey = Static<typeof RotatedKey>
@@ -122,13 +129,13 @@ export const KeyBody = object('Key', {
   id: keyId,
   label: shownLabel,
   hint,
-  status: choice(['active', 'expiring'], '`expiring` once the key was replaced by another.'),
-  isCurrent: Type.Boolean({ description: 'True for the key that asks.' }),
-  createdAt: time('When the key was made.'),
-  expiresAt: timeOrNull('When the key ends, exclusive; null if it has no end.'),
-  lastUsedAt: timeOrNull('When the key was last used, give or take seconds; null if never.'),
+  status: choice(['active', 'expiring'], '`expiring` if the key was replaced.'),
+  isCurrent: Type.Boolean({ description: 'True for the key of this request.' }),
+  createdAt: time('Time of creation.'),
+  expiresAt: timeOrNull('Expiry, exclusive; null if the key does not expire.'),
+  lastUsedAt: timeOrNull('Time of the last use, accurate to seconds; null if never used.'),
 })
 export type KeyBody = Static<typeof KeyBody>
 
-export const KeyList = listOf(KeyBody, 'Valid keys, oldest first.', 'Null: there is one page only.')
+export const KeyList = onePageOf(KeyBody, 'Valid keys, oldest first.')
 export type KeyList = Static<typeof KeyList>

@@ -1,8 +1,7 @@
 /**
- * Keys of an account, and how a wallet gets its first. At signup all that may wait (wallet,
- * screening) comes first and changes nothing; then one transaction takes the message as answered
- * and makes account and key, or leaves all as it was. The keys of another account are refused like
- * unknown ones.
+ * Keys of an account, and sign-up with a wallet. At sign-up, everything that waits (signature,
+ * screening) comes first and changes nothing; then one transaction marks the message as used and
+ * makes account and key. Keys of another account are reported as unknown.
  */
 import { AppError, parameterError } from '#src/domain/errors.ts'
 import { createApiKey, digestOf, excerpt, hintOf, holdsKey } from '#src/domain/selling/api-key.ts'
@@ -49,7 +48,10 @@ export function createKeyService(options: KeyOptions) {
     if (!state.isOpen) throw new AppError('signup_closed', state.reason)
   }
 
-  /** Fails closed: without an answer the address is refused. A hit blocks its account. */
+  /**
+   * Fails closed: without an answer of the screening, the address is refused. A hit blocks the
+   * account.
+   */
   async function assertNotSanctioned(address: string): Promise<void> {
     const { verdict } = await screen(address)
     if (verdict === 'clear') return
@@ -59,20 +61,20 @@ export function createKeyService(options: KeyOptions) {
       })
     }
     const account = ledger.findAccountByAddress(address)
-    if (account) ledger.setBlocked(account.id, true, { actor: 'system', nowMs: clock() })
+    if (account) await ledger.setBlocked(account.id, true, { actor: 'system', nowMs: clock() })
     throw sanctionedError()
   }
 
   /**
-   * Makes a key by a verb of the ledger, which throws for what it refuses. The answer shows the key
-   * this once; with `keep`, the same transaction stores the answer.
+   * Makes a key in one ledger transaction, which may throw a refusal. The response shows the key
+   * only once; with `keep`, the same transaction stores the response.
    */
-  function makeKey(
+  async function makeKey(
     label: string | undefined,
     keep: Keep,
     toBody: (key: NewKey) => object,
-    verb: (key: KeySecret, once: Once | undefined) => KeyMade | Replayed,
-  ): Outcome {
+    verb: (key: KeySecret, once: Once | undefined) => Promise<KeyMade | Replayed>,
+  ): Promise<Outcome> {
     if (label !== undefined) assertNoKey(label)
     const key = createApiKey(randomBytes)
     const toAnswer = ({ key: made, account, tierId }: KeyMade) => {
@@ -88,7 +90,7 @@ export function createKeyService(options: KeyOptions) {
       })
       return jsonAnswer(201, body, { 'Cache-Control': 'no-store' })
     }
-    const done = verb(
+    const done = await verb(
       { id: `key_${createId()}`, digest: digestOf(key), hint: hintOf(key), label },
       keep && { id: keep.id, answer: (made) => keep.seal(toAnswer(made)) },
     )
@@ -96,36 +98,36 @@ export function createKeyService(options: KeyOptions) {
   }
 
   return {
-    /** Gives out the message to be signed. Throws `signup_closed`. */
+    /** Creates the message to sign. Throws `signup_closed`. */
     async challenge(address: string) {
       assertOpen()
       return challenges.issue(address)
     },
 
-    /** Under whose name a signed message counts: that of the account it claims. */
+    /** Idempotency scope of a signed message: the account that it claims. */
     async signupScope(message: string): Promise<string> {
       const { address = '' } = await wallets.readSignIn(message)
       return `signup ${address.toLowerCase()}`
     },
 
-    /** Checks all that may wait; the result makes the key, at once. */
+    /** Runs all checks that wait; the result makes the key synchronously. */
     async signUp({ message, signature, label, keepKeys = false }: SignupBody) {
       assertOpen()
       const genuine = await challenges.verify(message)
       const { address } = genuine
       assertSigned(await wallets.checkSignature({ address, message, signature }))
       await assertNotSanctioned(address)
-      return (keep: Keep): Outcome =>
+      return (keep: Keep): Promise<Outcome> =>
         makeKey(
           label,
           keep,
           (key) => key,
-          (key, once) => {
+          async (key, once) => {
             const nowMs = clock()
             challenges.assertFresh(genuine.expiresMs, nowMs)
             const accountId = `acc_${createId()}`
             const draft = { ...genuine, accountId, key, keysMax, keepKeys, once }
-            const done = ledger.signUp(draft, nowMs)
+            const done = await ledger.signUp(draft, nowMs)
             switch (done.kind) {
               case 'made':
               case 'replayed':
@@ -136,12 +138,12 @@ export function createKeyService(options: KeyOptions) {
                   'This message has already been used to sign in. Request a new one with POST /v1/keys/challenge, and sign that.',
                 )
               case 'blocked':
-                // Since it was screened, or until it is screened again.
+                // The address was blocked after the screening.
                 throw sanctionedError()
               case 'has_key':
                 throw new AppError(
                   'key_limit',
-                  'The wallet has a valid key. Use that key. Without `keepKeys`, a new key is made, and the old one ends if the account has never bought anything.',
+                  'The wallet has a valid key. Use that key, or leave out `keepKeys` to make a new one; if the account has never bought anything, the old key then ends.',
                 )
               case 'key_limit':
                 throw keyLimitError(keysMax)
@@ -156,8 +158,16 @@ export function createKeyService(options: KeyOptions) {
       return { data: valid.map((key) => toBody(key, caller.keyId)), nextCursor: null }
     },
 
-    /** The body may come late: checked again. Throws `unknown_key`, `key_replaced`, `key_limit`. */
-    rotate(caller: Caller, id: string, { label, overlapSeconds }: RotateBody, keep: Keep): Outcome {
+    /**
+     * Checks the caller again, because the body may arrive late. Throws `unknown_key`,
+     * `key_replaced`, `key_limit`.
+     */
+    rotate(
+      caller: Caller,
+      id: string,
+      { label, overlapSeconds }: RotateBody,
+      keep: Keep,
+    ): Promise<Outcome> {
       const by = byCaller(caller)
       const overlapMs = overlapSeconds * 1000
       const replaces = { id, expiresAt: toIso(by.nowMs + overlapMs) }
@@ -165,10 +175,10 @@ export function createKeyService(options: KeyOptions) {
         label,
         keep,
         (key) => ({ ...key, replaces }),
-        (key, once) => {
+        async (key, once) => {
           const { accountId, keyId: callerKeyId } = caller
           const rotation = { id, accountId, callerKeyId, key, overlapMs, keysMax, once }
-          const done = ledger.rotateKey(rotation, by)
+          const done = await ledger.rotateKey(rotation, by)
           switch (done.kind) {
             case 'made':
             case 'replayed':
@@ -192,27 +202,27 @@ export function createKeyService(options: KeyOptions) {
       )
     },
 
-    /** The body may come late: checked again. Throws `unknown_key`. */
-    label(caller: Caller, id: string, label: string): KeyBody {
+    /** Checks the caller again, because the body may arrive late. Throws `unknown_key`. */
+    async label(caller: Caller, id: string, label: string): Promise<KeyBody> {
       assertNoKey(label)
       const by = byCaller(caller)
-      return ledger.atomically(() => {
-        const asking = ledger.findKey(caller.keyId)
+      return ledger.atomically(({ findKey, labelKey }) => {
+        const asking = findKey(caller.keyId)
         if (asking === undefined || !isValidKey(asking, by.nowMs)) {
           throw unauthenticatedError()
         }
-        const key = ledger.findKey(id)
+        const key = findKey(id)
         const isOwn = key?.accountId === caller.accountId && isValidKey(key, by.nowMs)
         if (!isOwn) throw unknownError(id)
-        ledger.labelKey(id, label, by)
+        labelKey(id, label, by)
         return toBody({ ...key, label }, caller.keyId)
       })
     },
 
-    /** Ends a key for good; nothing happens if that was done before. Throws `unknown_key`. */
-    revoke(caller: Caller, id: string): void {
+    /** Ends a key permanently; has no effect if it has ended. Throws `unknown_key`. */
+    async revoke(caller: Caller, id: string): Promise<void> {
       if (ledger.findKey(id)?.accountId !== caller.accountId) throw unknownError(id)
-      ledger.revokeKey(id, byCaller(caller))
+      await ledger.revokeKey(id, byCaller(caller))
     },
   }
 }

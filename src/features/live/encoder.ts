@@ -1,4 +1,4 @@
-/** What is sent of rows: plain, or in gzip. */
+/** Encodes rows as events, plain or in gzip. */
 import type { Market } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import type { EventStream, MarketHistory } from '#src/history/history.ts'
@@ -12,18 +12,18 @@ type EventPage = {
 }
 
 export type EventEncoder = Pick<EventStream, 'event' | 'step' | 'sum' | 'end'> & {
-  /** The events of rows: of each what `before` returns, and the JSON object after it. */
+  /** Encodes rows: for each, the text of `before` and then the JSON object. */
   rows(query: FeedQuery, before: (row: Position, isLate?: boolean) => string): EventPage | Coming
-  /** The event of a row that was just read. */
+  /** Encodes a row that was just read. */
   row(market: Market, row: LiveRow, before: string): Uint8Array<ArrayBuffer>
-  /** Another one in the same step, after another text. */
+  /** Creates another encoder of the same step, for a stream with an earlier text. */
   fork(sum: EventStream['sum']): EventEncoder
 }
 
 type EncoderOptions = {
   filter: RowFilter
   isGzip: boolean
-  /** Whether there are rows of several markets, so that each has to name its own. */
+  /** True if the stream has several markets, so that each row has to name its market. */
   isMixed: boolean
 }
 
@@ -47,7 +47,7 @@ type TextStream = Pick<EventStream, 'event' | 'step' | 'sum' | 'end'> & {
 
 const encoder = new TextEncoder()
 
-/** Depends on nothing before it. */
+/** The state of plain text, which depends on no earlier text. */
 const plain: TextStream = {
   event: (text) => encoder.encode(`${text}\n\n`),
   step: '',
@@ -56,7 +56,7 @@ const plain: TextStream = {
   end: () => new Uint8Array(0),
 }
 
-/** Rows as they are read. `isNaming` where they do not name their market by themselves. */
+/** Encodes rows as text. `isNaming` adds the market to rows that do not name it. */
 function encodeTexts(
   stream: TextStream,
   reader: RowReader,
@@ -86,7 +86,7 @@ function encodeTexts(
   }
 }
 
-/** Whole books, as they are stored. */
+/** Encodes whole books from their stored bytes. */
 const encodeBooks = (
   stream: EventStream,
   history: Pick<MarketHistory, 'ready'>,

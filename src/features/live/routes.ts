@@ -5,12 +5,13 @@ import { AppError, parameterError } from '#src/domain/errors.ts'
 import type { Coin, Market } from '#src/domain/market.ts'
 import type { Tier, TierRoute } from '#src/domain/selling/tier.ts'
 import type { Api } from '#src/http/api.ts'
+import { callOf } from '#src/http/call.ts'
+import { openStream } from '#src/http/capacity.ts'
 import { type Identify, identifyFollower } from '#src/http/gate.ts'
 import { acceptsGzip } from '#src/http/negotiation.ts'
 import { STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
-import { visitOf } from '#src/http/visit.ts'
-import type { Work } from '#src/http/work.ts'
 import { type RowChannel, rowChannels } from '#src/live/rows.ts'
+import type { ConcurrencyLimit } from '#src/platform/concurrency-limit.ts'
 
 import { channelAccess, CoinLiveQuery, type LiveQuery, MarketLiveQuery } from './schema.ts'
 import type { LiveService } from './service.ts'
@@ -18,7 +19,7 @@ import type { LiveService } from './service.ts'
 const VARY = 'Accept-Encoding, Origin'
 const LAST_EVENT_ID = 'Last-Event-ID'
 
-const description = `Server-sent events (WHATWG HTML), as \`EventSource\` reads them. First \`snapshot\` events with the last row of each outcome, unless a place is given to continue from, only the last of them with an \`id\`; then a \`row\` event for each row as it is written: \`data\` is exactly the row of the route of the channel, \`id\` its cursor. \`gap\`: a gap began, or is known better, or has ended. \`market_open\`, \`market_update\` (more is known of it, such as its strike), \`market_closed\`, \`market_resolved\`: \`data\` is the market. \`stale\`: the server has not heard from its database, and sends nothing of what was recorded \`since\`; \`current\`: that is over, and what was recorded came before it. \`end\`, the last event: your key or your tier does not include the stream any more, or keys cannot be checked; \`data\` has the \`code\` and \`detail\` of a problem document. Comment lines are heartbeats and padding. With \`Accept-Encoding: gzip\` the events are one gzip member without an end, each complete as it comes: whole books (\`snapshots\` without \`depth\`) as they are stored, other rows as what changed since the one before. Counted and bounded like an export. A connection that takes nothing for ${STREAM_SECONDS_MAX} seconds is cut off; a slow reader gets every row later. \`EventSource\` sends no \`Authorization\`: read the stream with \`fetch\`, and never put a key into an address.`
+const description = `Server-sent events (WHATWG HTML), as \`EventSource\` reads them. Unless the stream resumes from a cursor, it begins with \`snapshot\` events: the last row of each outcome; only the last of them has an \`id\`. Then each new row is a \`row\` event: \`data\` is the row as the channel's route returns it, and \`id\` is its cursor. \`gap\`: a gap began, changed or ended. A gap with the reason \`replica_behind\` is withdrawn once its rows have arrived: it then ends where it began. \`market_open\`, \`market_update\` (for example with the strike), \`market_closed\`, \`market_resolved\`: \`data\` is the market. \`end\` is the last event: your key or tier no longer includes the stream, or keys cannot be checked; \`data\` has \`code\` and \`detail\` of a problem document. Comment lines are heartbeats and padding. With \`Accept-Encoding: gzip\`, the events are one endless gzip member, flushed after each event: whole books (\`snapshots\` without \`depth\`) as stored, other rows as changes of the previous row. The stream counts as an export, and towards its limits. A connection that reads nothing for ${STREAM_SECONDS_MAX} seconds is closed; a slower reader gets every row later. \`EventSource\` cannot send \`Authorization\`: use \`fetch\`, and never put a key into a URL.`
 
 const shared = {
   access: 'snapshots',
@@ -29,17 +30,17 @@ const shared = {
       name: LAST_EVENT_ID,
       in: 'header',
       required: false,
-      description: 'As `cursor`; `EventSource` sends it by itself when it connects again.',
+      description: 'Same as `cursor`; `EventSource` sends it when it reconnects.',
       schema: { type: 'string' },
     },
   ],
   answers: {
-    description: 'The events, until you leave or the server stops.',
+    description: 'Events, until the client disconnects or the server stops.',
     content: { 'text/event-stream': { schema: { type: 'string' } } },
     headers: {
       Vary: `\`${VARY}\`.`,
-      'Content-Encoding': '`gzip` where `Accept-Encoding` has it; else absent.',
-      'X-Accel-Buffering': '`no`: proxies pass events on as they come.',
+      'Content-Encoding': '`gzip` if `Accept-Encoding` includes it; otherwise absent.',
+      'X-Accel-Buffering': '`no` keeps proxies from buffering events.',
     },
   },
   caching: 'no-store',
@@ -49,15 +50,19 @@ const shared = {
 type Ports = {
   identify: Identify
   listTiers: () => readonly Tier[]
-  work: Pick<Work, 'openStream' | 'run'>
+  streams: ConcurrencyLimit
 }
 type Asked = { request: Request; coin: Coin; market?: Market; query: LiveQuery }
 
-export function liveRoutes(api: Api, service: LiveService, { identify, listTiers, work }: Ports) {
-  /** Why the caller of a request may not follow any more. */
+export function liveRoutes(
+  api: Api,
+  service: LiveService,
+  { identify, listTiers, streams }: Ports,
+) {
+  /** Reason why the caller may no longer follow the stream. */
   function refusalOf({ request, coin }: Asked, channel: RowChannel): AppError | undefined {
-    const { guest, peers } = visitOf(request)
-    // What a guest may read does not end.
+    const { guest, peers } = callOf(request)
+    // The rights of a guest do not end.
     if (guest !== undefined) return undefined
     const needed = { access: channelAccess[channel], coin }
     const now = identifyFollower(needed, { request, peers }, identify, listTiers)
@@ -68,7 +73,7 @@ export function liveRoutes(api: Api, service: LiveService, { identify, listTiers
     const { request, coin, market, query } = asked
     const { channel, outcome, depth, timeframe, heartbeat } = query
     if (depth !== undefined && channel !== 'snapshots')
-      throw parameterError('depth', '`depth` goes with `channel=snapshots`.')
+      throw parameterError('depth', '`depth` is for `channel=snapshots` only.')
     const isGzip = acceptsGzip(request.headers.get('accept-encoding'))
     const filter = { channel, outcome, depth }
     const conditionId = market?.conditionId
@@ -79,16 +84,11 @@ export function liveRoutes(api: Api, service: LiveService, { identify, listTiers
       isGzip,
       cursor: lastEventId ?? query.cursor,
       refusal: () => refusalOf(asked, channel),
-      takePlace: () => work.openStream(request),
+      takePlace: () => openStream(request, streams),
     }
-    const stream = await work.run(
-      request,
-      (function* () {
-        yield* service.fetchLast(start)
-        const open = () => service.open(start)
-        return lastEventId === undefined ? open() : withCursorParam(LAST_EVENT_ID, open)
-      })(),
-    )
+    await service.fetchLast(start)
+    const open = () => service.open(start)
+    const stream = lastEventId === undefined ? open() : withCursorParam(LAST_EVENT_ID, open)
     const headers: Record<string, string> = {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',
@@ -96,27 +96,30 @@ export function liveRoutes(api: Api, service: LiveService, { identify, listTiers
       'X-Accel-Buffering': 'no',
     }
     if (isGzip) headers['Content-Encoding'] = 'gzip'
-    return streamResponse(request, { headers, ...stream })
+    return streamResponse({ headers, ...stream })
   }
 
   return new Elysia({ name: 'live', tags: ['live'] })
     .use(api)
-    .get('/v1/:coin/markets/:conditionId/live', answer, {
-      market: true,
-      coin: true,
-      ...shared,
-      query: MarketLiveQuery,
-      detail: { operationId: 'followMarket', summary: 'A market as it happens', description },
-      description,
-    })
-    .get('/v1/:coin/live', answer, {
+    .get(
+      '/v1/:coin/markets/:conditionId/live',
+      ({ request, coin, market, query }) => answer({ request, coin, market, query }),
+      {
+        market: true,
+        coin: true,
+        ...shared,
+        query: MarketLiveQuery,
+        detail: { operationId: 'followMarket', summary: 'Stream a market', description },
+      },
+    )
+    .get('/v1/:coin/live', ({ request, coin, query }) => answer({ request, coin, query }), {
       coin: true,
       ...shared,
       query: CoinLiveQuery,
       detail: {
         operationId: 'followCoin',
-        summary: 'Every open market of a coin as it happens',
-        description: `Markets that open join, with \`market_open\` and then their last rows as \`snapshot\` events; they leave when they are resolved. The \`id\` of an event is a place in every market, so after reconnecting you get everything that was recorded of any of them in between, and what opened in between from its first row on. In \`quotes\`, \`prices\` and \`trades\`, whose rows do not name their market, \`conditionId\` is the first member of \`data\`, before those of the row. ${description}`,
+        summary: 'Stream all open markets of a coin',
+        description: `Markets join the stream when they open, with \`market_open\` and then their last rows as \`snapshot\` events; they leave it when they are resolved. The \`id\` of an event is a position in every market, so after reconnecting you get all rows that were recorded in between, including those of markets that opened. In \`quotes\`, \`prices\` and \`trades\`, whose rows do not name their market, \`conditionId\` is the first member of \`data\`. ${description}`,
       },
     })
 }

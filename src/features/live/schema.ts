@@ -2,24 +2,24 @@ import { type Static, Type } from '@sinclair/typebox'
 
 import type { TierRoute } from '#src/domain/selling/tier.ts'
 import { depthParameter, outcomeParameter, timeframeParameter } from '#src/http/data-query.ts'
-import { literals } from '#src/http/schema-reader.ts'
+import { integer, oneOf } from '#src/http/kinds.ts'
 import { type RowChannel, rowChannels } from '#src/live/rows.ts'
 
-/** Connections are cut after a minute of idleness. */
+/** Proxies and clients often close a connection after a minute without data. */
 const HEARTBEAT_SECONDS_MAX = 45
 
 const shared = {
-  channel: literals(rowChannels, {
+  channel: oneOf(rowChannels, {
     default: 'snapshots',
     description:
-      'Which rows: those of the route of this name, and of `trades` each trade. Needs a tier with that route, and `trades` one with `prices`.',
+      'Which rows: those of the route of this name, and of `trades` each trade. Needs a tier with that route, `trades` one with `prices`, and `changes` one with `snapshots`.',
   }),
   outcome: outcomeParameter,
   depth: Type.Optional({
     ...depthParameter,
-    description: `Only for \`snapshots\`. ${depthParameter.description}`,
+    description: `For \`snapshots\` only. ${depthParameter.description}`,
   }),
-  heartbeat: Type.Integer({
+  heartbeat: integer({
     minimum: 5,
     maximum: HEARTBEAT_SECONDS_MAX,
     default: 15,
@@ -32,21 +32,22 @@ const cursor = (description: string) => Type.Optional(Type.String({ minLength: 1
 export const MarketLiveQuery = Type.Object({
   ...shared,
   cursor: cursor(
-    'Continue after this place instead of now: the `id` of an event, or `nextCursor` or `X-Resume-Cursor` of the route of the channel, ascending, without a range and with the same outcome and depth. The header `Last-Event-ID` takes precedence.',
+    "Resume after this position: the `id` of an event, or `nextCursor` or `X-Resume-Cursor` of the channel's route with the same outcome and depth, in ascending order and without a range. By default the stream begins now. The header `Last-Event-ID` takes precedence.",
   ),
 })
 export const CoinLiveQuery = Type.Object({
   ...shared,
-  timeframe: timeframeParameter('Only markets of this length.'),
+  timeframe: timeframeParameter('Only markets of this timeframe.'),
   cursor: cursor(
-    'Continue after this place in each market instead of now: the `id` of an event of this route. All other parameters but `heartbeat` must be repeated. The header `Last-Event-ID` takes precedence.',
+    'Resume after this position in each market: the `id` of an event of this route. All other parameters except `heartbeat` must be the same. By default the stream begins now. The header `Last-Event-ID` takes precedence.',
   ),
 })
 export type LiveQuery = Static<typeof MarketLiveQuery> & Partial<Static<typeof CoinLiveQuery>>
 
-/** The route of tiers that includes a channel. */
+/** Routes that a tier must include for each channel. */
 export const channelAccess = {
   snapshots: 'snapshots',
+  changes: 'snapshots',
   quotes: 'quotes',
   prices: 'prices',
   trades: 'prices',

@@ -1,4 +1,4 @@
-/** Streams of events (SSE): what is followed, and by whom. */
+/** Event streams (SSE): opens, feeds and ends them. */
 
 import type { CursorCodec } from '#src/domain/cursor.ts'
 import { AppError } from '#src/domain/errors.ts'
@@ -10,7 +10,6 @@ import { createCoinCursors, createRowCursors, type FeedPosition } from '#src/liv
 import { createFanout } from '#src/live/group.ts'
 import { MARKETS_A_READ, UNRESOLVED_MS } from '#src/live/market-watch.ts'
 import { START } from '#src/live/rows.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
 
 import { createEventEncoder } from './encoder.ts'
 import {
@@ -24,11 +23,11 @@ import {
 } from './source.ts'
 import { EventSubscriber } from './subscriber.ts'
 
-/** Writing at one go; everybody else waits that long. */
+/** Longest time of one round of writing; other work of the thread waits meanwhile. */
 const SLICE_MS = 4
-/** Keys and tiers are looked at again so often, and what was sent is counted. */
+/** Interval at which keys and tiers are checked and sent bytes are metered. */
 const RECHECK_MS = 10_000
-/** Those who are sent away come back within that time, not all at once. */
+/** Reconnection delay of clients when the server stops, spread over this range. */
 const RETRY_MS = { min: 1000, max: 9999 }
 const RETRY_AFTER_SECONDS = 5
 
@@ -36,29 +35,26 @@ type LiveServiceOptions = Omit<EventFeed, 'sources' | 'rowCursors' | 'coinCursor
   history: MarketHistory
   cursors: CursorCodec
   randomBytes: (length: number) => Uint8Array
-  /** Whether keys may have been revoked without this server knowing. */
-  isUnconfirmed: () => boolean
 }
 
 type LiveStart = {
   options: FollowOptions
-  /** Undefined for every open market of the coin. */
+  /** Undefined for all open markets of the coin. */
   market: Market | undefined
-  /** Undefined begins with the last rows. */
+  /** Undefined to begin with the last rows. */
   cursor: string | undefined
   isGzip: boolean
-  /** Why the caller may not follow any more; undefined as long as that is allowed. */
+  /** Reason why the caller may no longer follow; undefined while it may. */
   refusal: () => AppError | undefined
-  /** Returns what gives it back. Throws `too_many_streams` and `unavailable`. */
+  /** Reserves a slot and returns its release. Throws `too_many_streams` and `unavailable`. */
   takePlace: () => () => void
 }
 
-/** Makes the service. `tick` is to be called every few milliseconds. */
+/** Creates the service. Call `tick` every few milliseconds. */
 export function createLiveService({
   history,
   cursors,
   randomBytes,
-  isUnconfirmed,
   ...shared
 }: LiveServiceOptions) {
   const { rows, markets, clock, timer } = shared
@@ -72,7 +68,6 @@ export function createLiveService({
   const groups = createFanout<Uint8Array, EventSource>()
   const subscribers = new Set<EventSubscriber>()
   let checkedMs = timer()
-  let wasUnconfirmed = false
   let isStopped = false
 
   function leave(subscriber: EventSubscriber): void {
@@ -94,17 +89,15 @@ export function createLiveService({
     subscriber.end()
   }
 
-  /** Ends every stream; clients connect again. */
+  /** Ends every stream; clients reconnect. */
   function dismiss(): void {
     for (const subscriber of [...subscribers]) end(subscriber)
   }
 
-  /** Ends the streams of those who may not follow any more. */
+  /** Ends the streams of callers whose key or tier no longer allows them. */
   function check(nowMs: number): void {
-    const isNewlyUnconfirmed = isUnconfirmed() && !wasUnconfirmed
-    if (nowMs - checkedMs < RECHECK_MS && !isNewlyUnconfirmed) return
+    if (nowMs - checkedMs < RECHECK_MS) return
     checkedMs = nowMs
-    wasUnconfirmed = isUnconfirmed()
     for (const subscriber of [...subscribers]) {
       const refusal = subscriber.caller.refusal()
       if (refusal === undefined) subscriber.count()
@@ -112,7 +105,7 @@ export function createLiveService({
     }
   }
 
-  /** Where a stream begins; throws `cursor_invalid` and `cursor_mismatch`. */
+  /** Start position of a stream. Throws `cursor_invalid` and `cursor_mismatch`. */
   function startOf({ options, market, cursor }: LiveStart): Partial<FeedPosition>[] {
     if (market === undefined) {
       if (cursor === undefined) return []
@@ -125,11 +118,11 @@ export function createLiveService({
 
   return {
     /** Fetches the last rows with which a stream begins. */
-    *fetchLast({
+    async fetchLast({
       options,
       market,
       cursor,
-    }: Pick<LiveStart, 'options' | 'market' | 'cursor'>): Steps<void> {
+    }: Pick<LiveStart, 'options' | 'market' | 'cursor'>): Promise<void> {
       if (cursor !== undefined || history.archive.place() === undefined) return
       const { coin, timeframe, filter } = options
       const nowMs = clock()
@@ -139,20 +132,20 @@ export function createLiveService({
         const coming = those.map((each) => readLast(feed, filter, each))
         const waits = coming.filter((each) => each instanceof Promise)
         if (waits.length === 0) return
-        yield Promise.all(waits)
+        await Promise.all(waits)
       }
     },
 
     /**
-     * Begins a stream for the caller. Throws `cursor_invalid`, `cursor_mismatch`,
-     * `too_many_streams` and `unavailable`.
+     * Opens a stream. Throws `cursor_invalid`, `cursor_mismatch`, `too_many_streams` and
+     * `unavailable`.
      */
     open(asked: LiveStart): Omit<BodyStream, 'headers'> {
       const retry = { retryAfterSeconds: RETRY_AFTER_SECONDS }
-      if (isStopped) throw new AppError('unavailable', 'The server stops.', retry)
+      if (isStopped) throw new AppError('unavailable', 'The server is stopping.', retry)
       const { options, cursor, isGzip } = asked
       const { filter } = options
-      // From the history that streams follow, which may be another than that of the routes.
+      // Streams may follow another history than the routes (in test mode).
       const market = (asked.market && history.findMarket(asked.market.conditionId)) ?? asked.market
       const followed = new Map(
         startOf({ ...asked, market }).flatMap(({ market: each, position }) =>
@@ -182,7 +175,7 @@ export function createLiveService({
       return { pieces: subscriber, onEnd }
     },
 
-    /** Writes what is new, for some milliseconds; the next call resumes where it stopped. */
+    /** Writes new rows for some milliseconds; the next call continues. */
     tick(): void {
       if (subscribers.size === 0) return
       markets.tick()
@@ -193,7 +186,7 @@ export function createLiveService({
 
     dismiss,
 
-    /** Ends every stream, and refuses others. */
+    /** Ends every stream and refuses new ones. */
     stop(): void {
       isStopped = true
       dismiss()
@@ -210,7 +203,7 @@ export type LiveService = ReturnType<typeof createLiveService>
 const problemText = ({ code, message, extras }: AppError): string =>
   toAscii(JSON.stringify({ code, detail: message, ...extras }))
 
-/** Markets that opened since, for as long as one is watched: they may be resolved by now. */
+/** Markets that opened after the position, even if they are resolved by now. */
 function missedSince(
   positions: readonly FeedPosition[],
   history: MarketHistory,

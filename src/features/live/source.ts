@@ -1,4 +1,4 @@
-/** What a group of streams follows: a market, or the open markets of a coin, as events. */
+/** Events of a fan-out group: of one market, or of the open markets of a coin. */
 import {
   type Coin,
   factsFingerprint,
@@ -8,8 +8,7 @@ import {
   type Timeframe,
 } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
-import type { StaleSince } from '#src/domain/staleness.ts'
-import { type Clock, toIso } from '#src/domain/time.ts'
+import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { CoinCursors, RowCursors } from '#src/live/cursors.ts'
 import { type FeedSources, MarketCursor } from '#src/live/feed.ts'
@@ -28,12 +27,12 @@ import {
 
 import type { EventEncoder } from './encoder.ts'
 
-/** Rows of a market that are read at a time. */
+/** Rows of a market in one read. */
 const STEP_ROWS = 100
 
 export type FollowOptions = {
   coin: Coin
-  /** Undefined for every open market of the coin. */
+  /** Undefined for all open markets of the coin. */
   conditionId: string | undefined
   timeframe: Timeframe | undefined
   filter: RowFilter
@@ -51,10 +50,9 @@ export type EventFeed = {
   timer: Clock
   describeMarket: (market: Market) => string
   ready: MarketHistory['ready']
-  staleSince: StaleSince
 }
 
-/** The last rows of a market, which can be read once more. */
+/** The last rows of a market, as rows that can be read again. */
 export function readLast(
   { rows, ready }: Pick<EventFeed, 'rows' | 'ready'>,
   filter: RowFilter,
@@ -72,7 +70,7 @@ export function readLast(
   return ready(ranges) ?? last
 }
 
-/** A market, and what was last said of it besides its rows and gaps. */
+/** A market, with the status that was last sent. */
 export type FollowedMarket = { cursor: MarketCursor; status: MarketStatus; facts: string }
 
 /** Follows a market after a position, or after its last row. */
@@ -87,7 +85,7 @@ export function followMarket(
   if (position === undefined) cursor.waitForRows()
   return {
     cursor,
-    // A subscriber that resumes gets what has become of the market since.
+    // A client that resumes also gets changes of the market since its cursor.
     status: position === undefined ? statusOf(market, clock()) : 'open',
     facts: factsFingerprint(market),
   }
@@ -97,7 +95,7 @@ type Opened = { conditionId: string; last: LiveRow[] | Coming }
 
 export interface EventSource extends Source<Uint8Array, EventSource> {
   readonly encoder: EventEncoder
-  /** What a stream begins with: the last rows, unless it continues. */
+  /** First events of a stream: the last rows, unless it resumes. */
   begin(isContinued: boolean): Uint8Array[]
 }
 
@@ -105,22 +103,19 @@ export function createEventSource(
   feed: EventFeed,
   options: FollowOptions,
   encoder: EventEncoder,
-  /** By condition id. */
+  /** Followed markets by condition id. */
   followed: Map<string, FollowedMarket>,
-  /** Markets that opened and are still to be sent, with their last rows. */
+  /** Newly opened markets that are to be sent with their last rows. */
   opened: Opened[] = [],
-  /** Whether `stale` was the last that was said of it. */
-  wasStale = false,
 ): EventSource {
   const { coin, conditionId, timeframe, filter, heartbeatMs } = options
-  const { clock, timer, describeMarket, staleSince } = feed
+  const { clock, timer, describeMarket } = feed
   const pieces: Uint8Array[] = []
   let sentMs = timer()
   let hasMore = false
-  let isStale = wasStale
-  /** Why a market that opened cannot be read: the next read ends this group, and no other. */
+  /** Error of an unreadable new market: the next read ends this group only. */
   let fault: unknown
-  /** Last rows of a market that opened, which are being fetched. */
+  /** Pending fetch of a new market's last rows. */
   let coming: Coming | undefined
 
   const say = (name: string, json: string): void =>
@@ -128,7 +123,7 @@ export function createEventSource(
   const sayMarket = (kind: string, { cursor }: FollowedMarket): void =>
     say(`market_${kind}`, describeMarket(cursor.market))
 
-  /** What is before the data of a row, to whose position it takes the market. */
+  /** Lines before the data of a row; moves the market to the row's position. */
   function linesBefore(
     name: 'row' | 'late' | 'snapshot',
     { cursor }: FollowedMarket,
@@ -142,7 +137,7 @@ export function createEventSource(
     return `event:${name}\nid:${id}\ndata:`
   }
 
-  /** Returns undefined for a market that is followed, or is not wanted. */
+  /** Returns undefined for a market that is already followed, or does not match the filter. */
   function add(market: Market, position: Position | undefined): FollowedMarket | undefined {
     if ((timeframe ?? market.timeframe) !== market.timeframe || followed.has(market.conditionId))
       return undefined
@@ -156,7 +151,7 @@ export function createEventSource(
     last: readLast(feed, filter, market),
   })
 
-  /** Only the last row has an id: a client cut off before it begins again. */
+  /** Only the last row has an id: a client that is cut off before it starts again. */
   function writeLast(those: readonly Opened[]): void {
     const all = those.flatMap(({ conditionId: of, last }) => {
       if (last instanceof Promise) throw new Error('The last rows of a market were not fetched.')
@@ -171,7 +166,7 @@ export function createEventSource(
     }
   }
 
-  /** Writes some rows, and each gap after those before it; returns whether these were all. */
+  /** Writes some rows, and each gap after its preceding rows; returns true if no rows are left. */
   function writeRows(each: FollowedMarket): boolean {
     const { cursor } = each
     const read = (query: FeedQuery) =>
@@ -205,7 +200,7 @@ export function createEventSource(
       hasMore = true
       return
     }
-    // What is said of the market comes after its rows.
+    // Events of the market follow its rows.
     if (cursor.coming !== undefined) return
     if (hasNewRows) sayChange(each)
     const isOver = clock() > (cursor.market.windowEndMs ?? Infinity) + UNRESOLVED_MS
@@ -224,7 +219,7 @@ export function createEventSource(
         })
       : undefined
 
-  /** Sends a market that opened with its last rows; false while they are being fetched. */
+  /** Sends a new market with its last rows; returns false while they are being fetched. */
   function sayOpened(each: Opened): boolean {
     const market = followed.get(each.conditionId)
     if (market === undefined) return true
@@ -245,27 +240,6 @@ export function createEventSource(
     return false
   }
 
-  /** The moment up to which what is followed is known, while that is stale: a closed market never is. */
-  function staleMoment(): number | undefined {
-    const sinceMs = staleSince('history')
-    if (sinceMs === undefined || conditionId === undefined) return sinceMs
-    return cursorsOf(followed).some(({ market }) => !market.isClosed) ? sinceMs : undefined
-  }
-
-  function sayStale(): void {
-    const sinceMs = isStale ? undefined : staleMoment()
-    if (sinceMs === undefined) return
-    isStale = true
-    say('stale', `{"since":"${toIso(sinceMs)}"}`)
-  }
-
-  /** After the rows that were recorded meanwhile. */
-  function sayCurrent(): void {
-    if (!isStale || hasMore || staleMoment() !== undefined) return
-    isStale = false
-    say('current', `{"time":"${toIso(clock())}"}`)
-  }
-
   function taken(): Uint8Array[] {
     if (pieces.length > 0) sentMs = timer()
     return pieces.splice(0)
@@ -276,7 +250,6 @@ export function createEventSource(
 
     begin(isContinued) {
       pieces.push(encoder.event('retry:3000'))
-      sayStale()
       for (const market of watch?.open ?? []) add(market, isContinued ? START : undefined)
       if (!isContinued) writeLast(cursorsOf(followed).map(({ market }) => lastOf(market)))
       else
@@ -288,13 +261,10 @@ export function createEventSource(
     next() {
       if (fault !== undefined) throw fault
       hasMore = false
-      sayStale()
       while (coming === undefined && opened[0] !== undefined && sayOpened(opened[0])) opened.shift()
       const waiting = new Set(opened.map((each) => each.conditionId))
       for (const [id, each] of [...followed]) if (!waiting.has(id)) advance(each)
-      sayCurrent()
-      if (pieces.length === 0 && timer() - sentMs >= heartbeatMs)
-        pieces.push(encoder.event(isStale ? ':stale' : ':'))
+      if (pieces.length === 0 && timer() - sentMs >= heartbeatMs) pieces.push(encoder.event(':'))
       return taken()
     },
 
@@ -306,7 +276,7 @@ export function createEventSource(
       const markets = [...followed.values()].map(({ cursor, status, facts }) => {
         return [cursor.step, status, facts]
       })
-      return JSON.stringify([encoder.step, markets, isStale])
+      return JSON.stringify([encoder.step, markets])
     },
 
     fork() {
@@ -315,7 +285,7 @@ export function createEventSource(
       )
       const ownEncoder = encoder.fork(encoder.sum)
       const ownOpened = [...opened]
-      return createEventSource(feed, options, ownEncoder, new Map(markets), ownOpened, isStale)
+      return createEventSource(feed, options, ownEncoder, new Map(markets), ownOpened)
     },
 
     stop: () => watch?.stop(),
@@ -325,6 +295,8 @@ export function createEventSource(
 const cursorsOf = (followed: Map<string, FollowedMarket>): MarketCursor[] =>
   [...followed.values()].map(({ cursor }) => cursor)
 
-/** JSON without any character that a stream of rows has no code for; they are all in strings. */
+/**
+ * Escapes non-ASCII characters, which the row encoding has no code for; they only occur in strings.
+ */
 export const toAscii = (json: string): string =>
   json.replace(/[^!-~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,4 +1,4 @@
-/** A stream of events: what waits to be sent, and what the text so far amounts to. */
+/** One event stream: its queue, and the checksum of its text. */
 import type { AppError } from '#src/domain/errors.ts'
 import type { TextSum } from '#src/history/history.ts'
 import type { Sink } from '#src/http/stream.ts'
@@ -7,28 +7,30 @@ import { crcBetween, crcJoin } from '#src/platform/crc32.ts'
 
 import type { EventSource } from './source.ts'
 
-/** What waits for a client, beyond which nothing more is read for it. */
+/** Queued bytes beyond which no more rows are read for the client. */
 const WAITING_BYTES_MAX = 262_144
 
 export type FollowingCaller = {
-  /** Why the caller may not follow any more; undefined as long as that is allowed. */
+  /** Reason why the caller may no longer follow; undefined while it may. */
   refusal: () => AppError | undefined
   /** Leaves the group. */
   leave: () => void
 }
 
-/** A class, as a thousand are written to at once: less of each is touched. */
+/**
+ * A class, because a thousand subscribers are written to at once and objects of a class are faster.
+ */
 export class EventSubscriber implements Subscriber<Uint8Array, EventSource> {
-  /** One field for both: with another one each push takes half as long again. */
+  /** One field for the caller's facts: a second field makes each push 50 % slower. */
   readonly caller: FollowingCaller
   #waiting: Uint8Array[] = []
   #bytes = 0
   #isOver = false
   #fault: unknown
-  /** Where the next piece goes, once one is asked for. */
+  /** Sink for the next piece, once requested. */
   #sink: Sink | undefined
   #asked: PromiseWithResolvers<void> | undefined
-  /** The sums of its own text and of that of its group when it joined the group. */
+  /** Checksums of this stream and of its group at the time of joining. */
   #joined: { own: TextSum; group: TextSum } | undefined
 
   constructor(caller: FollowingCaller) {
@@ -39,7 +41,7 @@ export class EventSubscriber implements Subscriber<Uint8Array, EventSource> {
     return this.#bytes > WAITING_BYTES_MAX
   }
 
-  /** Returns whether the piece was taken; else it waits. */
+  /** Returns true if the client took the piece; otherwise queues it. */
   push(piece: Uint8Array): boolean {
     if (this.#sink === undefined) {
       this.#waiting.push(piece)
@@ -50,12 +52,12 @@ export class EventSubscriber implements Subscriber<Uint8Array, EventSource> {
     return true
   }
 
-  /** Counts what was sent. */
+  /** Meters the sent bytes. */
   count(): void {
     this.#sink?.count()
   }
 
-  /** The sum of its text, where that of its group has the sum `now`. */
+  /** Checksum of this stream when that of the group is `now`. */
   sumAt(now: TextSum): TextSum {
     if (this.#joined === undefined) return { ...now }
     const { own, group } = this.#joined
@@ -68,13 +70,13 @@ export class EventSubscriber implements Subscriber<Uint8Array, EventSource> {
     this.#joined = { own: this.sumAt(from.encoder.sum), group: { ...to.encoder.sum } }
   }
 
-  /** Cuts the stream off. */
+  /** Aborts the stream. */
   fail(error: unknown): void {
     this.end(error)
     this.caller.leave()
   }
 
-  /** Nothing follows; with an error what was sent is cut off. */
+  /** Ends the stream; with an error, aborts it. */
   end(error?: unknown): void {
     this.#isOver = true
     this.#fault = error
@@ -82,7 +84,7 @@ export class EventSubscriber implements Subscriber<Uint8Array, EventSource> {
     this.#rest()
   }
 
-  /** Pending while the client has all: asking a thousand clients each time is costly. */
+  /** Stays pending while the queue is empty: polling a thousand clients would be costly. */
   pull(to: Sink): Promise<void> | void {
     const isTaken = this.#bytes === 0 || to.put(this.#take())
     to.count()
@@ -97,7 +99,7 @@ export class EventSubscriber implements Subscriber<Uint8Array, EventSource> {
     this.end()
   }
 
-  /** What comes waits until it is asked for. */
+  /** Keeps later pieces in the queue until the next pull. */
   #rest(): void {
     this.count()
     this.#sink = undefined

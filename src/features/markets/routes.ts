@@ -2,7 +2,6 @@ import { Elysia } from 'elysia'
 
 import { type CoverageQuestion, printedShare, spanOf, tallyCoverage } from '#src/domain/coverage.ts'
 import {
-  type CursorCodec,
   type CursorList,
   type MarketPosition,
   marketPosition,
@@ -26,27 +25,29 @@ import {
   timeframes,
   winnerOf,
 } from '#src/domain/market.ts'
-import { type Caller, readsPrices } from '#src/domain/selling/caller.ts'
-import { type Clock, readRange, toIsoOrNull } from '#src/domain/time.ts'
+import { readsPrices } from '#src/domain/selling/caller.ts'
+import { type Clock, readRange, type TimeRange, toIsoOrNull } from '#src/domain/time.ts'
 import type { CoinTotals, MarketHistory, MarketQuery } from '#src/history/history.ts'
 import { type MarketLists, marketPages, readSource } from '#src/history/reads/market-pages.ts'
-import { describeSpot } from '#src/history/reads/spot-read.ts'
+import { createSpotReader } from '#src/history/reads/spot-read.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { readList, takeRows } from '#src/http/cursor-list.ts'
-import { createTable, tableQuery } from '#src/http/table.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import { marketValues } from '#src/http/fields.ts'
+import { listLane, type TableForm, tableOf, tableQuery, tableTask } from '#src/http/table.ts'
+import type { TaskPorts, Tasks } from '#src/http/tasks.ts'
 
 import { type CoinBody, CoinList, ListQuery, MarketBody, MarketList } from './schema.ts'
 
 type History = MarketLists &
   Pick<MarketHistory, 'findMarketBySlug' | 'gaps' | 'coinTotals' | 'sourcesOf' | 'spot'>
-type Deps = { history: History; cursors: CursorCodec; clock: Clock }
+type Deps = { history: History; clock: Clock; tasks: Tasks }
+type Given = { coin: Coin; query: ListQuery; table: TableForm; isPriced: boolean }
 
-/** Markets that are read at once: two times are the usual page, and whether there is another. */
+/** Markets in one read: half a usual page, and one to show whether there is another page. */
 const BLOCK = 51
 
-const asTable = createTable(MarketList)
+export const marketsTask = tableTask('markets', MarketList, listPage)
 
 export const marketRoutes = (api: Api, deps: Deps) =>
   new Elysia({ name: 'markets' })
@@ -67,16 +68,19 @@ export const marketRoutes = (api: Api, deps: Deps) =>
         detail: {
           operationId: 'listCoins',
           summary: 'The coins',
-          description:
-            'What is recorded of each coin. Needs no key: everybody may see what there is.',
+          description: 'List coins with a summary of their recordings. Needs no key.',
           tags: ['markets'],
         },
       },
     )
     .get(
       '/v1/:coin/markets',
-      ({ reply, request, coin, query, caller }) =>
-        reply.data(request, asTable({ request, query }, listPage(deps, { coin, query, caller }))),
+      ({ reply, request, coin, query, caller }) => {
+        const table = tableOf(request, query)
+        const given = { coin, query, table, isPriced: readsPrices(caller) }
+        const lane = listLane(ListQuery, query, table)
+        return reply.data(request, deps.tasks.data(request, marketsTask, given, lane))
+      },
       {
         access: 'markets',
         coin: true,
@@ -87,13 +91,13 @@ export const marketRoutes = (api: Api, deps: Deps) =>
         answers: {
           description: 'A page of markets.',
           resume:
-            'The place after the last market, also when `nextCursor` is null: with `order=asc` the markets to come follow on it. Absent with `slug`.',
+            'Cursor after the last market, even if `nextCursor` is null: with `order=asc`, later markets follow it. Absent with `slug`.',
         },
         detail: {
           operationId: 'listMarkets',
-          summary: 'Markets of a coin',
+          summary: 'List markets of a coin',
           description:
-            'Newest window first. `source` says which markets are listed: recorded and simulated ones are mixed only with `all`. A market whose window is unknown is placed at its first snapshot, which `from` and `to` then mean. With `status`, a market that changes its own during a walk may be left out of it.',
+            'Newest window first. `source` selects recorded markets, simulated markets, or `all`. A market with an unknown window is sorted, and filtered by `from` and `to`, by its first snapshot. With `status`, a market may be missed if its status changes while you page.',
           tags: ['markets'],
         },
       },
@@ -114,18 +118,14 @@ export const marketRoutes = (api: Api, deps: Deps) =>
           operationId: 'getMarket',
           summary: 'One market',
           description:
-            'What is known of a market, how much is held of it, and how complete that is. GET /v1/{coin}/markets?slug= finds one by the name that the venue gives it.',
+            "Facts of a market, with the amount and coverage of its recordings. To find a market by the venue's slug, use GET /v1/{coin}/markets?slug=.",
           tags: ['markets'],
         },
       },
     )
 
-type MarketFilters = {
+type MarketFilters = TimeRange & {
   coin: Coin
-  /** Unix milliseconds, inclusive. */
-  fromMs?: number | undefined
-  /** Unix milliseconds, exclusive. */
-  toMs?: number | undefined
   timeframe?: Timeframe | undefined
   status?: MarketStatus | undefined
   winner?: Outcome | undefined
@@ -146,14 +146,13 @@ const marketList: CursorList<MarketFilters, MarketPosition> = {
   start: startOfMarkets,
 }
 
-/** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
-function* listPage(
-  deps: Deps,
-  { coin, query, caller }: { coin: Coin; query: ListQuery; caller: Caller },
-): Steps<DataAnswer> {
-  const { history, cursors, clock } = deps
+/** Rejects with `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+async function listPage(
+  { history, cursors, clock }: TaskPorts,
+  { coin, query, isPriced }: Given,
+): Promise<DataAnswer> {
   const nowMs = clock()
-  const toText = createMarketText(history, nowMs, readsPrices(caller))
+  const toText = createMarketText(history, nowMs, isPriced)
   if (query.slug !== undefined) {
     const found = findBySlug(history, coin, query)
     const text = found === undefined ? '' : toText(found)
@@ -161,7 +160,7 @@ function* listPage(
   }
   const { limit, cursor } = query
   const filters = toFilters(coin, query)
-  return yield* readList(cursors, {
+  return readList(cursors, {
     list: marketList,
     filters,
     cursor,
@@ -170,25 +169,16 @@ function* listPage(
       const block = { ...filters, source, after, nowMs, limit: Math.min(BLOCK, limit + 1) }
       return takeRows(eachMarket(history, block, query.withBooks), limit, {
         textOf: toText,
-        positionOf: ({ orderMs, conditionId }) => ({ orderMs, conditionId }),
+        positionOf: (market) => market,
       })
     },
   })
 }
 
-/** The markets of a query one by one, with a pause after each and after an empty page: to describe one takes long. */
-function* eachMarket(
-  history: History,
-  query: MarketQuery,
-  withBooks = false,
-): Generator<Market | undefined> {
-  for (const page of marketPages(history, query)) {
-    for (const market of page) {
-      if (!withBooks || market.firstSnapshotMs !== undefined) yield market
-      yield undefined
-    }
-    if (page.length === 0) yield undefined
-  }
+/** Yields the markets of a query. */
+function* eachMarket(history: History, query: MarketQuery, withBooks = false): Generator<Market> {
+  for (const page of marketPages(history, query))
+    for (const market of page) if (!withBooks || market.firstSnapshotMs !== undefined) yield market
 }
 
 function findBySlug(history: History, coin: Coin, query: ListQuery): Market | undefined {
@@ -206,7 +196,7 @@ function findBySlug(history: History, coin: Coin, query: ListQuery): Market | un
     if (query[filter] === undefined) continue
     throw parameterError(
       filter,
-      `\`slug\` names one market, so \`${filter}\` cannot be sent with it. Leave out one of the two.`,
+      `\`slug\` identifies one market, so \`${filter}\` cannot be sent with it. Leave out one of the two.`,
     )
   }
   const market = history.findMarketBySlug(query.slug?.toLowerCase() ?? '')
@@ -216,22 +206,17 @@ function findBySlug(history: History, coin: Coin, query: ListQuery): Market | un
 function toFilters(coin: Coin, query: ListQuery): MarketFilters {
   const { timeframe, status, source, outcome: winner, order } = query
   const { fromMs, toMs } = readRange(query)
-  // `false` leaves out nothing, as when it is absent.
+  // `false` does not filter.
   const withBooks = query.withBooks || undefined
   return { coin, timeframe, status, winner, source, withBooks, order, fromMs, toMs }
 }
 
 /**
- * The same in a list and by itself. The price of the coin is looked up once, at the first market of
- * a source that is open, and is null unless `isPriced`.
+ * Prints a market for lists and for its own route. The spot price is read once, for the first open
+ * market of a source; it is null unless `isPriced`.
  */
 export function createMarketText(history: History, nowMs: number, isPriced = true) {
-  const prices = new Map<string, ReturnType<typeof describeSpot>>()
-  function spotOf({ coin, source }: Market | MarketAsOf) {
-    const key = `${coin} ${source}`
-    if (!prices.has(key)) prices.set(key, describeSpot(history, { coin, source, atMs: nowMs }))
-    return prices.get(key) ?? null
-  }
+  const spotOf = createSpotReader(history, nowMs)
   return (market: Market | MarketAsOf): string => {
     const status = statusOf(market, nowMs)
     const spot = isPriced && status === 'open' ? spotOf(market) : null
@@ -241,17 +226,14 @@ export function createMarketText(history: History, nowMs: number, isPriced = tru
   }
 }
 
-/** Undefined of an earlier moment. */
+/** Undefined if the market is as of an earlier moment. */
 type Held = CoverageQuestion | undefined
 type Beside = { status: MarketStatus; spot: object | null; held: Held }
 
 function describeMarket(market: Market | MarketAsOf, { status, spot, held }: Beside) {
   const counts = held?.market.snapshotCounts
   return {
-    conditionId: market.conditionId,
-    symbol: market.coin,
-    timeframe: market.timeframe,
-    source: market.source,
+    ...marketValues(market),
     status,
     slug: market.slug ?? null,
     question: market.question ?? null,
@@ -269,6 +251,8 @@ function describeMarket(market: Market | MarketAsOf, { status, spot, held }: Bes
     finalPriceSource: market.finalPriceSource ?? null,
     finalPriceTime: toIsoOrNull(market.finalPriceMs),
     feeSchedule: describeFees(market.feeSchedule),
+    takerDelayMs: market.takerDelayMs ?? null,
+    orderAgeMs: market.orderAgeMs ?? null,
     spot,
     outcomes: outcomes.map((outcome) => ({
       outcome,
@@ -293,7 +277,7 @@ function describeFees(text: string | undefined) {
   }
 }
 
-/** How much of the market's trading window an outcome is recorded. */
+/** Recorded share of the market's trading window. */
 function coveredOf(question: CoverageQuestion): { covered: unknown; gaps: number } {
   const { fromMs, toMs } = spanOf(question)
   if (toMs === fromMs) return { covered: null, gaps: 0 }

@@ -1,8 +1,13 @@
 import { Elysia } from 'elysia'
 
-import { type CoverageTally, type Span, tallyCoverage, tallyText } from '#src/domain/coverage.ts'
 import {
-  type CursorCodec,
+  type CoverageTally,
+  type Span,
+  tallyCoverage,
+  tallyText,
+  type WindowedMarket,
+} from '#src/domain/coverage.ts'
+import {
   type CursorList,
   type MarketPosition,
   marketPosition,
@@ -22,85 +27,84 @@ import {
 } from '#src/domain/market.ts'
 import { excerpt } from '#src/domain/selling/api-key.ts'
 import { readsPrices } from '#src/domain/selling/caller.ts'
-import { type Clock, readRange, type TimeRange, toIso } from '#src/domain/time.ts'
+import { readRange, type TimeRange, toIso } from '#src/domain/time.ts'
 import type { Trade } from '#src/domain/trade.ts'
 import { tallyOfNothing, tallyOfUnknown } from '#src/domain/windows.ts'
 import { LevelColumns } from '#src/domain/wire/level-columns.ts'
 import { quoteText } from '#src/domain/wire/row-bytes.ts'
-import { type MarketHistory, prevailingRange, type RowRange } from '#src/history/history.ts'
+import { prevailingRange, type RowRange } from '#src/history/history.ts'
 import { readSource } from '#src/history/reads/market-pages.ts'
 import { findSpot } from '#src/history/reads/spot-read.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { type ListPage, readList } from '#src/http/cursor-list.ts'
-import { createTable, tableQuery } from '#src/http/table.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import { type TableForm, tableOf, tableQuery, tableTask } from '#src/http/table.ts'
+import type { TaskPorts, Tasks } from '#src/http/tasks.ts'
 
 import { PanelList, PanelQuery, PanelRow } from './schema.ts'
-import { type ClosedMarket, countMissing, selectMarkets } from './selection.ts'
+import { countMissing, selectMarkets } from './selection.ts'
 
-type Deps = { history: MarketHistory; cursors: CursorCodec; clock: Clock }
+type Given = {
+  coin: Coin
+  query: PanelQuery
+  table: TableForm
+  /** True if the caller's tier includes the members of the `prices` routes. */
+  isPriced: boolean
+}
 
 type Cell = {
-  market: ClosedMarket
+  market: WindowedMarket
   offset: Offset
   tsMs: number
   maxAgeMs: number
   coverage: Record<Outcome, CoverageTally>
-  /** Whether the caller's tier includes what the routes of `prices` say. */
+  /** True if the caller's tier includes the members of the `prices` routes. */
   isPriced: boolean
 }
 
-export const panelRoutes = (api: Api, deps: Deps) => {
-  const page = createPageMaker(deps)
-  return new Elysia({ name: 'panel' })
-    .use(api)
-    .get(
-      '/v1/:coin/panel',
-      ({ reply, request, coin, query, caller }) =>
-        reply.data(
-          request,
-          asTable({ request, query, caller }, page(coin, query, readsPrices(caller))),
-        ),
-      {
-        access: 'snapshots',
-        coin: true,
-        query: tableQuery(PanelQuery),
-        isTable: true,
-        isLong: true,
-        isCovered: true,
-        caching: 'digest',
-        response: { 200: PanelList },
-        answers: {
-          description: 'A page of the panel.',
-          resume: 'The place after the last market, also when `nextCursor` is null.',
-        },
-        detail: {
-          operationId: 'getPanel',
-          summary: 'Every market at moments before its expiry',
-          description:
-            'One row per market and offset: the state prevailing at that moment before the expiry (at or before it, never after), and the outcome that won. A market is in the panel once its expiry is past, so a row changes later only through a backfill or when its winner becomes known. A market whose window is not known is in no panel; if books of it are held in the range, `X-Coverage` says `window_unknown`. `X-Coverage` also counts the moments of windows that are not held, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`. `lastTrade` and `spot` belong to the routes of `prices`: a tier without them gets rows, and tables, without these members.',
-          tags: ['snapshots'],
-        },
-      },
-    )
-}
+export const panelTask = tableTask('panel', PanelList, makePanel)
 
-/** Markets whose archived books are fetched together: they fit into memory. */
+export const panelRoutes = (api: Api, tasks: Tasks) =>
+  new Elysia({ name: 'panel' }).use(api).get(
+    '/v1/:coin/panel',
+    ({ reply, request, coin, query, caller }) => {
+      const isPriced = readsPrices(caller)
+      const table = tableOf(request, query, panelMembers(isPriced))
+      const given = { coin, query, table, isPriced }
+      return reply.data(request, tasks.data(request, panelTask, given, 'long'))
+    },
+    {
+      access: 'snapshots',
+      coin: true,
+      query: tableQuery(PanelQuery),
+      isTable: true,
+      isCovered: true,
+      caching: 'digest',
+      response: { 200: PanelList },
+      answers: {
+        description: 'A page of the panel.',
+        resume: 'Cursor after the last market, even if `nextCursor` is null.',
+      },
+      detail: {
+        operationId: 'getPanel',
+        summary: 'Get every market at offsets before its expiry',
+        description:
+          'One row for each market and offset: the state that prevails at that moment before the expiry, and the winning outcome; a later state is never used. A market is included once it has expired, so a row changes later only through a backfill or when its winner becomes known. A market with an unknown window is left out; if snapshots of it are recorded in the range, `X-Coverage` counts it as `window_unknown`. `X-Coverage` also counts the moments of windows that are not recorded, between `from`, the cursor or the first market, and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; to resume later, use `X-Resume-Cursor`. `lastTrade` and `spot` belong to the routes of `prices`: for a tier without them, rows and tables lack these members.',
+        tags: ['snapshots'],
+      },
+    },
+  )
+
+/** Markets whose archived books are fetched and held in memory together. */
 const FETCHED_MARKETS = 32
 
-/** Members that rows of the routes of `prices` say. */
+/** Members of a row that only callers with the tier route `prices` get. */
 const priceMembers = ['lastTrade', 'spot']
 
 const panelMembers = (isPriced: boolean): string[] =>
   Object.keys(PanelRow.properties).filter((name) => isPriced || !priceMembers.includes(name))
 
-const asTable = createTable(PanelList, (_, caller) =>
-  panelMembers(caller === undefined || readsPrices(caller)),
-)
-
-/** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
-function createPageMaker({ history, cursors, clock }: Deps) {
+function createPageMaker({ history, clock }: TaskPorts) {
   const columns = new LevelColumns(Number.POSITIVE_INFINITY)
 
   function stateAt({ market, tsMs, maxAgeMs }: Cell, outcome: Outcome): string {
@@ -109,7 +113,7 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     return stateText(row.timestampMs, columns.alone(row.text()), tsMs)
   }
 
-  /** The price of the coin that prevails at a moment. */
+  /** Prevailing spot price at a moment. */
   function spotAt({ market, tsMs, maxAgeMs }: Cell) {
     const tick = findSpot(history, { ...market, atMs: tsMs })
     if (tick === undefined || tsMs - tick.timestampMs > maxAgeMs) return null
@@ -117,7 +121,7 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     return { price: exactNumber(price), source, windowSeconds, ageMs: tsMs - timestampMs }
   }
 
-  /** What a row says after what its market's rows begin with. */
+  /** Text of a row after the members of its market. */
   function rowText(cell: Cell): string {
     const { offset, tsMs, coverage } = cell
     const place = `"offset":"${offset.text}","offsetMs":${-offset.beforeMs || 0},"ts":"${toIso(tsMs)}"`
@@ -132,23 +136,23 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     return `,"lastTrade":${tradeText(trade)},"spot":${JSON.stringify(spotAt(cell))}`
   }
 
-  function* readPage(
+  return async function readPage(
     query: PanelQuery,
     { offsets, filters }: PanelRequest,
     after: MarketPosition | undefined,
     isPriced: boolean,
-  ): Steps<ListPage<MarketPosition>> {
+  ): Promise<ListPage<MarketPosition>> {
     const { coin, timeframe, fromMs, toMs } = filters
     const { limit, maxAgeMs = Number.POSITIVE_INFINITY } = query
     const nowMs = clock()
     const source = readSource(history, coin, query.source)
     const range = { coin, timeframe, fromMs, toMs, limit, after }
-    const chosen = yield* selectMarkets(history, { ...range, source }, nowMs)
+    const chosen = selectMarkets(history, { ...range, source }, nowMs)
     const momentsOf = (markets: number) => markets * offsets.length * outcomes.length
     const missing = momentsOf(countMissing(chosen, range, nowMs))
     const rows: string[] = []
     const tallies = [tallyOfNothing(missing, missing), tallyOfUnknown(momentsOf(chosen.unknown))]
-    function* rangesOf(markets: readonly ClosedMarket[]): Generator<RowRange> {
+    function* rangesOf(markets: readonly WindowedMarket[]): Generator<RowRange> {
       for (const market of markets) {
         for (const { beforeMs } of offsets) {
           const atMs = market.windowEndMs - beforeMs
@@ -159,7 +163,7 @@ function createPageMaker({ history, cursors, clock }: Deps) {
     }
     for (const [index, market] of chosen.markets.entries()) {
       const count = index % FETCHED_MARKETS === 0 ? FETCHED_MARKETS : 1
-      yield history.ready(rangesOf(chosen.markets.slice(index, index + count)))
+      await history.ready(rangesOf(chosen.markets.slice(index, index + count)))
       const head = marketText(market)
       history.consistently(market, () => {
         const gaps = history.gaps(market)
@@ -181,29 +185,34 @@ function createPageMaker({ history, cursors, clock }: Deps) {
       last: chosen.markets.at(-1),
       hasMore: chosen.hasMore,
       coverage: tallyText(tallies),
-      // A higher tier may be bought: what lacks members is not kept for long.
+      // Without `prices`, the page is not cached for long, because the caller may buy a higher
+      // tier.
       isClosed: chosen.isFinal && isPriced,
     }
   }
-
-  return (coin: Coin, query: PanelQuery, isPriced: boolean): Steps<DataAnswer> => {
-    const request = readRequest(coin, query)
-    return readList(cursors, {
-      list: panelList,
-      filters: request.filters,
-      cursor: query.cursor,
-      read: (after) => readPage(query, request, after, isPriced),
-    })
-  }
 }
 
-/** The expiry is not in the window any more; the state prevailing there was recorded before. */
-function momentOf({ windowEndMs }: ClosedMarket, tsMs: number): Span {
+/** Rejects with `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+async function makePanel(ports: TaskPorts, { coin, query, isPriced }: Given): Promise<DataAnswer> {
+  const request = readRequest(coin, query)
+  const readPage = createPageMaker(ports)
+  return readList(ports.cursors, {
+    list: panelList,
+    filters: request.filters,
+    cursor: query.cursor,
+    read: (after) => readPage(query, request, after, isPriced),
+  })
+}
+
+/**
+ * The expiry is outside of the window, so the state that prevails there is the last one before it.
+ */
+function momentOf({ windowEndMs }: WindowedMarket, tsMs: number): Span {
   const fromMs = Math.min(tsMs, windowEndMs - 1)
   return { fromMs, toMs: fromMs + 1 }
 }
 
-function marketText(market: ClosedMarket): string {
+function marketText(market: WindowedMarket): string {
   const { conditionId, slug, timeframe, strike, finalPrice, winnerSource } = market
   const text = JSON.stringify({
     conditionId,
@@ -220,7 +229,7 @@ function marketText(market: ClosedMarket): string {
   return text.slice(0, -1)
 }
 
-/** Joined, not made of objects: a page has thousands of numbers. */
+/** Concatenated instead of built from objects: a page has thousands of numbers. */
 function tradeText(trade: Trade | undefined): string {
   if (trade === undefined) return 'null'
   const { price, outcome, timestampMs } = trade
@@ -247,7 +256,7 @@ function stateText(
 const depthText = ({ levels, size, usdc }: DepthFigures): string =>
   `{"levels":${levels},"size":${size},"usdc":${usdc}}`
 
-/** `text` as it was sent; `beforeMs` is not negative, and no longer than the window. */
+/** `text` as requested; `beforeMs` is at least 0 and at most the length of the window. */
 type Offset = { text: string; beforeMs: number }
 
 const OFFSETS_MAX = 8
@@ -258,7 +267,7 @@ const unitMs: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_00
 type PanelFilters = TimeRange & {
   coin: Coin
   timeframe: Timeframe
-  /** As they were sent. */
+  /** Offsets as requested. */
   offsets: readonly string[]
   maxAgeMs?: number | undefined
   source?: SourceChoice | undefined
@@ -320,7 +329,7 @@ function readOffset(item: string, timeframe: Timeframe): Offset {
   const beforeMs = Number(match[1]) * (unitMs[match[2] ?? ''] ?? 0)
   if (beforeMs > timeframeMs[timeframe]) {
     throw offsetsError(
-      `\`offsets\` has the item "${item}", which lies before the window of ${timeframe} begins. Send at most -${timeframeMs[timeframe] / 1000}s.`,
+      `\`offsets\` has the item "${item}", which is before the start of the ${timeframe} window. Send at most -${timeframeMs[timeframe] / 1000}s.`,
     )
   }
   return { text: item, beforeMs }

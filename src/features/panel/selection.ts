@@ -1,4 +1,4 @@
-import { hasWindow } from '#src/domain/coverage.ts'
+import { hasWindow, type WindowedMarket } from '#src/domain/coverage.ts'
 import { type MarketPosition, startOfMarkets } from '#src/domain/cursor.ts'
 import {
   type Coin,
@@ -9,18 +9,15 @@ import {
 } from '#src/domain/market.ts'
 import { missingWindows } from '#src/domain/windows.ts'
 import { type MarketLists, marketPages } from '#src/history/reads/market-pages.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
-
-export type ClosedMarket = Market & { windowStartMs: number; windowEndMs: number }
 
 export type Selection = {
-  markets: ClosedMarket[]
+  markets: WindowedMarket[]
   hasMore: boolean
-  /** True when nothing but a backfill can add markets to the page or change them. */
+  /** True if only a backfill can add markets to the page or change them. */
   isFinal: boolean
-  /** Starts of the known windows that were looked at, over or not, ascending. */
+  /** Starts of the known windows in the range, expired or not, ascending. */
   startsMs: number[]
-  /** Markets in the range of the page of which books are held and whose window is not known. */
+  /** Markets in the range of the page that have snapshots but no known window. */
   unknown: number
 }
 
@@ -36,13 +33,13 @@ type MarketRange = {
 
 const BLOCK = 50
 
-/** Reads markets, windows ascending, until the page is full; those not over are passed over. */
-export function* selectMarkets(
+/** Selects expired markets by start of window until the page is full. */
+export function selectMarkets(
   history: MarketLists,
   { limit, ...range }: MarketRange,
   nowMs: number,
-): Steps<Selection> {
-  const isOver = (market: Market): market is ClosedMarket =>
+): Selection {
+  const isOver = (market: Market): market is WindowedMarket =>
     hasWindow(market) && market.windowEndMs <= nowMs
   const toMs = Math.min(range.toMs ?? nowMs, nowMs)
   const seen: Market[] = []
@@ -51,7 +48,6 @@ export function* selectMarkets(
     seen.push(...listed)
     count += listed.filter(isOver).length
     if (count > limit) break
-    yield
   }
   const over = seen.filter(isOver)
   const markets = over.slice(0, limit)
@@ -60,22 +56,23 @@ export function* selectMarkets(
   const isEnded = next !== undefined || (range.toMs !== undefined && range.toMs <= nowMs)
   const isFinal = isEnded && upTo(seen, next).every((each) => isOver(each) && isLasting(each))
   const startsMs = seen.flatMap((market) => (hasWindow(market) ? market.windowStartMs : []))
-  // What follows the last market is of the next page.
+  // Markets after the last one belong to the next page.
   const unknown = upTo(seen, next && last).filter(
     (market) => !hasWindow(market) && market.firstSnapshotMs !== undefined,
   ).length
   return { markets, hasMore: next !== undefined, isFinal, startsMs, unknown }
 }
 
-/** What precedes a market in a list; all where there is no such market. */
+/** Markets of a list up to `end`; all if `end` is not in the list. */
 const upTo = (markets: readonly Market[], end: Market | undefined): readonly Market[] =>
   end === undefined ? markets : markets.slice(0, markets.indexOf(end))
 
 const isLasting = ({ isClosed, winner }: Market): boolean => isClosed && winner !== undefined
 
 /**
- * Counts windows of the page that are over and not held, from `from`, the cursor or the first
- * market to the last market, or `to` on the last page: the ranges of a walk's pages tile.
+ * Counts expired windows of the page that are not recorded: from `from`, the cursor or the first
+ * market to the last market, or to `to` on the last page. The ranges of consecutive pages meet
+ * without overlap.
  */
 export function countMissing(
   { markets, hasMore, startsMs }: Selection,
@@ -90,7 +87,7 @@ export function countMissing(
   const lastMs = markets.at(-1)?.windowStartMs
   const endMs = hasMore || range.toMs === undefined ? lastMs : range.toMs - 1
   if (fromMs === undefined || endMs === undefined) return 0
-  // A window that is not over is in no panel.
+  // A window that has not expired is not in the panel.
   const toMs = Math.min(endMs, nowMs - timeframeMs[timeframe]) + 1
   const missing = missingWindows(heldMs, { timeframe, fromMs, toMs, nowMs })
   return missing.reduce((sum, { windows }) => sum + windows, 0)

@@ -1,13 +1,13 @@
-/** Prices of a market over time: what changed, or bars, each with the last trade. */
+/** Prices of a market over time: changes, or bars; each row has the last trade. */
 import { type Bar, barPosition, type DoubleMid, doubleMidOf, readBars } from '#src/domain/bars.ts'
 import { readChanges } from '#src/domain/changes.ts'
-import { coverageOf, shareOf, type Span } from '#src/domain/coverage.ts'
+import { coverageOf, createGapFinder, shareOf, type Span } from '#src/domain/coverage.ts'
 import { formatMillionths, type Millionths, MILLIONTHS_PER_UNIT } from '#src/domain/decimal.ts'
 import { type Market, type Outcome, outcomes } from '#src/domain/market.ts'
 import { formatMid } from '#src/domain/quote.ts'
 import type { ReadStates, SeriesPage, SeriesRequest, State } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
-import { createInside } from '#src/domain/spans.ts'
+import { overlapOf } from '#src/domain/spans.ts'
 import { decidedMs } from '#src/domain/steps.ts'
 import { toIso } from '#src/domain/time.ts'
 import type { StoredTrade, Trade } from '#src/domain/trade.ts'
@@ -21,25 +21,25 @@ import {
   putText,
 } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import { readTops } from '#src/history/reads/until-ready.ts'
 
 type History = Pick<MarketHistory, 'ready' | 'tops' | 'trades' | 'gaps'>
 type Range = SeriesRequest['range']
 type BarsOf = { market: Market; stepMs: number; range: Range }
 type PriceState = State & { top: Top; trade: Trade | undefined }
 
-/** Some 25 ms. */
+/** Bounds the states read for one page, about 25 ms. */
 const STATES_MAX = 200_000
-const ROWS_A_STEP = 128
 
-export const readPrices = (history: History, request: SeriesRequest): Steps<SeriesPage> =>
+/** Throws `NotReady`. */
+export const readPrices = (history: History, request: SeriesRequest): SeriesPage =>
   request.stepMs === undefined
     ? readPriceChanges(history, request)
     : readPriceBars(history, { ...request, stepMs: request.stepMs })
 
-function* readPriceChanges(history: History, { market, range }: SeriesRequest): Steps<SeriesPage> {
+function readPriceChanges(history: History, { market, range }: SeriesRequest): SeriesPage {
   const putState = createPut()
-  const { rows, last, hasMore } = yield* readChanges({
+  const { rows, last, hasMore } = readChanges({
     read: createReader(history, market),
     isSame,
     range,
@@ -51,17 +51,15 @@ function* readPriceChanges(history: History, { market, range }: SeriesRequest): 
   return { count: rows.length, put, last, hasMore }
 }
 
-const createTopReader = (history: History, market: Market): ReadStates<Top> =>
-  function* (part) {
-    const query = { ...part, market }
-    yield history.ready([{ ...query, withTops: true }])
-    return history.tops(query)
-  }
+const createTopReader =
+  (history: History, market: Market): ReadStates<Top> =>
+  (part) =>
+    readTops(history, { ...part, market })
 
 function createReader(history: History, market: Market): ReadStates<PriceState> {
-  const readTops = createTopReader(history, market)
-  return function* (part) {
-    const tops = yield* readTops(part)
+  const readPart = createTopReader(history, market)
+  return (part) => {
+    const tops = readPart(part)
     const ascending = part.order === 'asc' ? tops : tops.toReversed()
     const first = ascending[0]
     const last = ascending.at(-1)
@@ -79,7 +77,7 @@ function createReader(history: History, market: Market): ReadStates<PriceState> 
 const isSame = (before: PriceState, state: PriceState): boolean =>
   doubleMidOf(before.top) === doubleMidOf(state.top) && isSameTrade(before.trade, state.trade)
 
-/** Only as far as a row shows a trade. */
+/** Compares only the members that a row shows. */
 const isSameTrade = (a: Trade | undefined, b: Trade | undefined): boolean =>
   a === b ||
   (a?.timestampMs === b?.timestampMs && a?.price === b?.price && a?.outcome === b?.outcome)
@@ -113,12 +111,12 @@ function createPut(): (bytes: Uint8Array, start: number, state: PriceState) => n
   }
 }
 
-function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
+function readPriceBars(history: History, request: BarsOf): SeriesPage {
   const { market, stepMs, range } = request
   const read = createTopReader(history, market)
   const isKnown = createKnownCheck(history, market)
-  const { bars, hasMore } = yield* readBars({ read, stepMs, range, isKnown, statesMax: STATES_MAX })
-  const rows = yield* toRows(history, request, bars)
+  const { bars, hasMore } = readBars({ read, stepMs, range, isKnown, statesMax: STATES_MAX })
+  const rows = toRows(history, request, bars)
   const last = bars.at(-1)
   return {
     count: bars.length,
@@ -129,20 +127,18 @@ function* readPriceBars(history: History, request: BarsOf): Steps<SeriesPage> {
   }
 }
 
-/** A book that contradicts its hash, and those after it up to one that is verified, are in no bar. */
+/** Unverified books, from a hash mismatch to the next verified book, are in no bar. */
 function createKnownCheck(
   history: History,
   market: Market,
 ): ((state: State) => boolean) | undefined {
   const doubtful = history.gaps(market).filter(({ reason }) => reason === 'hash_mismatch')
   if (doubtful.length === 0) return undefined
-  const insideOf = (outcome: Outcome) =>
-    createInside(doubtful.filter((gap) => gap.outcome === outcome))
-  const inside = { up: insideOf('up'), down: insideOf('down') }
-  return ({ outcome, timestampMs }) => !inside[outcome](timestampMs)
+  const hasGap = createGapFinder(doubtful)
+  return ({ outcome, timestampMs }) => !hasGap(outcome, timestampMs, timestampMs + 1)
 }
 
-/** Before the first bar that a state still to come may change; undefined where none can. */
+/** Position before the first bar that may still change; undefined if none can. */
 function resumeOf({ market, stepMs, range }: BarsOf, bars: readonly Bar[]): Position | undefined {
   if (range.order === 'desc') return undefined
   const endMs = decidedMs(market, range.outcome === undefined ? outcomes : [range.outcome]) + 1
@@ -150,20 +146,19 @@ function resumeOf({ market, stepMs, range }: BarsOf, bars: readonly Bar[]): Posi
   return growing && { timestampMs: growing.startMs, id: 0 }
 }
 
-function* toRows(history: History, request: BarsOf, bars: readonly Bar[]): Steps<string[]> {
+function toRows(history: History, request: BarsOf, bars: readonly Bar[]): string[] {
   const { market, stepMs, range } = request
   const ascending = range.order === 'asc' ? bars : bars.toReversed()
   const first = ascending[0]
   const last = ascending.at(-1)
   if (first === undefined || last === undefined) return []
-  const whole = clip(range, { fromMs: first.startMs, toMs: last.startMs + stepMs })
+  const whole = overlapOf({ fromMs: first.startMs, toMs: last.startMs + stepMs }, range)
   const tradesOf = createTradeCounter(history, market, whole)
   const coveredOf = createCoverageSums(history, request, whole)
   const rows: string[] = []
   for (const bar of ascending) {
-    if (rows.length % ROWS_A_STEP === 0) yield
     const step = { fromMs: bar.startMs, toMs: bar.startMs + stepMs }
-    const own = clip(range, step)
+    const own = overlapOf(step, range)
     const { count, last } = tradesOf(own)
     const place = `"outcome":"${bar.outcome}","start":"${toIso(step.fromMs)}","end":"${toIso(step.toMs)}"`
     const trades = `${tradeText(last, bar.outcome)},"lastTradeUpdates":${count}`
@@ -181,11 +176,6 @@ function tradeText(trade: Trade | undefined, outcome: Outcome): string {
   return `"lastTrade":${price},"lastTradeTime":"${time}","lastTradeOutcome":${traded}`
 }
 
-const clip = ({ fromMs = 0, toMs = Number.MAX_SAFE_INTEGER }: Range, span: Span): Span => ({
-  fromMs: Math.max(span.fromMs, fromMs),
-  toMs: Math.min(span.toMs, toMs),
-})
-
 function midsText({ mids }: Bar): string {
   if (mids === undefined) return '"open":null,"high":null,"low":null,"close":null'
   const { open, high, low, close } = mids
@@ -194,7 +184,7 @@ function midsText({ mids }: Bar): string {
 
 const text = (mid: DoubleMid): string => formatMid(mid, 0)
 
-/** Counts the last-trade updates of spans that ascend; those of equal spans are the same. */
+/** Counts last-trade updates of ascending spans; equal spans share one count. */
 function createTradeCounter(history: History, market: Market, whole: Span) {
   const walk = walkTrades(history.trades, market, whole)
   let known = { fromMs: -1, count: 0, last: walk.upTo(whole.fromMs - 1) }
@@ -208,9 +198,9 @@ function createTradeCounter(history: History, market: Market, whole: Span) {
   }
 }
 
-/** Adds up the recorded milliseconds of spans that ascend, of each outcome by itself. */
+/** Sums the recorded milliseconds of ascending spans, by outcome. */
 function createCoverageSums(history: History, { market, range }: BarsOf, whole: Span) {
-  // Of an open market up to its last state: the answer must not change with the clock.
+  // Up to the last state of an open market: the result must not depend on the clock.
   const nowMs = (market.lastSnapshotMs ?? 0) + 1
   const { outcome } = range
   const recorded = coverageOf({ market, gaps: history.gaps(market), outcome, ...whole, nowMs })
@@ -227,7 +217,7 @@ function createCoverageSums(history: History, { market, range }: BarsOf, whole: 
   }
 }
 
-/** Trades that are read at once: a millisecond of work. */
+/** Trades in one read, about a millisecond of work. */
 const TRADES_AT_ONCE = 500
 
 /** Walks the trades of a span: `fromMs` inclusive, `toMs` exclusive. */
@@ -239,7 +229,7 @@ function walkTrades(read: MarketHistory['trades'], market: Market, { fromMs, toM
   let at = 0
   let passed = 0
 
-  /** The next trade, of the next block where this one has ended. */
+  /** Next trade, from the next block if needed. */
   function next(): StoredTrade | undefined {
     const end = trades.at(-1)
     if (at === trades.length && end !== undefined && trades.length >= TRADES_AT_ONCE) {
@@ -249,7 +239,7 @@ function walkTrades(read: MarketHistory['trades'], market: Market, { fromMs, toM
     return trades[at]
   }
   return {
-    /** Last trade at or before `timeMs`, which never falls; undefined before the first. */
+    /** Last trade at or before `timeMs`, which must not decrease; undefined before the first. */
     upTo(timeMs: number): Trade | undefined {
       for (let trade = next(); trade !== undefined && trade.timestampMs <= timeMs; trade = next()) {
         last = trade
@@ -258,13 +248,16 @@ function walkTrades(read: MarketHistory['trades'], market: Market, { fromMs, toM
       }
       return last
     },
-    /** How many have been passed so far, without those before the walk began. */
+    /** Number of trades passed since the walk began. */
     get passed() {
       return passed
     },
   }
 }
 
-/** For an outcome: of a trade of the other one the rest to 1, of an unknown one as printed. */
+/**
+ * Price in terms of an outcome: 1 minus a price of the other outcome; as printed if the outcome is
+ * unknown.
+ */
 const tradePriceOf = ({ price, outcome }: Trade, own: Outcome): Millionths =>
   outcome === undefined || outcome === own ? price : MILLIONTHS_PER_UNIT - price

@@ -16,10 +16,10 @@ import type { Trade } from '#src/domain/trade.ts'
 import type { MarketHistory, RowQuery } from '#src/history/history.ts'
 import { marketPages, readSource } from '#src/history/reads/market-pages.ts'
 import { describeSpot } from '#src/history/reads/spot-read.ts'
+import { untilReady } from '#src/history/reads/until-ready.ts'
 import type { Api } from '#src/http/api.ts'
 import { createHistoryList, type HistoryListDeps, seriesPage } from '#src/http/history-list.ts'
-import { createTable, tableQuery } from '#src/http/table.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import { tableQuery } from '#src/http/table.ts'
 
 import { readPrices } from './over-time.ts'
 import { NowList, NowQuery, PriceList, PriceQuery } from './schema.ts'
@@ -31,27 +31,25 @@ export const priceRoutes = (api: Api, deps: HistoryListDeps) => [
   historyRoute(api, deps),
 ]
 
-const asTable = createTable(PriceList)
+export const prices = createHistoryList({
+  list: priceList,
+  query: PriceQuery,
+  toFilters: ({ interval }: PriceQuery, shared): SeriesFilters => ({ ...shared, interval }),
+  async read(history, { market, range, filters }) {
+    const request = { market, range, stepMs: stepMsOf(filters.interval) }
+    return seriesPage(await untilReady(() => readPrices(history, request)))
+  },
+  readsGaps: ({ interval }) => interval !== undefined,
+  table: PriceList,
+})
 
-function historyRoute(api: Api, deps: HistoryListDeps) {
-  const prices = createHistoryList(
-    {
-      list: priceList,
-      toFilters: ({ interval }: PriceQuery, shared): SeriesFilters => ({ ...shared, interval }),
-      *read({ market, range, filters }) {
-        const stepMs = stepMsOf(filters.interval)
-        return seriesPage(yield* readPrices(deps.history, { market, range, stepMs }))
-      },
-      readsGaps: ({ interval }) => interval !== undefined,
-    },
-    deps,
-  )
-  return new Elysia({ name: 'prices' })
+const historyRoute = (api: Api, deps: HistoryListDeps) =>
+  new Elysia({ name: 'prices' })
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/prices',
       ({ reply, request, market, query }) =>
-        reply.page(request, asTable({ request, query }, prices.page({ request, market, query }))),
+        reply.page(request, prices.page(deps, { request, market, query })),
       {
         access: 'prices',
         market: true,
@@ -63,50 +61,46 @@ function historyRoute(api: Api, deps: HistoryListDeps) {
         answers: {
           description: 'A page of prices.',
           resume:
-            'The place to resume from later, also when `nextCursor` is null: after the last state looked at, or before the first bar that may still grow.',
+            'Cursor to resume from later, even if `nextCursor` is null: after the last state that was read, or before the first bar that may still change.',
         },
         detail: {
           operationId: 'listPrices',
-          summary: 'Prices of a market over time',
+          summary: 'List prices of a market',
           description:
-            'Without `interval` one row for each state at which the mid or the last trade changed; the first state of each outcome in the range is always there. With `interval` bars: open, high, low and close of the mid over the states that lie both in the range and in the step; a step without a state has no bar. `from` and `to` need not be multiples of the interval: a bar that they cut is made of the states inside the range, and its `covered` is below 1. While a market is open its last bars may still grow: `X-Resume-Cursor` lies before them, so they are returned again.',
+            'Without `interval`: one row for each state in which the mid or the last trade changed, beginning with the first state of each outcome in the range. With `interval`: bars with open, high, low and close of the mid, over states that are both in the range and in the step; a step without a state has no bar. `from` and `to` need not be multiples of the interval: a bar at the edge uses the states inside the range only, and its `covered` is below 1. The last bars of an open market may still change: `X-Resume-Cursor` lies before them, so they are returned again.',
           tags: ['prices'],
         },
       },
     )
-}
 
-const currentRoute = (api: Api, deps: Pick<HistoryListDeps, 'history' | 'served'>) =>
+const currentRoute = (api: Api, deps: Pick<HistoryListDeps, 'history' | 'clock'>) =>
   new Elysia({ name: 'current-prices' })
     .use(api)
     .get(
       '/v1/:coin/prices',
       ({ reply, request, coin, query: { timeframe } }) =>
-        reply.data(
-          request,
-          pricesNow(deps.history, { coin, timeframe, nowMs: deps.served().nowMs }),
-        ),
+        reply.data(request, pricesNow(deps.history, { coin, timeframe, nowMs: deps.clock() })),
       {
         access: 'prices',
         coin: true,
         query: NowQuery,
         caching: 'digest',
         response: { 200: NowList },
-        answers: { description: 'The open markets.' },
+        answers: { description: 'Open markets.' },
         detail: {
           operationId: 'listCurrentPrices',
           summary: 'Prices now',
           description:
-            'Every market of the coin that is open now, with the last state of both outcomes and the last trade. A market whose window is over is not there; a market whose window is unknown is, until its history is closed. Send the `ETag` as `If-None-Match`: as long as no state or trade has come and no market has opened or closed, the answer is a 304.',
+            'All open markets of the coin, with the last state of both outcomes and the last trade. A market whose window has ended is left out; a market with an unknown window is listed until its history is closed. Send the `ETag` as `If-None-Match` to get a 304 until a state or trade is recorded, or a market opens or closes.',
           tags: ['prices'],
         },
       },
     )
 
-function* pricesNow(
+async function pricesNow(
   history: MarketHistory,
   question: { coin: Coin; timeframe?: Timeframe | undefined; nowMs: number },
-): Steps<{ body: string }> {
+): Promise<{ body: string }> {
   const data: ReturnType<typeof toBody>[] = []
   const source = readSource(history, question.coin, undefined)
   const query = { ...question, source, status: 'open', limit: BLOCK } as const
@@ -114,11 +108,8 @@ function* pricesNow(
     const lasts = page.flatMap((market) =>
       outcomes.map((outcome) => lastRange({ market, outcome, nowMs: question.nowMs })),
     )
-    yield history.ready(lasts.map((last) => ({ ...last, withTops: true })))
-    for (const market of page) {
-      data.push(toBody(history, market, question.nowMs))
-      yield
-    }
+    await history.ready(lasts.map((last) => ({ ...last, withTops: true })))
+    for (const market of page) data.push(toBody(history, market, question.nowMs))
   }
   const spot = describeSpot(history, { coin: question.coin, atMs: question.nowMs })
   return { body: JSON.stringify({ data, nextCursor: null, spot }) }

@@ -23,44 +23,39 @@ import {
 } from '#src/domain/wire/row-bytes.ts'
 import { receivedText } from '#src/domain/wire/row-cut.ts'
 import type { MarketHistory, Top } from '#src/history/history.ts'
+import { readTops, untilReady } from '#src/history/reads/until-ready.ts'
 import type { Api } from '#src/http/api.ts'
 import { readFields } from '#src/http/data-query.ts'
 import { createHistoryList, type HistoryListDeps, seriesPage } from '#src/http/history-list.ts'
-import { createTable, tableQuery } from '#src/http/table.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import { tableQuery } from '#src/http/table.ts'
 
 import { quoteFields, QuoteList, QuoteQuery } from './schema.ts'
 
-const asTable = createTable(
-  QuoteList,
-  ({ fields, interval }) =>
+export const quotes = createHistoryList({
+  list: quoteList,
+  query: QuoteQuery,
+  toFilters: (query: QuoteQuery, shared): SeriesFilters => ({
+    ...shared,
+    interval: query.interval,
+    fields: readWanted(query),
+  }),
+  async read(history, { market, range, filters: { interval, fields } }) {
+    const request = { market, range, fields, stepMs: stepMsOf(interval) }
+    return seriesPage(await untilReady(() => readQuotes(history, request)))
+  },
+  readsGaps: ({ interval }) => interval !== undefined,
+  table: QuoteList,
+  membersOf: ({ fields, interval }) =>
     fields?.split(',') ?? quoteFields.slice(interval === undefined ? STEP_FIELDS : 0, -1),
-)
+})
 
-export function quoteRoutes(api: Api, deps: HistoryListDeps) {
-  const quotes = createHistoryList(
-    {
-      list: quoteList,
-      toFilters: (query: QuoteQuery, shared): SeriesFilters => ({
-        ...shared,
-        interval: query.interval,
-        fields: readWanted(query),
-      }),
-      *read({ market, range, filters: { interval, fields } }) {
-        return seriesPage(
-          yield* readQuotes(deps.history, { market, range, fields, stepMs: stepMsOf(interval) }),
-        )
-      },
-      readsGaps: ({ interval }) => interval !== undefined,
-    },
-    deps,
-  )
-  return new Elysia({ name: 'quotes' })
+export const quoteRoutes = (api: Api, deps: HistoryListDeps) =>
+  new Elysia({ name: 'quotes' })
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/quotes',
       ({ reply, request, market, query }) =>
-        reply.page(request, asTable({ request, query }, quotes.page({ request, market, query }))),
+        reply.page(request, quotes.page(deps, { request, market, query })),
       {
         access: 'quotes',
         market: true,
@@ -72,22 +67,21 @@ export function quoteRoutes(api: Api, deps: HistoryListDeps) {
         answers: {
           description: 'A page of quotes.',
           resume:
-            'The place after the last state looked at, also when `nextCursor` is null: repeats are not read again.',
+            'Cursor after the last state that was read, even if `nextCursor` is null, so that repeated states are not read again.',
         },
         detail: {
           operationId: 'listQuotes',
-          summary: 'Best bid and ask over time',
+          summary: 'List best bid and ask over time',
           description:
-            'Without `interval` every change of best bid, best ask or their sizes: a state that equals the previous one of its outcome is left out; the first state of each outcome in the range is always there. With `interval` the state prevailing at each step, at or before it and never after. A step in a gap, before the first state or after the expiry (or after the last state, where that is later) has no row, because what prevailed is not known; so an interval longer than the market often has no rows at all. On an open market a step appears once a later state of each requested outcome is recorded. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.',
+            'Without `interval`: every change of best bid, best ask or their sizes, beginning with the first state of each outcome in the range. With `interval`: the prevailing state at each step; a later state is never used. A step has no row where the prevailing state is unknown: in a gap, before the first state, and once both the window and the last state have passed. So an interval longer than the market often returns no rows. On an open market, a step is returned once a later state of each requested outcome is recorded. Follow `nextCursor` until it is null; to resume later, use `X-Resume-Cursor`.',
           tags: ['quotes'],
         },
       },
     )
-}
 
 const ofSteps = 'only rows with `interval` have'
 
-/** The fields wanted, in their order. Throws `invalid_parameter`. */
+/** Requested fields, in their order. Throws `invalid_parameter`. */
 function readWanted({ fields, interval }: QuoteQuery): string[] | undefined {
   if (fields === undefined) return undefined
   const absent = interval === undefined ? { time: ofSteps, ageMs: ofSteps } : {}
@@ -95,26 +89,22 @@ function readWanted({ fields, interval }: QuoteQuery): string[] | undefined {
   return quoteFields.filter((field) => named.has(field))
 }
 
-/** From the columns that the store keeps of the best of a book: no book is opened. */
-export function* readQuotes(history: MarketHistory, request: SeriesRequest): Steps<SeriesPage> {
+/** Reads the columns with the top of each book, without decoding books. Throws `NotReady`. */
+export function readQuotes(history: MarketHistory, request: SeriesRequest): SeriesPage {
   const { market, stepMs, range, fields } = request
   const withReceived = isReceived(fields)
-  const read: ReadStates<Top> = function* (part) {
-    const query = { ...part, market, withReceived }
-    yield history.ready([{ ...query, withTops: true }])
-    return history.tops(query)
-  }
+  const read: ReadStates<Top> = (part) => readTops(history, { ...part, market, withReceived })
   if (stepMs === undefined)
-    return toChanges(yield* readChanges({ read, isSame: isSameTop, range }), fields)
-  const marks = yield* listMarks({ market, gaps: history.gaps(market), stepMs, range })
-  return yield* toSteps(read, marks, request)
+    return toChanges(readChanges({ read, isSame: isSameTop, range }), fields)
+  const marks = listMarks({ market, gaps: history.gaps(market), stepMs, range })
+  return toSteps(read, marks, request)
 }
 
 type Fields = SeriesRequest['fields']
 
 const isReceived = (fields: Fields): boolean => fields?.includes('receivedAt') ?? false
 
-/** `time` and `ageMs` come first, and only with `interval`. */
+/** `time` and `ageMs` are the first fields, and exist only with `interval`. */
 const STEP_FIELDS = 2
 
 type Put<Row> = (bytes: Uint8Array, start: number, row: Row) => number
@@ -141,7 +131,7 @@ function createPut(fields: Fields): Put<Top> {
   }
 }
 
-/** Writes of a whole row only what is wanted: no value has a comma in it. */
+/** Cuts the requested fields out of a whole row: no value contains a comma. */
 function cutPut<Row>(put: Put<Row>, members: readonly string[], fields: Fields): Put<Row> {
   if (fields === undefined) return put
   const kept = members.map((name) => fields.includes(name))
@@ -185,15 +175,15 @@ function createStepPut(fields: Fields): Put<StepRow> {
   }
 }
 
-/** `marks` has one more than the page where there is one. */
-function* toSteps(
+/** `marks` has one more row than the page if there is a next page. */
+function toSteps(
   read: ReadStates<Top>,
   marks: readonly Mark[],
   { range: { limit, order, outcome }, fields }: SeriesRequest,
-): Steps<SeriesPage> {
+): SeriesPage {
   const taken = marks.slice(0, limit)
   const ascending = order === 'asc' ? taken : taken.toReversed()
-  const states = yield* readPrevailing(read, ascending, outcome)
+  const states = readPrevailing(read, ascending, outcome)
   const rows = ascending.flatMap(({ timeMs }, index): StepRow[] => {
     const top = states[index]
     return top === undefined ? [] : [{ timeMs, top }]

@@ -15,26 +15,29 @@ import {
 import { historyQuery } from '#src/http/history-list.ts'
 
 const members = {
-  time: time('The step; only with `interval`.', '2026-04-14T08:00:11.000Z'),
+  time: time('Moment of the step; only with `interval`.', '2026-04-14T08:00:11.000Z'),
   ageMs: count('Milliseconds from `timestamp` to `time`; only with `interval`.', 328),
-  id: text('Identifier of the snapshot that this is the top of.', '1482734'),
-  outcome: choice(outcomes, 'Outcome whose book this is.', 'up'),
-  timestamp: time("The venue's time of the state, UTC, milliseconds.", '2026-04-14T08:00:10.672Z'),
+  id: text('Id of the snapshot.', '1482734'),
+  outcome: choice(outcomes, 'Outcome of the book.', 'up'),
+  timestamp: time(
+    "Venue's timestamp of the state, UTC, in milliseconds.",
+    '2026-04-14T08:00:10.672Z',
+  ),
   bid: topFields.bid,
-  bidSize: decimalOrNull('Shares at the best bid, exact; null when the side is empty.', 12480.06),
+  bidSize: decimalOrNull('Shares at the best bid, exact; null if the side is empty.', 12480.06),
   ask: topFields.ask,
-  askSize: decimalOrNull('Shares at the best ask, exact; null when the side is empty.', 96.5),
+  askSize: decimalOrNull('Shares at the best ask, exact; null if the side is empty.', 96.5),
   mid: topFields.mid,
   spread: decimalOrNull(
-    'Ask minus bid, exact; negative when the book is crossed, null when a side is empty.',
+    'Ask minus bid, exact; negative if the book is crossed, null if a side is empty.',
     0.01,
   ),
   imbalance: decimalOrNull(
-    '(bidSize − askSize) / (bidSize + askSize), from -1 to 1, rounded half away from zero to six decimals; null when a side is empty.',
+    '(bidSize − askSize) / (bidSize + askSize), from -1 to 1, rounded half away from zero to six decimals; null if a side is empty.',
     0.984654,
   ),
   receivedAt: timeOrNull(
-    "Only where `fields` names it: when the recorder received the state, by the recorder's clock; null where that is not known.",
+    "Time at which the recorder received the state, by the recorder's clock; null if unknown. Only if requested by `fields`.",
     '2026-04-14T08:00:10.731Z',
   ),
 }
@@ -49,25 +52,25 @@ export const QuoteQuery = historyQuery(
   },
   {
     interval: intervalParameter(
-      'The state prevailing at each step of this length instead of every change; steps are multiples of it since 1970, UTC. A step after the expiry has no row, so of `1h` and a market of five minutes most have none.',
+      'Returns the prevailing state at each step of this length instead of every change; steps are multiples of it since 1970, UTC. A step after the expiry has no row, so with `1h` most markets of five minutes have none.',
     ),
     fields: fieldsParameterOf(
       quoteFields,
-      'Only these fields of each quote, joined by commas, for example `timestamp,bid,ask,receivedAt`; all but `receivedAt` when absent. The rows are the same ones.',
+      'Only these fields of each quote, separated by commas, for example `timestamp,bid,ask,receivedAt`; by default all except `receivedAt`. The number of rows does not change.',
     ),
   },
 )
 export type QuoteQuery = Static<typeof QuoteQuery>
 
-/** A client that sends `fields` must not read that what it left out is there. */
+/** Optional, because a response lacks the members that `fields` leaves out. */
 export const QuoteRow = Type.Partial(Type.Object(members), {
   $id: 'Quote',
   description:
-    'Without `fields` every member is there, but not `receivedAt`, and `time` and `ageMs` only with `interval`; with `fields` those that it names.',
+    'Without `fields`, all members except `receivedAt`; `time` and `ageMs` only with `interval`. With `fields`, only the requested members.',
 })
 
 export const QuoteList = listOf(
   QuoteRow,
-  'Quotes by `timestamp`, then by `id`; with `interval` by `time`, then up before down. Reversed by `order=desc`.',
+  'Quotes by `timestamp`, then by `id`; with `interval` by `time`, `up` before `down`. Reversed by `order=desc`.',
 )
 export type QuoteRow = Static<typeof QuoteRow>

@@ -14,9 +14,9 @@ export const sampleRoutes = (api: Api, sample: Sample) =>
     answers: { description: 'The sample.' },
     detail: {
       operationId: 'getSample',
-      summary: 'What may be read without a key',
+      summary: 'List data that needs no key',
       description:
-        'With `Authorization: Bearer sample` in place of a key, GET answers what the Free tier includes (also of coins of which only simulated markets are held), everything of one market that is over, and everything of simulated markets. Each address has a window of its own. Anything else is 401, as without a key.',
+        'With `Authorization: Bearer sample` instead of a key, GET requests can read everything that the Free tier includes (also for coins with simulated markets only), one whole expired market, and all simulated markets. Each network address has its own rate limit. Other requests are a 401, as without a key.',
       tags: ['markets'],
     },
   })

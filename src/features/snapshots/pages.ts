@@ -1,4 +1,4 @@
-/** How pages of snapshots are read: joined as they are stored, or row by row. */
+/** Reads pages of snapshots: as stored frames, or row by row. */
 
 import { consolidate } from '#src/domain/consolidated.ts'
 import type { PageEnd } from '#src/domain/cursor.ts'
@@ -28,7 +28,6 @@ import {
 } from '#src/history/history.ts'
 import { type HistoryPage, type HistoryRequest, PAGE_START } from '#src/http/history-list.ts'
 import { ByteWriter } from '#src/platform/byte-writer.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
 
 type SnapshotRequest = HistoryRequest<SnapshotFilters>
 
@@ -39,46 +38,43 @@ function toRowQuery({ market, range, filters }: SnapshotRequest): RowQuery {
   return { ...range, market, stepMs: stepMsOf(interval), withReceived: wantsReceived(cut) }
 }
 
-/** The query of a page whose rows only have to be joined: frames join forwards, row after row. */
+/** Query of a page that only concatenates stored frames: ascending, row after row. */
 export function joinedQuery(request: SnapshotRequest): RowQuery | undefined {
   const { view, cut, interval, order } = request.filters
   const isJoined = view === 'own' && isUncut(cut) && order === 'asc' && interval === undefined
   return isJoined ? toRowQuery(request) : undefined
 }
 
-/** Makes what reads a page row by row. */
-export function createSnapshotReader(history: MarketHistory) {
-  const print = createConsolidatedPrinter()
-
-  return function* (request: SnapshotRequest): Steps<HistoryPage> {
-    const { filters } = request
-    const query = toRowQuery(request)
-    const isOwn = filters.view === 'own'
-    const body = new ByteWriter(CUT_BYTES_START)
-    body.text(PAGE_START)
-    const end = isOwn
-      ? yield* putRows(body, history, query, filters.cut)
-      : yield* putConsolidated(body, history, query, (row) => print(row, filters.cut))
-    return {
-      ...end,
-      toBody(text) {
-        body.text(text)
-        return body.view()
-      },
-    }
+/** Reads a page row by row. */
+export async function readSnapshots(
+  history: MarketHistory,
+  request: SnapshotRequest,
+): Promise<HistoryPage> {
+  const { view, cut } = request.filters
+  const query = toRowQuery(request)
+  const body = new ByteWriter(CUT_BYTES_START)
+  body.text(PAGE_START)
+  const put = view === 'own' ? putRows : putConsolidated
+  const end = await put(body, history, query, cut)
+  return {
+    ...end,
+    toBody(text) {
+      body.text(text)
+      return body.view()
+    },
   }
 }
 
-/** Rows that are read at once; those of steps lie in as many chunks. */
+/** Rows in one read; rows at steps are each in another chunk. */
 const BLOCK = 100
 const STEPS_BLOCK = 25
 
-function* putRows(
+async function putRows(
   body: ByteWriter,
   history: MarketHistory,
   query: RowQuery,
   cut: RowCut,
-): Steps<PageEnd<Position>> {
+): Promise<PageEnd<Position>> {
   const cutRow = createRowCut(cut)
   const block = query.stepMs === undefined ? BLOCK : STEPS_BLOCK
   const end: PageEnd<Position> = { last: undefined, hasMore: true }
@@ -86,10 +82,10 @@ function* putRows(
   while (left > 0 && end.hasMore) {
     const after = end.last ?? query.after
     const part = { ...query, after, limit: Math.min(block, left) }
-    yield history.ready([part])
+    await history.ready([part])
     const page = history.page(part)
     putTexts(body, page, cutRow, left === query.limit)
-    // By the first block: to grow again and again is to copy everything as often.
+    // Sized by the first block, because growing the buffer copies its content.
     if (left === query.limit && page.hasMore && page.count > 0)
       body.reserve(Math.ceil((body.view().length / page.count) * left))
     left -= page.count
@@ -99,7 +95,6 @@ function* putRows(
   return end
 }
 
-/** Apart, because loops of generators are slow. */
 function putTexts(
   body: ByteWriter,
   page: Pick<Page, 'texts' | 'received'>,
@@ -113,23 +108,23 @@ function putTexts(
   }
 }
 
-function* putConsolidated(
+async function putConsolidated(
   body: ByteWriter,
   history: MarketHistory,
   query: RowQuery,
-  print: (row: ConsolidatedRow) => Uint8Array,
-): Steps<PageEnd<Position>> {
+  cut: RowCut,
+): Promise<PageEnd<Position>> {
+  const print = createConsolidatedPrinter()
   const end: PageEnd<Position> = { last: undefined, hasMore: false }
   let count = 0
   for (let after = query.after, isEnd = false; !isEnd;) {
-    const { rows: slice, last, hasMore } = yield* readConsolidated(history, { ...query, after })
+    const { rows: slice, last, hasMore } = await readConsolidated(history, { ...query, after })
     after = last
     isEnd = !hasMore
     const taken = slice.slice(0, query.limit - count)
     for (const row of taken) {
       if (count++ > 0) body.text(',')
-      body.bytes(print(row))
-      yield
+      body.bytes(print(row, cut))
     }
     end.last = taken.at(-1)?.position ?? end.last
     end.hasMore = slice.length > taken.length
@@ -138,32 +133,35 @@ function* putConsolidated(
   return end
 }
 
-/** States read at once: a few milliseconds of work. */
+/** States in one read, a few milliseconds of work. */
 const SLICE_ROWS = 50
 
 /**
- * Reads consolidated ladders of the next stored states, whatever the `limit` of the query; perhaps
- * none of them has one. With an `outcome` the ladder is that one's, at the states of both; one whose
- * token is not known has none.
+ * Reads consolidated ladders of the next stored states, regardless of the `limit` of the query;
+ * possibly none has one. With an `outcome`, the ladder is of that outcome, at the states of both.
+ * An outcome without a known token has no ladder.
  */
-function* readConsolidated(
+async function readConsolidated(
   history: MarketHistory,
   query: RowQuery,
-): Steps<{ rows: ConsolidatedRow[]; last: Position | undefined; hasMore: boolean }> {
+): Promise<{ rows: ConsolidatedRow[]; last: Position | undefined; hasMore: boolean }> {
   const { market, stepMs } = query
-  const { states, hasMore } = yield* readSlice(history, query)
+  const { states, hasMore } = await readSlice(history, query)
   const asked = stepMs === undefined ? withoutOther(states, query) : states
   const prevailing = asked.flatMap((state) => {
     const outcome = otherOutcome(state.outcome)
     const atMs = [state.timestampMs, ...(stepMs === undefined ? [] : [lastOfStepMs(query, state)])]
     return atMs.map((timestampMs): RowRange => prevailingRange(market, outcome, timestampMs))
   })
-  yield history.ready(prevailing)
+  await history.ready(prevailing)
   const wanted = states.filter((state) => !isSuperseded(history, query, state))
   return { rows: toRows(history, query, wanted), last: states.at(-1), hasMore }
 }
 
-/** States whose other book is looked for in the store, as `createOtherFinder` does without steps. */
+/**
+ * States whose other book has to be looked up in the store, as `createOtherFinder` does without
+ * steps.
+ */
 function withoutOther(states: readonly StoredSnapshot[], { order }: RowQuery): StoredSnapshot[] {
   const ascending = order === 'asc' ? states : states.toReversed()
   const lastMs = ascending.at(-1)?.timestampMs ?? 0
@@ -182,12 +180,12 @@ function withoutOther(states: readonly StoredSnapshot[], { order }: RowQuery): S
 
 const scanner = createSnapshotScanner()
 
-function* readSlice(
+async function readSlice(
   history: MarketHistory,
   query: RowQuery,
-): Steps<{ states: StoredSnapshot[]; hasMore: boolean }> {
+): Promise<{ states: StoredSnapshot[]; hasMore: boolean }> {
   const slice = { ...query, outcome: undefined, limit: Math.min(SLICE_ROWS, query.limit + 1) }
-  yield history.ready([slice])
+  await history.ready([slice])
   const page = history.page(slice)
   const states: StoredSnapshot[] = []
   for (const text of page.texts()) {
@@ -197,13 +195,13 @@ function* readSlice(
   return { states, hasMore: page.hasMore }
 }
 
-/** The last moment of the range that is in the step of a state. */
+/** Last moment of the range within the step of a state. */
 const lastOfStepMs = (
   { stepMs = 1, toMs = Number.POSITIVE_INFINITY }: RowQuery,
   { timestampMs }: StoredSnapshot,
 ): number => Math.min(stepOf(timestampMs, stepMs) * stepMs, toMs - 1)
 
-/** With an outcome and a step: whether a state of the other book comes later in the step. */
+/** With an outcome and a step: true if a state of the other book follows in the same step. */
 function isSuperseded(history: MarketHistory, query: RowQuery, state: StoredSnapshot): boolean {
   const { market, outcome, stepMs } = query
   if (outcome === undefined || stepMs === undefined) return false
@@ -234,16 +232,16 @@ function toRows(
 
 type Slice = { market: Market; states: readonly StoredSnapshot[]; stepMs: number | undefined }
 
-/** Looks in the slice itself where that is certain, else in the store; states must ascend. */
+/** Looks up a state in the slice if it must be there, else in the store; states must ascend. */
 function createOtherFinder(history: MarketHistory, { market, states, stepMs }: Slice) {
   const seen = new Map<Outcome, StoredSnapshot | undefined>()
   const lastMs = states.at(-1)?.timestampMs ?? 0
   let ahead = 0
 
   function isInForce(found: StoredSnapshot | undefined, timestampMs: number): boolean {
-    // Of the last moment there may be more after the slice.
+    // More states of the last moment may follow the slice.
     if (stepMs === undefined) return timestampMs < lastMs
-    // Between the slice's states there are others, but not after the last of a step.
+    // Other states may lie between those of the slice, but none follows the last of a step.
     return found !== undefined && stepOf(found.timestampMs, stepMs) === stepOf(timestampMs, stepMs)
   }
 

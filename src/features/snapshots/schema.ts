@@ -11,7 +11,7 @@ export const SnapshotQuery = historyQuery(
   { rows: 'Snapshots', range: '`timestamp`', limit: { default: 100, maximum: 1000 } },
   {
     interval: intervalParameter(
-      'Only the last snapshot of each outcome in each step of this length, the end of the step included. It keeps its own `timestamp` and is returned once: a step without a change has no row. A step longer than the market has its last snapshots. While a market is open, a step appears once a later state of each requested outcome is recorded (if an outcome has had none for long, a later state of the market), so a row that was returned never changes. With `view=consolidated` and one `outcome`, the last row in each step.',
+      "Only the last snapshot of each outcome in each step of this length, including the end of the step. The snapshot keeps its `timestamp` and is returned once: a step without a change has no row. A step longer than the market has the market's last snapshots. On an open market, a step is returned once a later state of each requested outcome is recorded (if an outcome has been silent for long, a later state of the market), so a returned row never changes. With `view=consolidated` and one `outcome`, the last row in each step.",
     ),
     ...cutParameters,
   },

@@ -18,6 +18,7 @@ import {
   time,
   timeOrNull,
 } from '#src/http/fields.ts'
+import { integer } from '#src/http/kinds.ts'
 
 export const SpotQuery = Type.Object({
   ...rangeParameters('`timestamp`; with `interval` of the ticks that bars are made of'),
@@ -27,46 +28,50 @@ export const SpotQuery = Type.Object({
   source: Type.Optional(
     Type.String({
       pattern: '^[a-z0-9_-]{1,32}$',
-      description: 'Only prices of this source, such as `chainlink`; all when absent.',
+      description: 'Only prices of this source, such as `chainlink`; by default all.',
     }),
   ),
   window: Type.Optional(
-    Type.Integer({
+    integer({
       minimum: 0,
       maximum: 86_400,
       description:
-        'Only averages of so many seconds (TWAP), such as 60; 0 for prices of the moment. All when absent.',
+        'Only averages over this number of seconds (TWAP), such as 60; 0 for spot prices. By default all.',
     }),
   ),
   interval: intervalParameter(
-    'Bars of this length instead of every price; they begin at multiples of it since 1970, UTC.',
+    'Returns bars of this length instead of every price; bars begin at multiples of it since 1970, UTC.',
   ),
 })
 export type SpotQuery = Static<typeof SpotQuery>
 
 const series = {
-  source: text('Who publishes the price, as the feed names it.', 'chainlink'),
-  windowSeconds: count('Seconds that it is an average of (TWAP); 0 for a price of the moment.', 60),
+  source: text('Publisher of the price, as named by the feed.', 'chainlink'),
+  windowSeconds: count('Length of the average in seconds (TWAP); 0 for a spot price.', 60),
 }
 
 export const SpotRow = object(
   'Spot',
   {
-    id: text('Identifier of the price.', '48213'),
+    id: text('Id of the price.', '48213'),
     ...series,
-    timestamp: time("The source's time, UTC.", '2026-11-22T10:00:01.000Z'),
-    price: decimal('In USD, with every digit of its source.', 64_126.5),
+    timestamp: time("Source's timestamp, UTC.", '2026-11-22T10:00:01.000Z'),
+    price: decimal('USD, with all digits of the source.', 64_126.5),
     receivedAt: timeOrNull(
-      'When the recorder received it; null for what came as history when the recorder connected.',
+      'Time at which the recorder received the price; null for prices that the feed sent as history when the recorder connected.',
       '2026-11-22T10:00:01.180Z',
     ),
-    sequence: nullable(Type.Integer(), 'Its number in its feed; null where that has none.', 118),
+    sequence: nullable(
+      Type.Integer(),
+      'Sequence number in the feed; null if the feed has none.',
+      118,
+    ),
     dropped: count(
-      'Prices right before it that were missed, as far as the feed shows it, and did not come later.',
+      'Prices missed directly before this one and not received since, as far as the feed shows it.',
       0,
     ),
   },
-  { description: 'A price of the coin; without `interval`.' },
+  { description: 'A reference price; without `interval`.' },
 )
 
 const SpotBar = object(
@@ -79,9 +84,9 @@ const SpotBar = object(
     high: decimal('Highest price.', 64_140),
     low: decimal('Lowest price.', 64_101.25),
     close: decimal('Last price.', 64_133),
-    ticks: count('Prices in the bar.', 60),
+    ticks: count('Number of prices in the bar.', 60),
   },
-  { description: 'The prices of a step, of one source and window; with `interval`.' },
+  { description: 'A bar of one source and averaging window; with `interval`.' },
 )
 
 export const SpotList = Type.Object({
@@ -90,7 +95,7 @@ export const SpotList = Type.Object({
     'Prices by `timestamp`, then by `source` and `windowSeconds`; bars by `start`. Reversed by `order=desc`.',
   ).properties,
   reason: textOrNull(
-    'Why there is nothing: no price of the coin was ever recorded. Null otherwise.',
+    'Why the list is empty: no price of the coin was ever recorded. Otherwise null.',
     null,
   ),
 })

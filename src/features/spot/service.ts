@@ -1,5 +1,5 @@
-/** Reference prices of a coin: every one, or bars. */
-import { type CursorCodec, startOf } from '#src/domain/cursor.ts'
+/** Reference prices of a coin: every price, or bars. */
+import { startOf } from '#src/domain/cursor.ts'
 import { exactNumber } from '#src/domain/decimal.ts'
 import { type SpotFilters, spotList } from '#src/domain/lists.ts'
 import type { Coin } from '#src/domain/market.ts'
@@ -15,86 +15,86 @@ import { readRange, toIso } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import { readList } from '#src/http/cursor-list.ts'
-import type { Steps } from '#src/platform/scheduler.ts'
+import { type TableForm, tableTask } from '#src/http/table.ts'
+import type { TaskPorts } from '#src/http/tasks.ts'
 
-import type { SpotQuery } from './schema.ts'
+import { SpotList, type SpotQuery } from './schema.ts'
 
-type Deps = { history: Pick<MarketHistory, 'spot' | 'lastSpotId'>; cursors: CursorCodec }
+type Spot = Pick<MarketHistory, 'spot' | 'lastSpotId'>
+type Given = { coin: Coin; query: SpotQuery; table: TableForm }
 type Page = { rows: object[]; last: Position | undefined; hasMore: boolean }
 
-/** Ticks that are read in one step. */
+/** Ticks in one read. */
 const BLOCK = 1000
-/** A page of bars ends with the step in which so many ticks were read. */
+/** Ticks after which a page of bars ends, with the current step. */
 const TICKS_MAX = 100_000
 
-export function createSpotService({ history, cursors }: Deps) {
-  function* readTicks(query: StoreQuery): Steps<Page> {
-    const ticks: StoredTick[] = []
-    for (;;) {
-      const last = ticks.at(-1)
-      const limit = Math.min(BLOCK, query.limit - ticks.length) + 1
-      const found = history.spot({ ...query, after: last ?? query.after, limit })
-      ticks.push(...found.slice(0, limit - 1))
-      const hasMore = found.length === limit
-      if (!hasMore || ticks.length >= query.limit)
-        return { rows: ticks.map(describeTick), last: ticks.at(-1), hasMore }
-      yield
-    }
-  }
+export const spotTask = tableTask('spot', SpotList, readPage)
 
-  /**
-   * Bars are made of whole steps: a page ends where a step does, so that none is cut in two, and
-   * has one at least. The last bar of what is still being recorded may grow.
-   */
-  function* readBars(query: StoreQuery, stepMs: number): Steps<Page> {
-    const page = createBarPage(query, stepMs)
-    for (;;) {
-      const found = history.spot({ ...query, after: page.last() ?? query.after, limit: BLOCK })
-      for (const tick of found) if (!page.add(tick)) return page.end(true)
-      if (found.length < BLOCK) return page.end(false)
-      yield
-    }
-  }
-
-  return {
-    /** Throws `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
-    page(coin: Coin, query: SpotQuery): Steps<DataAnswer> {
-      const { order, limit, cursor, interval, source, window: windowSeconds } = query
-      const { fromMs, toMs } = readRange(query)
-      const filters: SpotFilters = { coin, order, fromMs, toMs, interval, source, windowSeconds }
-      return readList(cursors, {
-        list: spotList,
-        filters,
-        cursor,
-        *read(after) {
-          const seen = history.lastSpotId()
-          const asked: StoreQuery = { ...filters, after, limit }
-          const page = yield* interval === undefined
-            ? readTicks(asked)
-            : readBars(asked, intervalMs[interval])
-          const last = page.last ?? after ?? startOf(filters)
-          const isEmpty =
-            page.rows.length === 0 && history.spot({ coin, order: 'desc', limit: 1 }).length === 0
-          const reason = isEmpty
-            ? `No price of ${coin} is recorded: this server has no source of prices, or its sources have sent none yet.`
-            : null
-          return {
-            rows: page.rows.map((row) => JSON.stringify(row)),
-            last: { timestampMs: last.timestampMs, id: last.id },
-            hasMore: page.hasMore,
-            // At the end a stream goes on from there: what comes late is new to it.
-            resume: page.hasMore ? undefined : { timestampMs: last.timestampMs, id: last.id, seen },
-            members: { reason },
-          }
-        },
-      })
-    },
+function readTicks(history: Spot, query: StoreQuery): Page {
+  const ticks: StoredTick[] = []
+  for (;;) {
+    const last = ticks.at(-1)
+    const limit = Math.min(BLOCK, query.limit - ticks.length) + 1
+    const found = history.spot({ ...query, after: last ?? query.after, limit })
+    ticks.push(...found.slice(0, limit - 1))
+    const hasMore = found.length === limit
+    if (!hasMore || ticks.length >= query.limit)
+      return { rows: ticks.map(describeTick), last: ticks.at(-1), hasMore }
   }
 }
 
-export type SpotService = ReturnType<typeof createSpotService>
+/**
+ * Reads whole steps: a page has at least one, and never splits a step. The last bar may still grow
+ * while recording continues.
+ */
+function readBars(history: Spot, query: StoreQuery, stepMs: number): Page {
+  const page = createBarPage(query, stepMs)
+  for (;;) {
+    const found = history.spot({ ...query, after: page.last() ?? query.after, limit: BLOCK })
+    for (const tick of found) if (!page.add(tick)) return page.end(true)
+    if (found.length < BLOCK) return page.end(false)
+  }
+}
 
-/** A page of the bars of ticks that are added in the order of the query. */
+/** Rejects with `invalid_parameter`, `cursor_invalid` and `cursor_mismatch`. */
+async function readPage(
+  { history, cursors }: TaskPorts,
+  { coin, query }: Given,
+): Promise<DataAnswer> {
+  const { order, limit, cursor, interval, source, window: windowSeconds } = query
+  const { fromMs, toMs } = readRange(query)
+  const filters: SpotFilters = { coin, order, fromMs, toMs, interval, source, windowSeconds }
+  return readList(cursors, {
+    list: spotList,
+    filters,
+    cursor,
+    read(after) {
+      const seen = history.lastSpotId()
+      const asked: StoreQuery = { ...filters, after, limit }
+      const page =
+        interval === undefined
+          ? readTicks(history, asked)
+          : readBars(history, asked, intervalMs[interval])
+      const last = page.last ?? after ?? startOf(filters)
+      const isEmpty =
+        page.rows.length === 0 && history.spot({ coin, order: 'desc', limit: 1 }).length === 0
+      const reason = isEmpty
+        ? `No price of ${coin} is recorded: this server has no source of prices, or its sources have not sent any yet.`
+        : null
+      return {
+        rows: page.rows.map((row) => JSON.stringify(row)),
+        last: { timestampMs: last.timestampMs, id: last.id },
+        hasMore: page.hasMore,
+        // At the end, a stream continues from this position: prices that arrive late are new to it.
+        resume: page.hasMore ? undefined : { timestampMs: last.timestampMs, id: last.id, seen },
+        members: { reason },
+      }
+    },
+  })
+}
+
+/** Builds a page of bars from ticks in the order of the query. */
 function createBarPage({ order, limit }: StoreQuery, stepMs: number) {
   const rows: object[] = []
   const bars = new Map<string, SpotBar>()
@@ -110,7 +110,7 @@ function createBarPage({ order, limit }: StoreQuery, stepMs: number) {
   }
 
   return {
-    /** False when the page has ended before this tick. */
+    /** Returns false if the page ended before this tick. */
     add(tick: StoredTick): boolean {
       const tickStartMs = Math.floor(tick.timestampMs / stepMs) * stepMs
       if (last !== undefined && tickStartMs !== startMs) {
@@ -133,7 +133,7 @@ function createBarPage({ order, limit }: StoreQuery, stepMs: number) {
   }
 }
 
-/** A price as it is served. */
+/** A price as a row of the response. */
 export const describeTick = (tick: StoredTick) => ({
   id: String(tick.id),
   source: tick.source,

@@ -1,23 +1,23 @@
-/** The stream as an AsyncAPI document, made of the schemas that read and describe it. */
+/** Generates the AsyncAPI document from the schemas of operations and messages. */
 import { isRecord } from '#src/platform/record.ts'
 
 import { closeCodes, operationSchemas, type RowSchemas, serverMessages } from './schema.ts'
 
 type Json = Record<string, unknown>
 
-const DESCRIPTION = `Rows as they are recorded, and recordings played again, over one WebSocket. Messages are JSON objects, each in a text frame. docs/live.md has examples.
+const DESCRIPTION = `Rows as they are recorded, and replays of recorded rows, over one WebSocket. Messages are JSON objects, each in a text frame. docs/live.md has examples.
 
 Send the API key as \`Authorization: Bearer …\` when you connect, or as the first message; never in the URL.
 
-The text \`PING\` in place of an object is answered with the text \`PONG\`, as the venue does.
+The text \`PING\` is answered with the text \`PONG\`, as the venue does.
 
-The server closes with these codes:
+The server closes connections with these codes:
 ${Object.values(closeCodes)
   .map(({ code, text }) => `- ${code}: ${text}`)
   .join('\n')}
-- 1009: A message of yours was larger than 16 KiB.`
+- 1009: A message of the client was larger than 16 KiB.`
 
-/** Makes the document; the same for all servers of a version. */
+/** Generates the document, which depends on the version only. */
 export function asyncApiDocument(version: string, rows: RowSchemas): Json {
   const schemas: Json = {}
   const received = Object.entries(operationSchemas).map(
@@ -41,7 +41,7 @@ export function asyncApiDocument(version: string, rows: RowSchemas): Json {
       own: {
         host: '{host}',
         protocol: 'wss',
-        variables: { host: { description: 'Where this document came from.' } },
+        variables: { host: { description: 'URL of this document.' } },
         security: [{ $ref: '#/components/securitySchemes/apiKey' }],
       },
     },
@@ -66,8 +66,8 @@ export function asyncApiDocument(version: string, rows: RowSchemas): Json {
 }
 
 /**
- * A schema as the document has it: those with a name are among its components, and what has a
- * default need not be sent.
+ * Replaces a named schema by a reference to the components, and makes members with a default
+ * optional.
  */
 function hoist(schema: unknown, schemas: Json): unknown {
   if (Array.isArray(schema)) return schema.map((each) => hoist(each, schemas))

@@ -1,4 +1,4 @@
-/** Begins what clients subscribe to, and replays. */
+/** Opens subscriptions and replays. */
 
 import type { Gap } from '#src/domain/coverage.ts'
 import { type CursorCodec, withCursorParam } from '#src/domain/cursor.ts'
@@ -12,12 +12,13 @@ import type { Clock } from '#src/domain/time.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { type FeedSources, MarketCursor } from '#src/live/feed.ts'
 import type { MarketWatch } from '#src/live/market-watch.ts'
-import { marketAsOf } from '#src/live/replay.ts'
+import { marketAsOf, type ReplayRange } from '#src/live/replay.ts'
 import type { RowFilter, RowReader } from '#src/live/rows.ts'
 import { SpotCursor, type SpotFilter } from '#src/live/spot.ts'
+import type { By } from '#src/platform/pool/queue.ts'
 
 import { createMessages, liveMessage } from './messages.ts'
-import { startReplay } from './player.ts'
+import { type ReplayEvents, startReplay } from './player.ts'
 import type { Channel, Operations } from './schema.ts'
 import { createSendQueue, type Outlet } from './send-queue.ts'
 import { createMarketSource, createSpotSource } from './sources.ts'
@@ -34,8 +35,8 @@ export type BeginOptions = {
   /** Monotonic milliseconds. */
   timer: Clock
   describeMarket: (market: Market | MarketAsOf, nowMs?: number) => string
-  /** What replays play, where that is not what is followed. */
-  recorded?: { history: MarketHistory; rows: RowReader; clock: Clock } | undefined
+  /** Reads what a replay plays. */
+  playReplay: (by: By, range: ReplayRange) => ReplayEvents
   /** The row of `GET /v1/{coin}/spot`. */
   describeTick: (tick: StoredTick) => object
 }
@@ -44,10 +45,9 @@ type Begun = Operations['subscribe'] | Operations['replay']
 
 const noGaps: readonly Gap[] = []
 
-/** `groups` fan out rows, `spotGroups` prices of coins. */
+/** `groups` fan out rows of markets, `spotGroups` spot prices. */
 export function createBegin(options: BeginOptions, groups: Groups, spotGroups: Groups) {
-  const { history, markets, rows, clock, timer } = options
-  const { recorded = { history, rows, clock } } = options
+  const { history, markets, rows, timer } = options
   const messages = createMessages({
     cursors: options.cursors,
     epoch: historyTagOf(history.cursorKey),
@@ -55,7 +55,7 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
     lastSpotId: history.lastSpotId,
   })
   const sources: FeedSources = {
-    // What cannot be read now is looked at again at the next tick.
+    // An unreadable market is read again at the next tick.
     findMarket: (conditionId) => ifReadable(() => history.findMarket(conditionId)),
     gaps: (market) => ifSound(() => history.gaps(market)) ?? noGaps,
   }
@@ -63,9 +63,9 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
   function findNamed({ conditionId: name, coin, timeframe }: Begun): Market | undefined {
     const market = name === undefined ? undefined : options.findMarket(name)
     if (name !== undefined && market?.coin !== coin)
-      throw new AppError('unknown_market', `No market ${name} of ${coin} is held.`)
+      throw new AppError('unknown_market', `No market ${name} of ${coin} is recorded.`)
     if (market !== undefined && timeframe !== undefined && timeframe !== market.timeframe) {
-      const why = `\`timeframe\` is ${timeframe}, but the market is one of ${market.timeframe}.`
+      const why = `\`timeframe\` is ${timeframe}, but the timeframe of the market is ${market.timeframe}.`
       throw parameterError('timeframe', `${why} Leave out one of the two.`)
     }
     return market
@@ -110,7 +110,7 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
       key: `${coin} ${filter.source} ${filter.windowSeconds}`,
       live: position && liveMessage({ coin }),
       groups: spotGroups,
-      // Prices that cannot be read now are looked at again.
+      // Unreadable prices are read again at the next tick.
       outlet: { ...outlet, onFault() {} },
     })
   }
@@ -143,8 +143,7 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
   function replay(asked: Operations['replay'], outlet: Outlet): Subscription {
     const { id, coin, timeframe, channel, from: fromMs, to: toMs, cursor, speed } = asked
     const hasMarkets = channel !== 'spot'
-    const named = findNamed(asked)
-    const market = named && recorded.history.findMarket(named.conditionId)
+    const market = findNamed(asked)
     const filter = filterOf(asked)
     const spot = !hasMarkets || asked.with === 'spot' ? spotFilterOf(asked) : undefined
     const hasRows = channel !== 'markets'
@@ -153,9 +152,7 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
       id,
       speed,
       range: { filter, coin, timeframe, market, fromMs, toMs, after, spot, hasMarkets, hasRows },
-      history: recorded.history,
-      rows: recorded.rows,
-      clock: recorded.clock,
+      read: (part) => options.playReplay(outlet.by(), part),
       timer,
       messages,
       describeEvent: (event) =>
@@ -177,7 +174,7 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
 
   return (asked: Begun, outlet: Outlet): Subscription => {
     const { id, channel, coin } = asked
-    // Whatever is wrong is said before anything is sent.
+    // Errors are sent before the first row.
     const unsent: string[] = []
     let isReady = false
     const send = (text: string) => (isReady ? outlet.send(text) : void unsent.push(text))
@@ -193,7 +190,7 @@ export function createBegin(options: BeginOptions, groups: Groups, spotGroups: G
 }
 
 const filterOf = ({ channel, outcome, depth }: Begun): RowFilter => ({
-  // Of `markets` no row is read.
+  // The channel `markets` reads no rows.
   channel: channel === 'markets' || channel === 'spot' ? 'trades' : channel,
   outcome,
   depth,
@@ -209,9 +206,10 @@ const spotFilterOf = ({
   windowSeconds: window,
 })
 
-/** The channel of an operation, as tiers name it. */
+/** Routes of the tier that each channel needs. */
 export const accessOf = {
   snapshots: 'snapshots',
+  changes: 'snapshots',
   quotes: 'quotes',
   prices: 'prices',
   trades: 'prices',

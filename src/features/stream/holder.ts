@@ -1,32 +1,30 @@
-/** Whose a connection is, and for how long. */
+/** The account of a connection, and how long its key remains valid. */
 import { AppError } from '#src/domain/errors.ts'
 import { type Caller, unauthenticatedError } from '#src/domain/selling/caller.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { Refused } from '#src/platform/concurrency-limit.ts'
+import { after, type MaybePromise } from '#src/platform/maybe-promise.ts'
 
 import type { CloseReason } from './schema.ts'
 
 const AUTH_MS = 10_000
-/** Keys and tiers are looked at again so often, and before each operation on rows. */
+/** Interval at which key and tier are checked; each operation on rows checks them too. */
 const RECHECK_MS = 5_000
 
 export type HolderPorts = {
   clock: Clock
-  /** Undefined for a key that is not valid. */
+  /** Undefined if the key is not valid. Throws `unavailable` while keys cannot be checked. */
   authenticate(key: string, address: string): Caller | undefined
-  /**
-   * Resolves when this server has what was committed before, so a key that it does not know may be
-   * valid; undefined where it has that already. Rejects with `unavailable`.
-   */
-  catchUp(key: string): Promise<void> | undefined
-  /** Takes a place among the connections of an account, or says which bound is reached. */
+  /** See `Authenticator`. */
+  find(key: string, address: string): MaybePromise<Caller | undefined>
+  /** Reserves a slot of the account's connections, or returns the limit that is reached. */
   takePlace(caller: Caller): Refused | (() => void)
 }
 
 type Line = {
   say(value: object): void
   end(why: CloseReason): void
-  /** The present holder. */
+  /** Called with the authenticated caller. */
   onCaller(caller: Caller): void
 }
 
@@ -37,22 +35,50 @@ export function createHolder(ports: HolderPorts, address: string, { say, end, on
   let ownKey = ''
   let leave: (() => void) | undefined
 
-  /** Ends the connection if the key is not valid any more. */
+  /** Ends the connection if the key is no longer valid or cannot be checked. */
   function look(): void {
     if (caller === undefined) return
     checkedMs = ports.clock()
-    const now = ports.authenticate(ownKey, address)
-    if (now !== undefined && !now.isBlocked) {
-      caller = now
-      onCaller(now)
+    try {
+      const now = ports.authenticate(ownKey, address)
+      if (now !== undefined && !now.isBlocked) {
+        caller = now
+        onCaller(now)
+        return
+      }
+      caller = undefined
+      end('unauthenticated')
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'unavailable') throw error
+      caller = undefined
+      end('unconfirmed')
+    }
+  }
+
+  /** Starts serving the account of a key. */
+  function accept(key: string, found: Caller | undefined): void {
+    if (found === undefined || found.isBlocked) {
+      end('unauthenticated')
       return
     }
-    caller = undefined
-    end('unauthenticated')
+    if (caller && caller.accountId !== found.accountId)
+      throw new AppError('invalid_parameter', 'The key belongs to another account.', {
+        param: 'key',
+      })
+    const place = leave ?? ports.takePlace(found)
+    if (typeof place === 'string') {
+      end(place === 'all' ? 'full' : 'limit')
+      return
+    }
+    leave = place
+    caller = found
+    ownKey = key
+    onCaller(found)
+    say({ type: 'authenticated', tier: found.standing.terms.tierId })
   }
 
   return {
-    /** The caller as of now. Throws `unauthenticated`, also where the key has ended since. */
+    /** The current caller. Throws `unauthenticated`, also if the key has ended since. */
     required(): Caller {
       look()
       if (caller === undefined) throw unauthenticatedError()
@@ -61,30 +87,12 @@ export function createHolder(ports: HolderPorts, address: string, { say, end, on
 
     look,
 
-    /** May be repeated, with another key of the same account. */
-    authenticate(key: string): void {
-      const found = ports.authenticate(key, address)
-      if (found === undefined || found.isBlocked) {
-        end('unauthenticated')
-        return
-      }
-      if (caller && caller.accountId !== found.accountId)
-        throw new AppError('invalid_parameter', 'The key belongs to another account.', {
-          param: 'key',
-        })
-      const place = leave ?? ports.takePlace(found)
-      if (typeof place === 'string') {
-        end(place === 'all' ? 'full' : 'limit')
-        return
-      }
-      leave = place
-      caller = found
-      ownKey = key
-      onCaller(found)
-      say({ type: 'authenticated', tier: found.standing.terms.tierId })
+    /** May be called again with another key of the same account. */
+    authenticate(key: string): MaybePromise<void> {
+      return after(ports.find(key, address), (found) => accept(key, found))
     },
 
-    /** Ends a connection whose key did not come, or is not valid any more. */
+    /** Ends the connection if no key was sent in time, or the key is no longer valid. */
     check(nowMs: number): void {
       if (caller === undefined && nowMs - openedMs > AUTH_MS) end('unauthenticated')
       if (caller === undefined || nowMs - checkedMs < RECHECK_MS) return

@@ -11,14 +11,19 @@ import { gapMembers } from '#src/live/gaps.ts'
 import type { LiveRow, RowFilter } from '#src/live/rows.ts'
 import type { SpotFilter, SpotPosition } from '#src/live/spot.ts'
 
-/** What all subscribers of it are sent alike: each adds its id, and the numbers of rows. */
+/**
+ * The part of a message that is equal for all subscribers; each adds its id and sequence numbers.
+ */
 export type Message = {
   type: string
-  /** The number of a row, in the store. */
+  /** Number of the row in the store. */
   seq?: number
-  /** Names the state that a row is one of: only its newest row has to be known. */
+  /**
+   * Key of the state that the row updates: of queued rows with the same key, only the newest is
+   * needed.
+   */
   state?: string | undefined
-  /** What comes after what each adds, up to the last brace. */
+  /** Text after the subscriber's own part, without the last brace. */
   rest: string
 }
 
@@ -26,29 +31,29 @@ export type RowType = 'row' | 'snapshot'
 
 type MessageOptions = {
   cursors: CursorCodec
-  /** Names the store. */
+  /** Id of the store. */
   epoch: string
   /** The row of `GET /v1/{coin}/spot`. */
   describeTick: (tick: StoredTick) => object
-  /** The greatest id of a price that is recorded. */
+  /** Highest id of a recorded spot price. */
   lastSpotId: () => number
 }
 
 export function createMessages({ cursors, epoch, describeTick, lastSpotId }: MessageOptions) {
   const rowCursors = createRowCursors(cursors)
-  /** As of the route of prices: ascending, without a range. */
+  /** Filters of the spot route: ascending, without a range. */
   const spotFiltersOf = ({ coin, source, windowSeconds }: SpotFilter): SpotFilters => ({
     coin,
     source,
     windowSeconds,
     order: 'asc',
   })
-  /** Without a cursor, no client continues after the row. */
+  /** Without a cursor, clients cannot resume after the row. */
   const tail = (cursor: string | undefined, data: string) =>
     `${cursor === undefined ? '' : `"cursor":"${cursor}",`}"epoch":"${epoch}","data":${data}}`
 
   return {
-    /** These two throw `cursor_invalid` and `cursor_mismatch`. */
+    /** Both throw `cursor_invalid` and `cursor_mismatch`. */
     positionOf: rowCursors.decode,
     spotPositionOf(filter: SpotFilter, cursor: string): SpotPosition {
       const position = cursors.decode(spotList, spotFiltersOf(filter), cursor)
@@ -59,13 +64,14 @@ export function createMessages({ cursors, epoch, describeTick, lastSpotId }: Mes
       const { position, seq, outcome, text, isPart, isLate = false } = row
       const cursor = isPart ? undefined : rowCursors.encode(market, filter, position)
       const origin = `"channel":"${filter.channel}","conditionId":"${market.conditionId}"`
-      // A trade is not the state of anything.
-      const state = filter.channel === 'trades' ? undefined : (outcome ?? '')
+      // No trade replaces an earlier one, and each change needs the one before it.
+      const isKept = filter.channel === 'trades' || filter.channel === 'changes'
+      const state = isKept ? undefined : (outcome ?? '')
       const mark = isLate ? ',"late":true' : ''
       return { type, seq, state, rest: `,${origin},"seq":${seq}${mark},${tail(cursor, text)}` }
     },
 
-    /** Without a cursor where no position is given. */
+    /** Leaves out the cursor if no position is given. */
     tick(
       type: RowType,
       filter: SpotFilter,
@@ -98,13 +104,13 @@ export const marketEndMessage = ({ conditionId }: Market): Message => ({
   rest: `,"conditionId":"${conditionId}"}`,
 })
 
-/** From here on rows come as they are written. */
+/** Marks the end of stored rows: from here on rows are sent as they are recorded. */
 export const liveMessage = (of: { conditionId: string } | { coin: Coin }): Message => ({
   type: 'live',
   rest: `,${JSON.stringify(of).slice(1)}`,
 })
 
-/** Answers a client that asks for last rows where there are none. */
+/** Sent if a snapshot is requested and there are no rows. */
 export const emptyMessage: Message = { type: 'snapshot_empty', rest: '}' }
 
 export const replayEndMessage: Message = { type: 'replay_end', rest: '}' }

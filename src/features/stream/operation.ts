@@ -1,7 +1,7 @@
-/** Reads what a client sends over the stream. */
+/** Parses the operations of clients. */
 import { parameterError } from '#src/domain/errors.ts'
 import { parseObject } from '#src/http/body.ts'
-import { parseBody } from '#src/http/schema-reader.ts'
+import { readBy } from '#src/http/validation.ts'
 
 import {
   type Op,
@@ -13,7 +13,7 @@ import {
   speedText,
 } from './schema.ts'
 
-/** Of an id that is sent back. */
+/** Longest id that is sent back in an error. */
 const ID_LENGTH_MAX = 64
 
 /** Throws `invalid_request`, or `invalid_parameter` naming the member. */
@@ -25,13 +25,13 @@ export function readOperation(message: string): Operation {
       'op',
       `\`op\` must be one of ${ops.map((each) => `\`${each}\``).join(', ')}.`,
     )
-  // The schema is that of the operation, so this is what it reads.
-  const operation = parseBody(operationSchemas[op], body) as Operation
+  // The schema belongs to the operation, so the result has its type.
+  const operation = readBy(operationSchemas[op], body, 'body') as Operation
   rules[op]?.(operation as never)
   return operation
 }
 
-/** The id that an operation names which is refused before it is read, where it is a plain one. */
+/** The id in an operation that failed to parse, if it is short enough. */
 export function idOf(message: string): string | undefined {
   try {
     const { id } = parseObject(message)
@@ -41,7 +41,7 @@ export function idOf(message: string): string | undefined {
   }
 }
 
-/** What a schema cannot say. */
+/** Rules that a schema cannot express. */
 const rules: { [O in Op]?: (operation: Operations[O]) => void } = {
   subscribe(operation) {
     const { channel, from, conditionId } = operation
@@ -58,20 +58,20 @@ const rules: { [O in Op]?: (operation: Operations[O]) => void } = {
   speed: ({ speed }) => assertSpeed(speed),
 }
 
-/** Members that only some channels have. */
+/** Refuses members that the channel does not have. */
 function assertMembers(operation: Operations['subscribe' | 'replay'], hasSpot: boolean): void {
   const { channel } = operation
   const isSpot = channel === 'spot'
   const hasNoRows = channel === 'markets'
-  const ofSpot = 'is of `spot` only.'
-  const ofMarkets = 'is of markets: `spot` is of the coin.'
-  const ofRows = 'is of rows: `markets` has none.'
+  const ofSpot = 'is for `spot` only.'
+  const ofMarkets = 'is for markets; `spot` is of the coin.'
+  const ofRows = 'is for rows; `markets` has none.'
   const faults = {
-    depth: channel !== 'snapshots' && 'is of `snapshots` only.',
+    depth: channel !== 'snapshots' && 'is for `snapshots` only.',
     conditionId: isSpot && ofMarkets,
     timeframe: isSpot && ofMarkets,
     outcome: (isSpot && ofMarkets) || (hasNoRows && ofRows),
-    // A moment is of any channel; a cursor is of a row.
+    // `from` as a moment is valid for each channel, as a cursor only for channels with rows.
     from: operation.op === 'subscribe' && hasNoRows && ofRows,
     cursor: hasNoRows && ofRows,
     with: isSpot && 'adds `spot` to another channel.',

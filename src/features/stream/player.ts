@@ -1,15 +1,7 @@
-/** Plays what was recorded over a connection, in the messages of the live stream. */
+/** Replays recorded rows over a connection, as messages of the live stream. */
 import { AppError } from '#src/domain/errors.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
-import type { MarketHistory } from '#src/history/history.ts'
-import {
-  type MarketEvent,
-  type ReplayEvent,
-  replayEvents,
-  type ReplayRange,
-} from '#src/live/replay.ts'
-import type { RowReader } from '#src/live/rows.ts'
-import type { Paced } from '#src/live/runner.ts'
+import type { MarketEvent, ReplayEvent, ReplayRange } from '#src/live/replay.ts'
 
 import {
   gapMessage,
@@ -23,16 +15,17 @@ import { createSendQueue, type Outlet } from './send-queue.ts'
 import { SLOW_MS } from './subscriber.ts'
 import type { Player, Subscription } from './subscription.ts'
 
-/** An operation on a replay that waits is noticed after so long. */
+/** Longest wait before an operation on a paused replay takes effect. */
 const REST_MS_MAX = 25
+
+/** Events in the order of their times, in pieces. */
+export type ReplayEvents = AsyncGenerator<ReplayEvent[], void, undefined>
 
 type ReplayOptions = {
   id: string
   range: ReplayRange
   speed: number
-  history: MarketHistory
-  rows: RowReader
-  clock: Clock
+  read: (range: ReplayRange) => ReplayEvents
   /** Monotonic milliseconds. */
   timer: Clock
   messages: Messages
@@ -40,14 +33,12 @@ type ReplayOptions = {
   outlet: Outlet
 }
 
-/** Begins a replay. */
+/** Starts a replay. */
 export function startReplay({
   id,
   range,
   speed,
-  history,
-  rows,
-  clock,
+  read,
   timer,
   messages,
   describeEvent,
@@ -55,9 +46,8 @@ export function startReplay({
 }: ReplayOptions): Subscription & { player: Player } {
   const createQueue = () => createSendQueue(id, 'close', outlet)
   const own = createQueue()
-  /** Rows of each market, and prices of the coin, are numbered by themselves. */
+  /** Rows of each market, and spot prices, are numbered separately. */
   const queues = new Map<string, ReturnType<typeof createQueue>>()
-  const read = (part: ReplayRange) => replayEvents(part, history, rows, clock())
   const pace = createPace(speed, timer, outlet.isSlow)
   let events = read(range)
   let isOver = false
@@ -90,27 +80,39 @@ export function startReplay({
     }
   }
 
-  function* play(playing: typeof events): Paced {
+  async function play(playing: ReplayEvents): Promise<void> {
     const isWanted = () => !isOver && playing === events
-    for (const event of playing) {
-      if (event instanceof Promise) {
-        yield event
-        if (!isWanted()) return
-        continue
-      }
-      if (event) yield* pace.rests(event.timeMs, isWanted)
+    let coming = playing.next()
+    // Operations received together with this one take effect first.
+    await outlet.rest(0)
+    for (;;) {
+      const { value: piece = [], done } = await coming
       if (!isWanted()) return
-      if (event) {
+      if (done) break
+      // The next piece is read while this one is played.
+      coming = playing.next()
+      coming.catch(() => undefined)
+      for (const event of piece) {
+        await outlet.turn()
+        while (isWanted()) {
+          const restMs = pace.restOf(event.timeMs)
+          if (restMs <= 0) break
+          await outlet.rest(restMs)
+        }
+        if (!isWanted()) return
         timeMs = event.timeMs
         sendEvent(event)
       }
-      yield 0
     }
     hasEnded = true
     own.sendNow(replayEndMessage)
   }
 
-  /** Applies a change and says how it goes on. */
+  function begin(): void {
+    outlet.watch(play(events))
+  }
+
+  /** Applies a change and sends the state of the replay. */
   function after(change: () => void): void {
     change()
     const playing = pace.isPaused ? 'paused' : 'playing'
@@ -124,19 +126,23 @@ export function startReplay({
     hasEnded = false
     queues.clear()
     pace.set({})
+    void events.return()
     events = read({ ...range, after: undefined, fromMs: toMs })
-    outlet.inTurns(play(events))
+    begin()
   }
 
-  outlet.inTurns(play(events))
+  begin()
   return {
-    // It asks by itself whether the connection takes more.
+    // A replay checks for back-pressure itself.
     drained() {},
     snapshot() {
-      throw new AppError('invalid_parameter', 'That is a replay: use `seek`.', { param: 'id' })
+      throw new AppError('invalid_parameter', 'The subscription is a replay: use `seek`.', {
+        param: 'id',
+      })
     },
     end() {
       isOver = true
+      void events.return()
     },
     player: {
       pause: () => after(() => pace.set({ isPaused: true })),
@@ -147,16 +153,17 @@ export function startReplay({
   }
 }
 
-/** When events of a recording are to be sent. */
+/** Decides when events of a recording are due. */
 function createPace(firstSpeed: number, timer: Clock, isSlow: () => boolean) {
   let speed = firstSpeed
   let isPaused = false
-  /** A moment of the recording, and when it was played. */
+  /** A moment of the recording and the time at which it was played. */
   let anchor: { timeMs: number; atMs: number } | undefined
 
   function restOf(eventMs: number): number {
     if (isPaused || isSlow()) {
-      // Time stands still meanwhile: nothing is left out, and nothing is made up for.
+      // Time stands still during a pause or back-pressure: no event is skipped and no delay is made
+      // up for.
       anchor = undefined
       return SLOW_MS
     }
@@ -178,10 +185,7 @@ function createPace(firstSpeed: number, timer: Clock, isSlow: () => boolean) {
       isPaused = change.isPaused ?? isPaused
       anchor = undefined
     },
-    /** Rests until an event is to be sent, or is not wanted any more. */
-    *rests(eventMs: number, isWanted: () => boolean): Paced {
-      for (let restMs = restOf(eventMs); restMs > 0 && isWanted(); restMs = restOf(eventMs))
-        yield restMs
-    },
+    /** Milliseconds until an event is due, or until that is asked again. */
+    restOf,
   }
 }

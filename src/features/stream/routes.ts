@@ -2,11 +2,26 @@ import { Elysia } from 'elysia'
 
 import type { Api } from '#src/http/api.ts'
 import { createFixedText, fixedTextHeaders } from '#src/http/fixed-text.ts'
+import { type Promises, STREAM_PATH } from '#src/http/promises.ts'
 
 import { asyncApiDocument } from './asyncapi.ts'
 import { type RowSchemas, StreamDocument } from './schema.ts'
+import type { StreamService } from './service.ts'
 
-/** The document of `GET /v1/stream`, which is no route: it is a WebSocket. */
+/**
+ * `GET /v1/stream`: makes a WebSocket of the request. Its document is AsyncAPI; the API document does
+ * not have it. `mark` puts the promised headers on its response.
+ */
+export const streamRoute = (stream: StreamService, mark: Promises['mark']) =>
+  new Elysia({ name: 'stream-socket' }).get(STREAM_PATH, ({ request }) => {
+    const upgraded = new Response(null)
+    mark(request, upgraded)
+    // Bun answers with 101 and these headers.
+    stream.upgrade(request, upgraded.headers)
+    return upgraded
+  })
+
+/** The AsyncAPI document of `GET /v1/stream`. */
 export const streamDocumentRoutes = (api: Api, version: string, rows: RowSchemas) => {
   const text = () => JSON.stringify(asyncApiDocument(version, rows))
   const answer = createFixedText({ text, contentType: 'application/json' })
@@ -19,9 +34,9 @@ export const streamDocumentRoutes = (api: Api, version: string, rows: RowSchemas
       answers: { description: 'The document.', headers: fixedTextHeaders({}) },
       detail: {
         operationId: 'getStreamDocument',
-        summary: 'The live stream (WebSocket) as an AsyncAPI document',
+        summary: 'Get the AsyncAPI document of the live stream',
         description:
-          'Every operation and message of GET /v1/stream with its schema, as AsyncAPI 3.0 has it.',
+          'Every operation and message of GET /v1/stream with its schema, in AsyncAPI 3.0.',
         tags: ['documentation'],
       },
     })

@@ -20,52 +20,55 @@ import {
   time,
   timeOrNull,
 } from '#src/http/fields.ts'
-import { literals, moment } from '#src/http/schema-reader.ts'
+import { expecting, momentMember, oneOf } from '#src/http/kinds.ts'
 import { rowChannels } from '#src/live/rows.ts'
 
-/** Longest name of a subscription. */
+/** Longest id of a subscription. */
 const ID_LENGTH_MAX = 64
 const SPEED_MAX = 1000
-/** Below it is only 0: as fast as it is taken. */
+/** Slower speeds are refused; 0 means as fast as the client reads. */
 export const SPEED_MIN = 0.1
 export const speedText = `0, or a number from ${SPEED_MIN} to ${SPEED_MAX}`
 
 const id = Type.String({
   minLength: 1,
   maxLength: ID_LENGTH_MAX,
-  description: 'Your name of the subscription, which is in every message of it.',
+  description: 'Id of the subscription, chosen by you; repeated in each of its messages.',
   examples: ['btc'],
 })
-const coin = literals(coins, { description: 'Coin.', examples: ['btc'] })
+const coin = oneOf(coins, { description: 'Coin.', examples: ['btc'] })
 const cursor = (description: string) =>
   Type.Optional(Type.String({ maxLength: 200, description, examples: ['AQGdi-iFoAAAAAAAv0T8'] }))
-const momentOf = (description: string) => moment({ description, examples: [exampleMarket.tsMs] })
-const speed = Type.Number({
-  minimum: 0,
-  maximum: SPEED_MAX,
-  'x-expected': speedText,
-  description:
-    'How many times as fast as it was: 0.1 to 1000, or 0 for as fast as it is read and taken.',
-  examples: [60],
-})
+const momentOf = (description: string) =>
+  momentMember({ description, examples: [exampleMarket.tsMs] })
+const speed = expecting(
+  speedText,
+  Type.Number({
+    minimum: 0,
+    maximum: SPEED_MAX,
+    description:
+      'Speed relative to the recording: 0.1 to 1000, or 0 for as fast as the server reads and the client takes.',
+    examples: [60],
+  }),
+)
 
 const filters = {
   timeframe: Type.Optional(
-    literals(timeframes, {
-      description: 'Only markets of this length. Not of `spot`.',
+    oneOf(timeframes, {
+      description: 'Only markets of this timeframe. Not for `spot`.',
       examples: ['5m'],
     }),
   ),
   conditionId: Type.Optional(
     Type.String({
       pattern: MARKET_NAME_PATTERN,
-      description: `One market instead of every one of the coin: ${marketNameText}. Not of \`spot\`.`,
+      description: `One market instead of all open markets of the coin: ${marketNameText}. Not for \`spot\`.`,
       examples: [exampleMarket.conditionId],
     }),
   ),
   outcome: Type.Optional(
-    literals(outcomes, {
-      description: 'Only this outcome; both when absent. Not of `spot` and `markets`.',
+    oneOf(outcomes, {
+      description: 'Only this outcome; by default both. Not for `spot` and `markets`.',
       examples: ['up'],
     }),
   ),
@@ -73,7 +76,7 @@ const filters = {
     Type.Integer({
       minimum: 1,
       maximum: DEPTH_MAX,
-      description: 'Levels of each side of `snapshots`; all when absent.',
+      description: 'Levels of each side in `snapshots`; by default all.',
       examples: [10],
     }),
   ),
@@ -83,7 +86,7 @@ const spotFilters = {
   source: Type.Optional(
     Type.String({
       pattern: '^[a-z0-9_-]{1,32}$',
-      description: 'Only of `spot`: only prices of this source.',
+      description: 'For `spot`: only prices of this source.',
       examples: ['chainlink'],
     }),
   ),
@@ -91,43 +94,53 @@ const spotFilters = {
     Type.Integer({
       minimum: 0,
       maximum: 86_400,
-      description: 'Only of `spot`: only averages of so many seconds.',
+      description: 'For `spot`: only averages over this number of seconds.',
       examples: [60],
     }),
   ),
 }
 
+const encoding = Type.Optional(
+  oneOf(['zlib-stream'], {
+    description:
+      'From here on, all messages of the connection are binary and continue one zlib stream: each has the bytes up to a sync flush (it ends in 00 00 FF FF), and inflates to a message and a newline. There is no way back.',
+    examples: ['zlib-stream'],
+  }),
+)
+
 export const channels = [...rowChannels, 'markets', 'spot'] as const
 export type Channel = (typeof channels)[number]
 
-/** What each operation takes beside `op`. */
+/** Members of each operation besides `op`. */
 const operationMembers = {
   auth: {
     key: Type.String({
       maxLength: 200,
-      description: 'The API key, if the header `Authorization` did not have it.',
+      description: 'API key, if it was not sent in the header `Authorization`.',
       examples: ['bf_live_…'],
     }),
+    encoding,
   },
   subscribe: {
     id,
-    channel: literals(channels, {
+    channel: oneOf(channels, {
       description:
-        'Which rows. `markets` has none, only what becomes of markets; those of `spot` are of the coin.',
+        'Kind of rows. `markets` has no rows, only events of markets; `spot` has prices of the coin.',
       examples: ['quotes'],
     }),
     coin,
     ...filters,
     ...spotFilters,
     from: cursor(
-      'Continue after this cursor: of a row, or a `nextCursor` or `X-Resume-Cursor` of the route with the same filters, ascending and without a range. With `conditionId`, or of `spot`.',
+      'Continue after this cursor: the cursor of a row, or `nextCursor` or `X-Resume-Cursor` of the route with the same filters, in ascending order and without a range. Needs `conditionId`, except for `spot`.',
     ),
-    onSlow: literals(['conflate', 'close'], {
+    onSlow: oneOf(['conflate', 'close'], {
       default: 'conflate',
       description:
-        'What to do when you read too slowly: leave out states, which `skipped` then counts, or keep all that wait and close the connection with 4008 when they are too many. Trades are never left out.',
+        'What to do when you read too slowly: leave out states, which `skipped` then counts, or keep all that wait and close the connection with 4008 when they are too many. Trades and changes are never left out.',
       examples: ['conflate'],
     }),
+    encoding,
   },
   unsubscribe: { id },
   snapshot: { id },
@@ -135,35 +148,41 @@ const operationMembers = {
     seconds: Type.Integer({
       minimum: 5,
       maximum: 600,
-      description: 'A heartbeat is sent after this time without any other message.',
+      description: 'Longest time without a message, after which a heartbeat is sent.',
       examples: [30],
     }),
   },
   replay: {
     id,
-    channel: literals(channels, {
-      description: 'Which rows, as in `subscribe`.',
+    channel: oneOf(channels, {
+      description: 'Kind of rows, as in `subscribe`.',
       examples: ['quotes'],
     }),
     coin,
     ...filters,
     ...spotFilters,
     with: Type.Optional(
-      literals(['spot'], {
-        description: 'Prices of the coin too, in the order of time. Needs `from` and `to`.',
+      oneOf(['spot'], {
+        description:
+          'Also replays spot prices of the coin, ordered by time. Needs `from` and `to`.',
         examples: ['spot'],
       }),
     ),
-    from: Type.Optional(momentOf('First moment. Needed without `conditionId`.')),
+    from: Type.Optional(momentOf('First moment. Required without `conditionId`.')),
     to: Type.Optional(
-      momentOf('End, exclusive, but for what ends there. Needed without `conditionId`.'),
+      momentOf(
+        'End, exclusive, except for events of the end itself. Required without `conditionId`.',
+      ),
     ),
-    cursor: cursor('Continue after the row with this cursor. With `conditionId`, or of `spot`.'),
+    cursor: cursor(
+      'Continue after the row with this cursor. Needs `conditionId`, except for `spot`.',
+    ),
     speed,
+    encoding,
   },
   pause: { id },
   resume: { id },
-  seek: { id, to: momentOf('The moment to go to.') },
+  seek: { id, to: momentOf('Moment to jump to.') },
   speed: { id, speed },
 } satisfies Record<string, TProperties>
 
@@ -185,30 +204,30 @@ const rowPlace = {
   id,
   prevSeq: nullable(
     Type.Integer(),
-    '`seq` of the row before it in this subscription and market; null at first.',
+    '`seq` of the previous row of the same subscription and market; null for the first row.',
     41,
   ),
   skipped: Type.Optional(
-    positive('States that were left out before it, because you read too slowly.', 3),
+    positive('Snapshots skipped before this row, because the client reads too slowly.', 3),
   ),
 }
 const rowOrigin = {
   seq: count(
-    'The number of the row in the store: its `id`; a trade has one too, which its row does not show.',
+    'Number of the row in the store, such as its `id`. Trades have one too, although their rows do not show it.',
     42,
   ),
   cursor: Type.Optional(
     text(
-      'Where to continue from: in `from` here, or as `cursor` of the route with the same filters. Of several snapshots only the last has one.',
+      'Position to resume from, as `from` here or as `cursor` of the route with the same filters. If several snapshots are sent together, only the last has one.',
     ),
   ),
-  epoch: text('Names the store: numbers and cursors of another one mean nothing here.', 'a81f'),
+  epoch: text('Id of the store: `seq` and cursors are not valid in another store.', 'a81f'),
 }
 
-/** Schemas of the rows of channels, and of a market now and as of a moment of a replay. */
+/** Schemas of the rows of each channel, of a market, and of a market as of a moment of a replay. */
 export type RowSchemas = Record<Exclude<Channel, 'markets'> | 'market' | 'marketAsOf', TSchema>
 
-/** Each message of the server by its type. */
+/** Messages of the server, by type. */
 export function serverMessages(
   rows: RowSchemas,
 ): Record<string, { summary: string; payload: TSchema }> {
@@ -218,50 +237,33 @@ export function serverMessages(
   const messages: Record<string, [summary: string, ...TProperties[]]> = {
     authenticated: ['The key is valid.', { tier: text('Tier of the account.', 'pro') }],
     subscribed: [
-      'A subscription or replay begins.',
+      'A subscription or replay has begun.',
       { id, channel: choice(channels, 'Channel.', 'quotes'), coin },
     ],
     unsubscribed: [
-      'A subscription or replay has ended: by `unsubscribe`, or because your tier does not include it any more, which an `error` before it says.',
+      'A subscription or replay has ended, by `unsubscribe`, or because the tier no longer includes it; then an `error` comes first.',
       { id },
     ],
-    snapshot: ['The last row of an outcome, at the beginning or on request.', ...ofRow],
-    snapshot_empty: ['A snapshot was asked for, and no row is held yet.', { id }],
-    row: ['A row that was written, exactly as the route of the channel has it.', ...ofRow],
+    snapshot: ['The last row of an outcome, at the start or on request.', ...ofRow],
+    snapshot_empty: ['A snapshot was requested, but no row is recorded yet.', { id }],
+    row: ['A new row, exactly as the route of the channel returns it.', ...ofRow],
     live: [
-      'Everything since `from` was sent; from now on rows come as they are written.',
+      'All rows since `from` were sent; new rows follow as they are recorded.',
       ofMarket,
       { id, coin },
     ],
-    gap: [
-      'A gap that is new, has ended, or is none after all: what was not recorded.',
-      { ...ofMarket, ...gap },
-    ],
-    market_open: ['The window of a market begins.', ...marketNowOrThen],
-    market_update: ['More is known of a market since it opened.', ...marketNowOrThen],
-    market_closed: ['The window of a market is over; rows may still come.', ...marketNowOrThen],
-    market_resolved: ['The winner of a market is known; its rows end.', market],
+    gap: ['A gap has begun or ended, or was withdrawn.', { ...ofMarket, ...gap }],
+    market_open: ['The window of a market has begun.', ...marketNowOrThen],
+    market_update: ['Facts of an open market have changed.', ...marketNowOrThen],
+    market_closed: ['The window of a market has ended; more rows may follow.', ...marketNowOrThen],
+    market_resolved: ['The winner of a market is known; no more rows follow.', market],
     market_end: [
-      'Of a replay: nothing more comes of this market, which may be cut by `to`.',
+      'In a replay: no more rows of this market follow, possibly because of `to`.',
       ofMarket,
     ],
-    replay_state: ['How a replay goes on, after an operation on it.', { id, ...replayState }],
-    replay_end: ['A replay is at its end; `seek` goes back.', { id }],
-    stale: [
-      'The server has not heard from its database: nothing is known, and nothing is sent, of what was recorded since. Once for a connection, until `current`.',
-      { since: time('The moment up to which everything is known.') },
-    ],
-    current: [
-      'What is sent is current again, after `stale`. What was recorded in between comes as rows.',
-      { time: time('Time of the server.') },
-    ],
-    heartbeat: [
-      'Nothing else was to be sent.',
-      {
-        time: time('Time of the server.'),
-        staleSince: Type.Optional(time('Only while it is stale: `since` of `stale`.')),
-      },
-    ],
+    replay_state: ['State of a replay after an operation.', { id, ...replayState }],
+    replay_end: ['The replay has ended; `seek` restarts it.', { id }],
+    heartbeat: ['Sent if there is no other message.', { time: time('Clock of the server.') }],
     error: ['An operation was refused, or a market cannot be read.', fault],
   }
   const entries = Object.entries(messages).map(([type, [summary, ...variants]]) => {
@@ -287,59 +289,70 @@ const rowPayloads = (rows: RowSchemas): TProperties[] =>
 const late = Type.Optional(
   Type.Boolean({
     description:
-      'True for a trade that was received after a trade of a later time, which was sent before. `cursor` is then the place of the trade before it.',
+      'True for a trade that arrived after a later trade had been sent. `cursor` is then that of the trade before it.',
   }),
 )
 
 const gap = {
   outcome: choice(outcomes, 'Outcome.', 'up'),
-  reason: choice(gapReasons, 'Why: as of coverage.', 'recorder_down'),
-  from: time('First moment that is missing.'),
+  reason: choice(gapReasons, 'Reason, as in the coverage of a market.', 'recorder_down'),
+  from: time('Start of the gap.'),
   to: timeOrNull(
-    'End, exclusive; null while it goes on, `from` where nothing is missing after all.',
+    'End, exclusive; null while the gap is open. Equal to `from` if the gap was withdrawn.',
     '2026-04-14T08:00:09.120Z',
   ),
 }
 
 const replayState = {
-  state: choice(['playing', 'paused', 'ended'], 'What it does.', 'playing'),
+  state: choice(['playing', 'paused', 'ended'], 'State of the replay.', 'playing'),
   speed,
-  time: timeOrNull('Where it is; null before its first row.', '2026-04-14T08:00:09.120Z'),
+  time: timeOrNull(
+    'Current moment of the replay; null before the first row.',
+    '2026-04-14T08:00:09.120Z',
+  ),
 }
 
 const fault = {
   id: Type.Optional(id),
-  code: text('One of the codes of /errors.', 'invalid_parameter'),
+  code: text('Error code, see /errors.', 'invalid_parameter'),
   detail: text('What was wrong, and what to do.', '`op` must be one of …'),
-  param: Type.Optional(text('The member that was wrong.', 'channel')),
-  requiredTier: Type.Optional(text('The cheapest tier that has it.', 'starter')),
+  param: Type.Optional(text('Member that was wrong.', 'channel')),
+  requiredTier: Type.Optional(text('Lowest tier that includes it.', 'starter')),
 }
 
-/**
- * Codes with which a connection is closed by the server (RFC 6455, 7.4.2: 4000 to 4999 are ours).
- */
+/** WebSocket close codes of the server (RFC 6455, 7.4.2: codes 4000 to 4999 are private). */
 export const closeCodes = {
-  drain: { code: 1001, text: 'The server stops. Connect again.' },
-  unauthenticated: { code: 4001, text: 'No valid key came within ten seconds, or the key ended.' },
-  protocol: { code: 4002, text: 'Too many messages were no operation.' },
-  slow: { code: 4008, text: 'You read too slowly.' },
-  internal: { code: 1011, text: 'A fault of the server. Connect again.' },
-  /** IANA's WebSocket registry: Try Again Later. */
+  drain: { code: 1001, text: 'The server is stopping. Connect again.' },
+  unauthenticated: {
+    code: 4001,
+    text: 'No valid key was sent within ten seconds, or the key has ended.',
+  },
+  protocol: { code: 4002, text: 'Too many messages were not valid operations.' },
+  slow: { code: 4008, text: 'The client reads too slowly.' },
+  internal: { code: 1011, text: 'Internal error of the server. Connect again.' },
+  /** Try Again Later, in IANA's registry of close codes. */
   later: {
     code: 1013,
-    text: 'The server is making its test data. Connect again in a few seconds.',
+    text: 'The server is generating test data. Connect again in a few seconds.',
   },
-  limit: { code: 4029, text: 'Your tier has no more connections.' },
+  limit: { code: 4029, text: 'The limit of connections of your tier is reached.' },
   unconfirmed: {
     code: 1013,
-    text: 'Keys cannot be checked: the server has not heard from its ledger. Connect again later.',
+    text: 'Keys cannot be checked, because the server has no connection to its ledger. Connect again later.',
   },
-  full: { code: 1013, text: 'The server has no more connections for now. Connect again later.' },
+  full: { code: 1013, text: "The server's limit of connections is reached. Connect again later." },
 } as const
 export type CloseReason = keyof typeof closeCodes
 
-/** The document that describes all of it. */
-export const StreamDocument = Type.Object(
-  { asyncapi: text('Version of AsyncAPI.', '3.0.0') },
-  { additionalProperties: true },
-)
+const part = (description: string) => Type.Object({}, { additionalProperties: true, description })
+
+/** The AsyncAPI document. */
+export const StreamDocument = Type.Object({
+  asyncapi: text('Version of AsyncAPI.', '3.0.0'),
+  info: part('Title, version and description.'),
+  defaultContentType: text('Media type of messages.', 'application/json'),
+  servers: part('Where to connect.'),
+  channels: part('The stream and its messages.'),
+  operations: part('Messages that a client sends and receives.'),
+  components: part('Messages and schemas.'),
+})

@@ -1,29 +1,35 @@
-/** What a subscriber is sent, and what waits while its connection takes no more rows. */
+/** Queue of a subscriber: messages that wait while the connection is slow. */
 
 import type { AppError } from '#src/domain/errors.ts'
-import type { Paced } from '#src/live/runner.ts'
+import type { By } from '#src/platform/pool/queue.ts'
 
 import type { Message } from './messages.ts'
 
-/** What subscriptions and replays have of their connection. */
+/** The part of a connection that subscriptions and replays use. */
 export type Outlet = {
   send(text: string): void
-  /** True while the connection takes no more rows. */
+  /** True while the connection applies back-pressure. */
   isSlow(): boolean
-  /** Accounts for bytes that wait, negative for those that do not any more. */
+  /** Adds to the count of queued bytes; negative when they are sent or dropped. */
   hold(bytes: number): void
-  /** Does work in turns with everybody else's. */
-  inTurns(steps: Paced): void
-  /** Says why nothing more comes. */
+  /** The account of the connection. */
+  by(): By
+  /** Undefined if there is time for a short step now, else a promise to await. */
+  turn(): Promise<void> | undefined
+  /** Resolves after this number of milliseconds. */
+  rest(ms: number): Promise<void>
+  /** Reports the error of work in the background. */
+  watch(work: Promise<void>): void
+  /** Sends the reason why the subscription ends. */
   onFault(error: AppError): void
 }
 
 export type OnSlow = 'conflate' | 'close'
 
-/** `isNew` unless its row was sent before. */
+/** `isNew` is false if the row was sent before. */
 type Waiting = Message & { isNew: boolean }
 
-/** Messages of a market, or of anything else whose rows are numbered together. */
+/** Queues the messages of a market or of any other numbered series. */
 export function createSendQueue(id: string, onSlow: OnSlow, { send, isSlow, hold }: Outlet) {
   const name = JSON.stringify(id)
   const waiting: Waiting[] = []
@@ -41,7 +47,7 @@ export function createSendQueue(id: string, onSlow: OnSlow, { send, isSlow, hold
     skipped = 0
   }
 
-  /** A snapshot that was asked for stays one, of the newest row. */
+  /** A requested snapshot remains a snapshot, but of the newest row. */
   function replaceOlder(message: Waiting): Waiting {
     const at = waiting.findIndex(({ state }) => state === message.state)
     const [older] = at < 0 ? [] : waiting.splice(at, 1)
@@ -64,7 +70,7 @@ export function createSendQueue(id: string, onSlow: OnSlow, { send, isSlow, hold
   }
 
   return {
-    /** Sends a message after those that wait; a row waits while the connection takes no more. */
+    /** Sends a message after the queued ones; a row is queued while the connection is slow. */
     push(message: Message): void {
       const hasToWait = message.type === 'row' && isSlow()
       if (waiting.length === 0 && !hasToWait) sendNow(message)
@@ -73,7 +79,7 @@ export function createSendQueue(id: string, onSlow: OnSlow, { send, isSlow, hold
 
     sendNow,
 
-    /** The connection takes more again. */
+    /** Continues after back-pressure has ended. */
     drained(): void {
       let sent = 0
       for (const message of waiting) {
@@ -89,7 +95,7 @@ export function createSendQueue(id: string, onSlow: OnSlow, { send, isSlow, hold
       return waiting.length === 0
     },
 
-    /** Forgets what waits. */
+    /** Drops the queue. */
     clear(): void {
       for (const { rest } of waiting.splice(0)) hold(-rest.length)
     },

@@ -1,23 +1,20 @@
-/** The live stream over WebSocket: the sessions of a server. */
+/** The live stream over WebSocket: all sessions of a server. */
+import { NotFoundError } from 'elysia'
+
 import { AppError, ifReadable } from '#src/domain/errors.ts'
 import type { Coin } from '#src/domain/market.ts'
-import { isWellFormedKey, tokenOf } from '#src/domain/selling/api-key.ts'
-import {
-  type Caller,
-  levelOf,
-  unauthenticatedError,
-  uncheckedError,
-} from '#src/domain/selling/caller.ts'
+import { type Caller, levelOf, unauthenticatedError } from '#src/domain/selling/caller.ts'
 import { streamsMaxOf, type TierRoute } from '#src/domain/selling/tier.ts'
-import type { StaleSince } from '#src/domain/staleness.ts'
-import { noQuery, parseQuery } from '#src/http/schema-reader.ts'
+import { callOf } from '#src/http/call.ts'
+import { noQuery } from '#src/http/kinds.ts'
+import type { Rounds } from '#src/http/rounds.ts'
 import { searchOf } from '#src/http/target.ts'
 import type { Unread } from '#src/http/unread.ts'
-import type { Visit } from '#src/http/visit.ts'
-import type { Work } from '#src/http/work.ts'
+import { unknownNameError } from '#src/http/validation.ts'
 import { createFanout } from '#src/live/group.ts'
-import type { Runner } from '#src/live/runner.ts'
+import { createRests } from '#src/live/rests.ts'
 import type { ConcurrencyLimit } from '#src/platform/concurrency-limit.ts'
+import type { MaybePromise } from '#src/platform/maybe-promise.ts'
 
 import { accessOf, type BeginOptions, createBegin } from './begin.ts'
 import type { Message } from './messages.ts'
@@ -25,69 +22,67 @@ import { openSession, type Session, type SessionPorts } from './session.ts'
 import type { Connection, Sockets } from './sockets.ts'
 import type { RowSource } from './sources.ts'
 
-/** Of what a client sends; Bun closes with 1009 beyond. */
+/** Longest message of a client; Bun closes the connection with 1009 beyond it. */
 const MESSAGE_BYTES_MAX = 16_384
-/** Bun sends pings, and ends a connection whose other end is silent for so long. */
+/** Bun pings idle connections, and closes them after this time without a pong. */
 const SILENT_SECONDS = 120
-/** Connections of a network address whose key has not come yet. */
+/** Connections of a network address that have not sent a key yet. */
 const STRANGERS_PER_ADDRESS = 20
-/** Reading and sending at one go; everybody else waits that long. */
+/** Longest time of one round of reading and sending; other work of the thread waits meanwhile. */
 const SLICE_MS = 1
-/** Prices are looked at so often. */
+/** Interval at which spot prices are read. */
 const SPOT_MS = 50
-/** Sessions look at keys and heartbeats so often. */
+/** Interval at which sessions check keys and heartbeats. */
 const SESSIONS_MS = 50
-/** When a server stops, everybody leaves within this time, not all at once. */
+/** When the server stops, connections are closed at random within this time. */
 const DRAIN_MS = 9_500
 
 export type StreamDeps = BeginOptions & {
-  runner: Runner
   connections: ConcurrencyLimit
-  work: Pick<Work, 'tryNow'>
-  /** From 0 to below 1. */
+  rounds: Pick<Rounds, 'enter' | 'turn'>
+  /** A number from 0 to below 1. */
   random: () => number
-  /** By the header `Authorization`, and the network address of the client. */
-  authenticate: (authorization: string, addressOf: () => string) => Caller | undefined
-  /** To be called once before a key counts as unknown. */
-  catchUp: (() => Promise<void>) | undefined
+  /** Authenticates by the header `Authorization` and the client's network address. */
+  authenticator: {
+    authenticate: (authorization: string, addressOf: () => string) => Caller | undefined
+    find: (authorization: string, addressOf: () => string) => MaybePromise<Caller | undefined>
+  }
   entitle: (asked: { access: TierRoute; caller: Caller; coin: Coin }) => void
   used: (caller: Caller, bytes: number) => void
   unread: Pick<Unread, 'take'>
-  staleSince: StaleSince
-  /** Whether keys may have been revoked without this server knowing. */
-  isUnconfirmed: () => boolean
 }
 
 const settings = {
   maxPayloadLength: MESSAGE_BYTES_MAX,
   idleTimeout: SILENT_SECONDS,
-  // It costs five to nine times a plain send.
+  // Compression costs five to nine times a plain send.
   perMessageDeflate: false,
 }
 
-/** Makes the service. `tick` is to be called every few milliseconds. */
+/** Creates the service. Call `tick` every few milliseconds. */
 export function createStreamService(deps: StreamDeps) {
-  const { markets, runner, clock, timer } = deps
+  const { markets, clock, timer } = deps
   const groups = createFanout<Message, RowSource>()
   const spotGroups = createFanout<Message, RowSource>()
   const sessions = new Set<Session>()
-  /** Those that began without a key, the oldest first; some have one by now. */
+  /** Connections that began without a key, oldest first; some have sent one by now. */
   const strangers = new Set<Session>()
-  const ports = createPorts(deps, createBegin(deps, groups, spotGroups))
+  const rests = createRests(timer)
+  const ports = createPorts(deps, rests.rest, createBegin(deps, groups, spotGroups))
   const bound = createBound(deps)
   let isStopping = false
   let tickedMs = 0
   let spotMs = Number.NEGATIVE_INFINITY
 
-  /** Of those whose key has not come yet, the one that has had most time to send it. */
+  /** The oldest connection that has not sent its key yet. */
   function oldestStranger(): Session | undefined {
     for (const session of sessions) if (!session.isAuthenticated && !session.isOver) return session
     return undefined
   }
 
   /**
-   * Takes a place until the key comes. Where there is none left, the oldest connection without a
-   * key gives way: a client sends its key as soon as it is connected.
+   * Reserves a slot until the key arrives. If all slots are taken, the oldest connection without a
+   * key is closed: clients normally send the key at once.
    */
   function takeStrangerPlace(address: string): () => void {
     const wanted = {
@@ -111,7 +106,7 @@ export function createStreamService(deps: StreamDeps) {
   const own: Sockets = {
     open(connection: Connection): void {
       const wire = {
-        send: (text: string) => void connection.send(text),
+        send: (message: string | Uint8Array<ArrayBuffer>) => void connection.send(message),
         buffered: () => connection.getBufferedAmount(),
         close: (code: number, reason: string) => connection.close(code, reason),
         cut: () => connection.terminate?.(),
@@ -123,7 +118,7 @@ export function createStreamService(deps: StreamDeps) {
         leaveStrangers: data.leaveStrangers ?? (() => undefined),
       })
       data.session = session
-      // Its key may have been refused already, and Bun have said that it is closed.
+      // The key may have been refused and the connection closed already.
       if (session.isClosed) return
       sessions.add(session)
       if (!session.isAuthenticated) strangers.add(session)
@@ -144,21 +139,22 @@ export function createStreamService(deps: StreamDeps) {
   }
 
   return {
-    /** For Bun's server. */
+    /** Handlers for Bun's server. */
     websocket: { ...settings, ...own },
 
     /**
-     * Makes a live connection of a request, answered with these headers. Throws `unauthenticated`,
+     * Upgrades a request to a WebSocket, with these response headers. Throws `unauthenticated`,
      * `invalid_parameter` and `not_found`.
      */
-    upgrade(request: Request, visit: Visit, headers: Headers): void {
-      const { peers, caller } = visit
-      visit.route = 'stream'
+    upgrade(request: Request, headers: Headers): void {
+      const { peers, caller, isHead, ...call } = callOf(request)
+      if (isHead) throw new NotFoundError()
       const authorization = request.headers.get('authorization')
       if (authorization !== null && caller === undefined) throw unauthenticatedError()
-      parseQuery(noQuery, searchOf(request.url))
+      const [name] = new URLSearchParams(searchOf(request.url)).keys()
+      if (name !== undefined) throw unknownNameError(name, 'parameter of this route', noQuery)
       if (isStopping) throw busyError('The server stops. Connect again.')
-      const address = visit.address ?? caller?.address ?? ''
+      const address = call.address ?? caller?.address ?? ''
       if (caller !== undefined && deps.connections.isFull(levelOf(caller)))
         throw busyError('There are too many connections.')
       const leaveStrangers = caller === undefined ? takeStrangerPlace(address) : () => undefined
@@ -168,10 +164,11 @@ export function createStreamService(deps: StreamDeps) {
       throw new AppError('not_found', 'Connect with a WebSocket client: docs/live.md shows how.')
     },
 
-    /** Returns whether rows are left that are to be handed on soon. */
+    /** Returns true if more rows are to be sent soon. */
     tick(): boolean {
+      rests.tick()
       if (sessions.size === 0) return false
-      // What cannot be read now is looked at again at the next tick.
+      // Unreadable markets are read again at the next tick.
       ifReadable(markets.tick)
       const endMs = timer() + SLICE_MS
       const hasBacklog = groups.tick(() => timer() >= endMs)
@@ -179,7 +176,6 @@ export function createStreamService(deps: StreamDeps) {
         spotMs = timer()
         spotGroups.tick(() => false)
       }
-      runner.tick()
       const nowMs = clock()
       if (nowMs - tickedMs < SESSIONS_MS) return hasBacklog
       tickedMs = nowMs
@@ -188,13 +184,13 @@ export function createStreamService(deps: StreamDeps) {
       return hasBacklog
     },
 
-    /** Asks everybody to connect elsewhere. */
+    /** Closes all connections; clients reconnect elsewhere. */
     stop(): void {
       isStopping = true
       for (const session of sessions) session.drain(deps.random() * DRAIN_MS)
     },
 
-    /** What is followed, once for all that are in step. */
+    /** Number of fan-out groups. */
     get followed() {
       return groups.counts.groups
     },
@@ -207,12 +203,12 @@ export function createStreamService(deps: StreamDeps) {
 
 export type StreamService = ReturnType<typeof createStreamService>
 
-/** A connection has so much on its way without being counted. */
+/** Bytes in flight on a connection that are not counted. */
 const UNCOUNTED_BYTES = 65_536
 
 /**
- * Counts what waits on connections with the answers that wait. Where a bound is reached, those with
- * the most are closed, and cut off where they do not take what was sent before.
+ * Bounds the unread bytes of connections and responses together. At the limit, the connections with
+ * the most are closed, and cut if the client does not read.
  */
 function createBound({ unread }: Pick<StreamDeps, 'unread'>) {
   const held = new Map<Session, () => void>()
@@ -250,25 +246,22 @@ const RETRY_SECONDS = 5
 const busyError = (text: string) =>
   new AppError('unavailable', text, { retryAfterSeconds: RETRY_SECONDS })
 
-function createPorts(deps: StreamDeps, begin: SessionPorts['begin']): SessionPorts {
-  const { catchUp } = deps
+function createPorts(
+  deps: StreamDeps,
+  rest: SessionPorts['rest'],
+  begin: SessionPorts['begin'],
+): SessionPorts {
+  const { authenticator } = deps
   const toHeader = (key: string): string => (key.startsWith('Bearer ') ? key : `Bearer ${key}`)
   return {
     clock: deps.clock,
-    staleSince: deps.staleSince,
-    isUnconfirmed: deps.isUnconfirmed,
     begin,
-    authenticate: (key, address) => deps.authenticate(toHeader(key), () => address),
-    catchUp(key) {
-      if (catchUp === undefined || !isWellFormedKey(tokenOf(toHeader(key)) ?? '')) return undefined
-      return catchUp().catch((cause: unknown) => {
-        throw uncheckedError(cause)
-      })
-    },
+    authenticate: (key, address) => authenticator.authenticate(toHeader(key), () => address),
+    find: (key, address) => authenticator.find(toHeader(key), () => address),
     entitle: (caller, channel, coin) => deps.entitle({ access: accessOf[channel], caller, coin }),
     used: deps.used,
-    run: deps.runner.run,
-    tryNow: deps.work.tryNow,
+    rounds: deps.rounds,
+    rest,
 
     takePlace(caller) {
       const { accountId, standing, address } = caller

@@ -1,14 +1,14 @@
-/**
- * One connection of the stream: who it is of, what is asked of it, and what it has subscribed to.
- */
+/** One connection of the stream: its account, its operations and its subscriptions. */
 import { AppError, parameterError } from '#src/domain/errors.ts'
 import type { Coin } from '#src/domain/market.ts'
 import { type Caller, levelOf } from '#src/domain/selling/caller.ts'
 import { streamsMaxOf } from '#src/domain/selling/tier.ts'
-import type { StaleSince } from '#src/domain/staleness.ts'
 import { type Clock, toIso } from '#src/domain/time.ts'
-import type { Paced } from '#src/live/runner.ts'
+import type { Rounds } from '#src/http/rounds.ts'
 import { count } from '#src/platform/count.ts'
+import { after } from '#src/platform/maybe-promise.ts'
+import type { By } from '#src/platform/pool/queue.ts'
+import { createZlibStream, type ZlibStream } from '#src/platform/zlib-stream.ts'
 
 import { createHolder, type HolderPorts } from './holder.ts'
 import { idOf, readOperation } from './operation.ts'
@@ -17,69 +17,77 @@ import type { Outlet } from './send-queue.ts'
 import type { Player, Subscription } from './subscription.ts'
 
 const HEARTBEAT_MS = 30_000
-/** As the venue has them: a text that a client sends to hear that the connection is alive. */
+/** Text messages with which the venue's clients test a connection. */
 const [PING, PONG] = ['PING', 'PONG']
-/** Subscriptions for each connection that a tier includes. */
+/** Subscriptions on each connection. */
 const CHANNELS_PER_CONNECTION = 20
 const OPERATIONS_A_SECOND = 50
-/** Wrong operations in a row after which the connection is closed. */
+/** Consecutive invalid operations after which the connection is closed. */
 const FAULTS_MAX = 20
-/** Operations over the limit in a row after which the connection is closed. */
+/** Consecutive operations above the rate limit after which the connection is closed. */
 const HASTY_MAX = 1000
-/** On its way to a connection, beyond which it gets no more rows. */
+/** Unsent bytes beyond which a connection gets no more rows. */
 const SLOW_BYTES = 262_144
-/** Beyond these it is closed: messages that are not rows do not wait. Bun would drop 16 MiB. */
+/**
+ * Unsent bytes beyond which the connection is closed: messages other than rows are not queued. Bun
+ * would drop messages at 16 MiB.
+ */
 const BUFFERED_BYTES_MAX = 4_194_304
-/** Rows that wait for a connection, of all of its subscriptions. */
+/** Bytes of rows queued for a connection, over all subscriptions. */
 const HELD_BYTES_MAX = 8_388_608
-/** So long may it take what was sent before it is closed; Bun cuts off sooner what it closes. */
+/**
+ * How long a client may take to read what was sent before a close; Bun itself would cut the
+ * connection sooner.
+ */
 const TAKING_MS = 60_000
 
 /** The connection. */
 export type Wire = {
-  send(text: string): void
-  /** Bytes that were sent and not yet taken. */
+  send(message: string | Uint8Array<ArrayBuffer>): void
+  /** Bytes that were sent but not read by the client. */
   buffered(): number
   close(code: number, reason: string): void
-  /** Closes it at once, without what waits. */
+  /** Closes the connection at once and drops unsent data. */
   cut(): void
 }
 
 export type SessionPorts = HolderPorts & {
   clock: Clock
-  staleSince: StaleSince
-  /** Whether keys may have been revoked without this server knowing. */
-  isUnconfirmed(): boolean
   /** Throws `tier_route` and `tier_coin`. */
   entitle(caller: Caller, channel: Channel, coin: Coin): void
   begin(operation: Operations['subscribe'] | Operations['replay'], outlet: Outlet): Subscription
-  /** Counts what was sent. */
+  /** Meters the bytes sent. */
   used(caller: Caller, bytes: number): void
-  run(by: { owner: string; level: number }, steps: Paced, onError: (error: unknown) => void): void
-  /** Does short work where there is time for it now; returns whether it did. */
-  tryNow(act: () => void): boolean
+  rounds: Pick<Rounds, 'enter' | 'turn'>
+  /** Resolves after so many milliseconds. */
+  rest(ms: number): Promise<void>
 }
 
 type Opened = {
-  /** What a header had, if anything. */
+  /** Key of the request header, if any. */
   key: string | undefined
-  /** The network address of the client. */
+  /** Network address of the client. */
   address: string
-  /** Gives back the place of a connection whose key has not come yet. */
+  /** Returns the slot of a connection that has not sent a key yet. */
   leaveStrangers: () => void
 }
 
-/** Begins a session. */
+/** Opens a session. */
 export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
   const { key, address, leaveStrangers } = opened
   const { clock } = ports
   let heartbeatMs = HEARTBEAT_MS
   let drainMs = Number.POSITIVE_INFINITY
-  let isStale = false
 
-  const line = createLine(wire, ports, () => {
-    for (const each of subscriptions.values()) each.end()
-    subscriptions.clear()
+  const sendWaiting = () => {
+    for (const each of subscriptions.values()) each.drained()
+  }
+  const line = createLine(wire, ports, {
+    onEnd() {
+      for (const each of subscriptions.values()) each.end()
+      subscriptions.clear()
+    },
+    onRoom: sendWaiting,
   })
   const { say, end } = line
   const holder = createHolder(ports, address, {
@@ -93,82 +101,73 @@ export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
   })
   const list = createSubscriptions(ports, line.outletOf, () => line.isOver)
   const { subscriptions } = list
+  function begin(operation: Operations['subscribe'] | Operations['replay']): void {
+    const caller = holder.required()
+    line.encode(operation.encoding)
+    list.add(operation, caller)
+  }
+
   const perform = createOperations(list, holder.look, {
-    auth({ key }) {
-      // It may have been made a moment ago by another server.
-      const isUnknown = ports.authenticate(key, address) === undefined
-      const caughtUp = isUnknown ? ports.catchUp(key) : undefined
-      if (caughtUp !== undefined) return caughtUp.then(() => holder.authenticate(key))
-      holder.authenticate(key)
-      return undefined
-    },
+    auth: ({ key, encoding }) =>
+      after(holder.authenticate(key), () => {
+        if (line.caller !== undefined) line.encode(encoding)
+      }),
     heartbeat({ seconds }) {
       heartbeatMs = seconds * 1000
     },
-    subscribe: (operation) => list.add(operation, holder.required()),
-    replay: (operation) => list.add(operation, holder.required()),
+    subscribe: begin,
+    replay: begin,
     unsubscribe({ id }) {
       list.find(id).end()
       subscriptions.delete(id)
       say({ type: 'unsubscribed', id })
     },
   })
-  if (key !== undefined) holder.authenticate(key)
+  if (key !== undefined) void holder.authenticate(key)
 
   const queue = createQueue(ports, line, perform)
-
-  /** Says once that what is sent is stale, and once that it is current again. */
-  function sayAge(nowMs: number, sinceMs: number | undefined): void {
-    if (line.caller === undefined || isStale === (sinceMs !== undefined)) return
-    isStale = sinceMs !== undefined
-    if (sinceMs === undefined) say({ type: 'current', time: toIso(nowMs) })
-    else say({ type: 'stale', since: toIso(sinceMs) })
-  }
 
   return {
     message: queue.add,
 
     drained(): void {
       line.close()
-      for (const each of subscriptions.values()) each.drained()
+      sendWaiting()
     },
 
-    /** To be called a few times a second. */
+    /** Call a few times a second. */
     tick(): void {
       const nowMs = clock()
       line.close()
       if (nowMs >= drainMs) end('drain')
-      if (line.caller !== undefined && ports.isUnconfirmed()) end('unconfirmed')
       holder.check(nowMs)
-      const sinceMs = ports.staleSince('history')
-      sayAge(nowMs, sinceMs)
-      if (nowMs - line.sentMs < heartbeatMs) return
-      const staleSince = sinceMs === undefined ? undefined : toIso(sinceMs)
-      say({ type: 'heartbeat', time: toIso(nowMs), staleSince })
+      if (nowMs - line.sentMs >= heartbeatMs) say({ type: 'heartbeat', time: toIso(nowMs) })
     },
 
-    /** The connection is gone. */
+    /** Handles the end of the connection. */
     ended(): void {
       line.stop()
+      line.forget()
       leaveStrangers()
       holder.leave()
     },
 
-    /** Bytes that the client has not taken, on their way and held. */
+    /** Unread bytes: sent ones and queued ones. */
     get waitingBytes() {
       return line.waitingBytes()
     },
 
     address,
 
-    /** Whom they are counted under; undefined before the key has come. */
+    /** Account for which bytes are counted; undefined before the key. */
     get caller() {
       return line.caller
     },
 
-    /** Leaves the connection with what waits on it. */
+    /** Cuts the connection and drops its queue. */
     cut(): void {
       line.stop()
+      line.forget()
       wire.cut()
     },
 
@@ -184,13 +183,13 @@ export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
       return line.caller !== undefined
     },
 
-    /** Nothing more is sent, and its place among those without a key is free at once. */
+    /** Stops sending, and frees the slot of a connection without a key at once. */
     end(reason: CloseReason): void {
       leaveStrangers()
       end(reason)
     },
 
-    /** Ends it in so many milliseconds. */
+    /** Ends the session after a delay. */
     drain(delayMs: number): void {
       drainMs = clock() + delayMs
     },
@@ -199,28 +198,47 @@ export function openSession(wire: Wire, ports: SessionPorts, opened: Opened) {
 
 export type Session = ReturnType<typeof openSession>
 
-/** Who the work of a connection is done for. */
-const ownerOf = (caller: Caller | undefined) => ({
+/** Account that the work of a connection is scheduled for. */
+const ownerOf = (caller: Caller | undefined): By => ({
   owner: caller?.accountId ?? '',
   level: levelOf(caller),
 })
 
-/** What is sent over a connection, until it ends. */
-function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () => void) {
+/** Outgoing messages of a connection. */
+function createLine(
+  wire: Wire,
+  { clock, used, rounds, rest }: SessionPorts,
+  on: {
+    onEnd: () => void
+    /** Called when compression has caught up and the connection takes rows again. */
+    onRoom: () => void
+  },
+) {
   let held = 0
+  let zlib: ZlibStream | undefined
+  let isBehind = false
+  const buffered = () => wire.buffered() + (zlib?.waiting() ?? 0)
+  const sendBytes = (message: Uint8Array<ArrayBuffer>) => {
+    if (line.caller) used(line.caller, message.length)
+    wire.send(message)
+    isBehind ||= buffered() > SLOW_BYTES
+    if (!isBehind || zlib?.waiting() !== 0) return
+    isBehind = false
+    on.onRoom()
+  }
   let reason: CloseReason | undefined
   let closeMs: number = 0
   const line = {
     caller: undefined as Caller | undefined,
     sentMs: clock(),
-    waitingBytes: () => wire.buffered() + (line.isOver ? 0 : held),
-    /** Nothing more is sent, and later the connection is closed. */
+    waitingBytes: () => buffered() + (line.isOver ? 0 : held),
+    /** True when nothing more is sent; the connection closes later. */
     isOver: false,
     isClosed: false,
     stop(): void {
       if (line.isOver) return
       line.isOver = true
-      onEnd()
+      on.onEnd()
     },
     end(why: CloseReason): void {
       if (line.isOver) return
@@ -229,21 +247,38 @@ function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () =>
       closeMs = clock() + TAKING_MS
       line.close()
     },
-    /** Closes what has ended once all that was sent is taken: the code comes after that. */
+    /**
+     * Closes an ended connection once the client has read everything: the close code comes last.
+     */
     close(): void {
-      if (reason === undefined || (wire.buffered() > 0 && clock() < closeMs)) return
+      if (reason === undefined || (buffered() > 0 && clock() < closeMs)) return
       const { code, text } = closeCodes[reason]
       reason = undefined
       line.isClosed = true
       wire.close(code, text)
     },
+    /** Sends all further messages in one zlib stream. */
+    encode(encoding: 'zlib-stream' | undefined): void {
+      if (encoding === undefined) return
+      zlib ??= createZlibStream(sendBytes, () => line.end('internal'))
+    },
+    /** Drops messages that are not compressed yet. */
+    forget(): void {
+      zlib?.close()
+    },
     send(text: string): void {
       if (line.isOver) return
-      if (wire.buffered() > BUFFERED_BYTES_MAX) {
+      if (buffered() > BUFFERED_BYTES_MAX) {
         line.end('slow')
         return
       }
       line.sentMs = clock()
+      if (zlib !== undefined) {
+        // Marks the end of a message for clients that inflate it in pieces.
+        zlib.write(`${text}\n`)
+        isBehind ||= buffered() > SLOW_BYTES
+        return
+      }
       if (line.caller) used(line.caller, text.length)
       wire.send(text)
     },
@@ -254,28 +289,29 @@ function createLine(wire: Wire, { clock, used, run }: SessionPorts, onEnd: () =>
     },
     outletOf: (id: string): Outlet => ({
       send: line.send,
-      isSlow: () => wire.buffered() > SLOW_BYTES,
+      isSlow: () => buffered() > SLOW_BYTES,
       hold(bytes) {
         held += bytes
         if (held > HELD_BYTES_MAX) line.end('slow')
       },
-      inTurns(steps) {
-        run(ownerOf(line.caller), steps, (error) => line.fail(error, id))
-      },
+      by: () => ownerOf(line.caller),
+      turn: () => rounds.turn(ownerOf(line.caller)),
+      rest,
+      watch: (work) => void work.catch((error) => line.fail(error, id)),
       onFault: (error) => line.fail(error, id),
     }),
   }
   return line
 }
 
-/** What comes after an operation that returns a promise waits for it. */
+/** While an operation is asynchronous, later ones wait for it. */
 type Perform = { [O in Op]: (operation: Operations[O]) => Promise<void> | void }
 type OfPlayer = 'snapshot' | 'pause' | 'resume' | 'seek' | 'speed'
 
-/** Those on a subscription by its name, beside the others. */
+/** Operations on existing subscriptions, besides those that open them. */
 const createOperations = (
   { find, player }: Pick<ReturnType<typeof createSubscriptions>, 'find' | 'player'>,
-  /** Ends what the key or the tier does not include any more. */
+  /** Ends subscriptions that the key or tier no longer allows. */
   look: () => void,
   others: Omit<Perform, OfPlayer>,
 ): Perform => {
@@ -296,14 +332,14 @@ const createOperations = (
   }
 }
 
-/** What a connection has subscribed to, by the names that it gave. */
+/** Subscriptions of a connection, by id. */
 function createSubscriptions(
   ports: SessionPorts,
   outletOf: (id: string) => Outlet,
   isOver: () => boolean,
 ) {
   const subscriptions = new Map<string, Subscription>()
-  /** What the tier must include for each. */
+  /** Channels and coin that the tier must include for each subscription. */
   const needs = new WeakMap<Subscription, { channels: readonly Channel[]; coin: Coin }>()
 
   function find(id: string): Subscription {
@@ -321,15 +357,15 @@ function createSubscriptions(
       const channels: Channel[] = [channel]
       if ('with' in operation && operation.with) channels.push(operation.with)
       for (const each of channels) ports.entitle(by, each, coin)
-      if (subscriptions.has(id)) throw idError('A subscription has this id already.')
+      if (subscriptions.has(id)) throw idError('The id is already in use by another subscription.')
       const most = streamsMaxOf(by.standing.terms) * CHANNELS_PER_CONNECTION
       if (subscriptions.size >= most)
         throw new AppError(
           'too_many_streams',
-          `Your tier includes ${count(most, 'subscription')} on each connection.`,
+          `Your tier allows ${count(most, 'subscription')} on each connection.`,
         )
       const begun = ports.begin(operation, outletOf(id))
-      // What it sent may have ended the connection, and with it all that was subscribed to.
+      // Sending may have ended the connection with all its subscriptions.
       if (isOver()) begun.end()
       else {
         subscriptions.set(id, begun)
@@ -337,7 +373,7 @@ function createSubscriptions(
       }
     },
 
-    /** Ends what the tier of a caller does not include any more, and says why. */
+    /** Ends subscriptions that the caller's tier no longer includes, and sends the reason. */
     endUnentitled(caller: Caller, say: (value: object) => void): void {
       for (const [id, subscription] of [...subscriptions]) {
         const needed = needs.get(subscription)
@@ -358,16 +394,16 @@ function createSubscriptions(
     player(id: string): Player {
       const { player } = find(id)
       if (player) return player
-      throw idError('That is no replay.')
+      throw idError('The subscription is not a replay.')
     },
   }
 }
 
 const idError = (text: string) => parameterError('id', text)
 
-/** Operations in their order: at once, or in turns with everybody's work. */
+/** Performs the operations of a connection, one after the other. */
 function createQueue(
-  { clock, run, tryNow }: SessionPorts,
+  { clock, rounds }: SessionPorts,
   line: ReturnType<typeof createLine>,
   perform: Perform,
 ) {
@@ -375,36 +411,41 @@ function createQueue(
   const assertPace = createPace(clock)
   let faults = 0
   let hasty = 0
-  /** The first waiting operation, while it waits for something itself. */
-  let begun: Promise<void> | undefined
 
   function fail(error: unknown, text: string): void {
     line.fail(error, idOf(text))
     if (++faults >= FAULTS_MAX) line.end('protocol')
   }
 
-  function act(text: string): void {
+  /** Returns a promise only if the next operation has to wait for this one. */
+  function act(text: string): Promise<void> | undefined {
     if (text === PING) {
       line.send(PONG)
-      return
+      return undefined
     }
     try {
       const operation = readOperation(text)
       const later = perform[operation.op](operation as never)
-      begun = later instanceof Promise ? later.catch((error) => fail(error, text)) : undefined
       faults = 0
+      return later instanceof Promise ? later.catch((error) => fail(error, text)) : undefined
     } catch (error) {
       fail(error, text)
+      return undefined
     }
   }
 
-  function* actInTurns(): Paced {
-    for (let text = waiting[0]; text !== undefined && !line.isOver; text = waiting[0]) {
-      if (begun === undefined) act(text)
-      if (begun !== undefined) yield begun
-      begun = undefined
+  /** Most operations complete without waiting. */
+  async function actOnAll(): Promise<void> {
+    for (let [text] = waiting; text !== undefined && !line.isOver; [text] = waiting) {
+      try {
+        const wait = rounds.enter(ownerOf(line.caller))
+        if (wait !== undefined) await wait
+        const begun = act(text)
+        if (begun !== undefined) await begun
+      } catch (error) {
+        line.fail(error, idOf(text))
+      }
       waiting.shift()
-      yield 0
     }
   }
 
@@ -419,13 +460,12 @@ function createQueue(
         if (++hasty >= HASTY_MAX) line.end('protocol')
         return
       }
-      if (waiting.length === 0 && tryNow(() => act(text)) && begun === undefined) return
-      if (waiting.push(text) === 1) run(ownerOf(line.caller), actInTurns(), line.fail)
+      if (waiting.push(text) === 1) void actOnAll()
     },
   }
 }
 
-/** Throws `rate_limited` for an operation too many, in a second or of those that wait. */
+/** Throws `rate_limited` if too many operations arrive in a second or are queued. */
 function createPace(clock: Clock): (waiting: number) => void {
   let second = 0
   let count = 0
@@ -434,7 +474,7 @@ function createPace(clock: Clock): (waiting: number) => void {
     count = now === second ? count + 1 : 1
     second = now
     if (Math.max(count, waiting + 1) > OPERATIONS_A_SECOND)
-      throw new AppError('rate_limited', `Send ${OPERATIONS_A_SECOND} operations a second at most.`)
+      throw new AppError('rate_limited', `Send at most ${OPERATIONS_A_SECOND} operations a second.`)
   }
 }
 

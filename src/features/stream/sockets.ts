@@ -1,30 +1,30 @@
-/** A WebSocket connection, and what a service does with connections. */
+/** WebSocket connections, and the handlers of a service for them. */
 
 import type { Session } from './session.ts'
 
-/** A connection as Bun's server gives it. */
+/** A connection of Bun's server. */
 export type Connection = {
   data: {
     authorization: string | null
-    /** The network address that it came from. */
+    /** Network address of the client. */
     address?: string
-    /** Gives back its place among the connections whose key has not come yet. */
+    /** Returns the slot of a connection that has not sent a key yet. */
     leaveStrangers?: () => void
     session?: Session
-    /** The service that it belongs to. */
+    /** Service that handles the connection. */
     owner?: Sockets
   }
-  send(text: string): unknown
+  send(message: string | Uint8Array<ArrayBuffer>): unknown
   getBufferedAmount(): number
   close(code: number, reason: string): void
-  /** Closes it at once. */
+  /** Closes the connection at once. */
   terminate?(): void
 }
 
-/** What the server that listens keeps of a live connection. */
+/** Data that Bun's server keeps for each connection. */
 export type StreamData = Connection['data']
 
-/** What is done with connections. */
+/** Handlers of connections. */
 export type Sockets = {
   open(connection: Connection): void
   message(connection: Connection, text: string | Uint8Array): void

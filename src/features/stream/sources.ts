@@ -1,4 +1,4 @@
-/** What groups of subscribers follow: rows and gaps of a market, or prices of a coin. */
+/** Sources of a fan-out group: rows and gaps of a market, or spot prices of a coin. */
 import type { MarketCursor } from '#src/live/feed.ts'
 import type { Source } from '#src/live/group.ts'
 import {
@@ -12,15 +12,15 @@ import { latestTicks, type SpotCursor, type SpotFilter, type SpotReads } from '#
 
 import { gapMessage, type Message, type Messages } from './messages.ts'
 
-/** Read at one go, and handed on together. */
+/** Rows that are read and sent together. */
 const ROWS_MAX = 200
 const TICKS_MAX = 5000
 
 export interface RowSource extends Source<Message, RowSource> {
   next(limit?: number): Message[]
-  /** The last rows, after which it goes on; a promise where they have to be fetched before. */
+  /** The last rows, after which reading continues; a promise if they have to be fetched first. */
   last(): Message[] | Coming
-  /** What `next` waits for, if it does. */
+  /** Fetch that `next` waits for, if any. */
   readonly coming: Promise<unknown> | undefined
 }
 

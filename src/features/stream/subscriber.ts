@@ -1,7 +1,9 @@
-/** One that follows a market, or prices: it catches up, and then shares a group with others. */
+/**
+ * A subscriber to a market or to spot prices: it catches up from the store, then joins a fan-out
+ * group.
+ */
 import { AppError, ifSound } from '#src/domain/errors.ts'
 import type { Fanout, Subscriber } from '#src/live/group.ts'
-import type { Paced } from '#src/live/runner.ts'
 
 import { emptyMessage, type Message } from './messages.ts'
 import { createSendQueue, type OnSlow, type Outlet } from './send-queue.ts'
@@ -9,7 +11,10 @@ import type { RowSource } from './sources.ts'
 
 /** Rows that are read in one step of catching up. */
 const STEP_ROWS = 50
-/** The past is not read faster than it is taken: a client that takes no more is asked again so late. */
+/**
+ * Delay before a slow client is checked again: stored rows are read no faster than the client
+ * reads.
+ */
 export const SLOW_MS = 20
 
 export type Groups = Fanout<Message, RowSource>
@@ -17,16 +22,16 @@ export type Groups = Fanout<Message, RowSource>
 type SubscriberOptions = {
   id: string
   onSlow: OnSlow
-  /** Where it begins, and what names the rows of the source. */
+  /** Rows of the store from the start position. */
   source: RowSource
   key: string
-  /** Sent once all that was held is; undefined for one that begins with the last rows. */
+  /** Sent at the end of catching up; undefined if the subscription begins with the last rows. */
   live: Message | undefined
   groups: Groups
   outlet: Outlet
 }
 
-/** Begins to follow. */
+/** Creates a subscriber. */
 export function createSubscriber({
   id,
   onSlow,
@@ -59,9 +64,10 @@ export function createSubscriber({
     for (const message of messages) subscriber.push(message)
   }
 
-  /** Sends the last rows, after all that was written; says if there are none. */
-  function* sendLastLater(): Paced {
+  /** Sends the last rows after all written rows, or a message that there are none. */
+  async function sendLastLater(): Promise<void> {
     for (;;) {
+      await outlet.turn()
       const own = sendRest()
       const last = own.last()
       if (isOver) return
@@ -70,11 +76,11 @@ export function createSubscriber({
         if (last.length === 0) queue.push(emptyMessage)
         return
       }
-      yield last
+      await last
     }
   }
 
-  /** Sends what was not handed on yet; returns where it goes on. */
+  /** Sends rows that are not in a group's message yet; returns the position after them. */
   function sendRest(): RowSource {
     const own = groups.separate(subscriber) ?? source
     do pushAll(own.next())
@@ -82,29 +88,29 @@ export function createSubscriber({
     return own
   }
 
-  /** From here on rows come as they are written; `last` are those of a snapshot that is owed. */
+  /** Switches to new rows; `last` are the rows of a requested snapshot. */
   function goLive(last: readonly Message[]): void {
     isLive = true
     groups.add(key, source, subscriber)
     pushAll(last)
     if (isSnapshotOwed && last.length === 0 && live) queue.push(emptyMessage)
-    // Gaps that go on.
+    // Gaps that are still open.
     if (live === undefined) pushAll(source.next())
     else queue.push(live)
     if (farewell !== undefined) depart(farewell)
   }
 
-  /** Leaves with a last message, after all that was written. */
+  /** Leaves the group with a last message, after all written rows. */
   function depart(last: Message): void {
     const coming = ifSound(sendRest)?.coming
     if (coming === undefined) {
       queue.push(last)
       leave()
-    } else outlet.inTurns(departLater(coming, last))
+    } else outlet.watch(departLater(coming, last))
   }
 
-  function* departLater(coming: Promise<unknown>, last: Message): Paced {
-    yield coming
+  async function departLater(coming: Promise<unknown>, last: Message): Promise<void> {
+    await coming
     if (!isOver) depart(last)
   }
 
@@ -113,46 +119,49 @@ export function createSubscriber({
     groups.leave(subscriber)
   }
 
-  function* restWhileSlow(): Generator<number, boolean> {
+  async function restWhileSlow(): Promise<boolean> {
     let hasRested = false
-    for (; outlet.isSlow() && !isOver; hasRested = true) yield SLOW_MS
+    for (; outlet.isSlow() && !isOver; hasRested = true) await outlet.rest(SLOW_MS)
     return hasRested
   }
 
-  /** Catches up, and goes live when nothing has to be fetched any more. */
-  function* begin(): Paced {
+  /** Catches up, and goes live when nothing remains to be fetched. */
+  async function begin(): Promise<void> {
     for (;;) {
-      if (live) yield* catchUp()
+      await outlet.turn()
+      if (live) await catchUp()
       if (isOver) return
       const last = isSnapshotOwed ? source.last() : []
       if (!(last instanceof Promise)) return goLive(last)
-      yield last
+      await last
     }
   }
 
-  /** Sends what is held as fast as it is taken, and leaves nothing out. */
-  function* catchUp(): Paced {
+  /** Sends stored rows at the client's pace, without skipping. */
+  async function catchUp(): Promise<void> {
     for (let isBehind = true; isBehind;) {
-      isBehind = yield* restWhileSlow()
+      isBehind = await restWhileSlow()
+      await outlet.turn()
+      if (isOver) return
       for (const message of source.next(STEP_ROWS)) {
-        isBehind = (yield* restWhileSlow()) || isBehind
+        if (outlet.isSlow()) isBehind = (await restWhileSlow()) || isBehind
         if (isOver) return
         queue.sendNow(message)
       }
       isBehind ||= source.hasMore || source.coming !== undefined
-      if (isBehind) yield source.coming ?? 0
+      await source.coming
       if (isOver) return
     }
   }
 
   const first = live ? undefined : source.last()
-  if (first === undefined || first instanceof Promise) outlet.inTurns(begin())
+  if (first === undefined || first instanceof Promise) outlet.watch(begin())
   else goLive(first)
 
   return {
     /**
-     * Sends the last rows; where those that are held still come, after the last of them. Returns
-     * whether there are any, or will be said to be none.
+     * Sends the last rows; during catch-up, after the stored rows. Returns false only if there are
+     * no rows.
      */
     snapshot(): boolean {
       if (!isLive) {
@@ -161,7 +170,7 @@ export function createSubscriber({
       }
       const last = sendRest().last()
       if (last instanceof Promise) {
-        outlet.inTurns(sendLastLater())
+        outlet.watch(sendLastLater())
         return true
       }
       pushAll(last)
@@ -170,10 +179,10 @@ export function createSubscriber({
 
     drained: queue.drained,
 
-    /** Says something, after the rows before it. */
+    /** Sends a message after the rows before it. */
     tell: queue.push,
 
-    /** Sends what was written, and then a last message. */
+    /** Sends all written rows, then a last message. */
     finish(last: Message): void {
       farewell = last
       if (isLive && !isOver) depart(last)

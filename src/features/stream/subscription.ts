@@ -1,4 +1,4 @@
-/** What a connection has subscribed to under a name. */
+/** Subscriptions of a connection to markets and to spot prices. */
 import { AppError, parameterError } from '#src/domain/errors.ts'
 import type { Coin, Market, Timeframe } from '#src/domain/market.ts'
 import type { MarketChange, MarketWatch } from '#src/live/market-watch.ts'
@@ -6,40 +6,40 @@ import type { MarketChange, MarketWatch } from '#src/live/market-watch.ts'
 import { emptyMessage, marketMessage, type Message } from './messages.ts'
 import type { StreamSubscriber } from './subscriber.ts'
 
-/** What can be done with a replay; each says how it goes on. */
+/** Controls of a replay; each sends how the replay continues. */
 export type Player = {
   pause(): void
   resume(): void
-  /** To a moment, Unix milliseconds. */
+  /** Jumps to a moment in Unix milliseconds. */
   seek(timeMs: number): void
   setSpeed(speed: number): void
 }
 
 export type Subscription = {
-  /** The connection takes more again. */
+  /** Continues after back-pressure has ended. */
   drained(): void
-  /** Sends the last rows. Throws `invalid_parameter` where it has none. */
+  /** Sends the last rows. Throws `invalid_parameter` if the channel has no rows. */
   snapshot(): void
   end(): void
-  /** Of a replay. */
+  /** Set for a replay only. */
   player?: Player
 }
 
 type MarketsOptions = {
   coin: Coin
   timeframe: Timeframe | undefined
-  /** The only market; undefined for every open one of the coin. */
+  /** The only market; undefined to follow every open market of the coin. */
   market: Market | undefined
   markets: MarketWatch
-  /** Undefined where only what becomes of markets is asked for. */
+  /** Undefined for the channel `markets`, which has no rows. */
   follow: ((market: Market) => StreamSubscriber) | undefined
   describeMarket: (market: Market) => string
-  /** Sends what is not of a market that is followed. */
+  /** Sends messages that belong to no followed market. */
   send: (message: Message) => void
   onFault: (error: AppError) => void
 }
 
-/** Follows markets. */
+/** Subscribes to one market, or to all open markets of a coin. */
 export function subscribeMarkets({
   coin,
   timeframe,
@@ -69,7 +69,7 @@ export function subscribeMarkets({
     if (!isWanted(market)) return
     const message = marketMessage(kind, describeMarket(market))
     const subscriber = subscribers.get(market.conditionId)
-    // States may still come for some seconds after the end of the window.
+    // Snapshots may still arrive some seconds after the end of the window.
     if (kind === 'resolved' && subscriber) subscriber.finish(message)
     else if (subscriber) subscriber.tell(message)
     else send(message)
@@ -108,7 +108,7 @@ export function subscribeMarkets({
 
     snapshot(): void {
       if (follow === undefined)
-        throw parameterError('id', 'The channel `markets` has no rows, and so no snapshot.')
+        throw parameterError('id', 'The channel `markets` has no rows, so it has no snapshot.')
       const sent = [...subscribers.values()].map((subscriber) => subscriber.snapshot())
       if (!sent.includes(true)) send(emptyMessage)
     },
@@ -117,7 +117,7 @@ export function subscribeMarkets({
   }
 }
 
-/** Follows prices of a coin. */
+/** Subscribes to spot prices of a coin. */
 export const subscribeSpot = (
   subscriber: StreamSubscriber,
   send: (message: Message) => void,

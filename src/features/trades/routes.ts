@@ -20,34 +20,32 @@ import {
   type HistoryRequest,
   textPage,
 } from '#src/http/history-list.ts'
-import { createTable, tableQuery } from '#src/http/table.ts'
+import { tableQuery } from '#src/http/table.ts'
 
 import { TradeList, TradeQuery } from './schema.ts'
 
-const asTable = createTable(TradeList)
+export const trades = createHistoryList({
+  list: tradeList,
+  query: TradeQuery,
+  toFilters: (_: TradeQuery, shared): HistoryFilters => shared,
+  read(history, request) {
+    const read: ReadTrades = (query) => history.trades({ ...query, isTrade: true })
+    const { rows, ...end } = takeRows(tradesOf(read, request), request.range.limit, {
+      textOf: ({ trade }) => tradeText(trade),
+      positionOf: ({ at }) => at,
+    })
+    return textPage(end, rows)
+  },
+  table: TradeList,
+})
 
-export function tradeRoutes(api: Api, deps: HistoryListDeps) {
-  const trades = createHistoryList(
-    {
-      list: tradeList,
-      toFilters: (_: TradeQuery, shared): HistoryFilters => shared,
-      *read(request) {
-        const { rows, ...end } = yield* takeRows(
-          tradesOf((query) => deps.history.trades({ ...query, isTrade: true }), request),
-          request.range.limit,
-          { textOf: ({ trade }) => tradeText(trade), positionOf: ({ at }) => at },
-        )
-        return textPage(end, rows)
-      },
-    },
-    deps,
-  )
-  return new Elysia({ name: 'trades' })
+export const tradeRoutes = (api: Api, deps: HistoryListDeps) =>
+  new Elysia({ name: 'trades' })
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/trades',
       ({ reply, request, market, query }) =>
-        reply.data(request, asTable({ request, query }, trades.data({ request, market, query }))),
+        reply.data(request, trades.data(deps, { request, market, query })),
       {
         access: 'prices',
         market: true,
@@ -58,24 +56,23 @@ export function tradeRoutes(api: Api, deps: HistoryListDeps) {
         response: { 200: TradeList },
         answers: {
           description: 'A page of trades.',
-          resume: 'The place after the last row, also when `nextCursor` is null.',
+          resume: 'Cursor after the last row, even if `nextCursor` is null.',
         },
         detail: {
           operationId: 'listTrades',
-          summary: 'Trades of a market',
+          summary: 'List trades of a market',
           description:
-            'Every trade that the venue announced while the market was recorded. Last trade prices that were imported are none: `lastTrade` of prices has them. Trades of a gap of the books are missing, and the venue announces no trade twice.',
+            'Every trade that the venue announced while the market was recorded. Imported last-trade prices are not trades: see `lastTrade` of prices. Trades during a gap are missing, because the venue announces each trade only once.',
           tags: ['prices'],
         },
       },
     )
-}
 
-/** The trades of a range, with a pause after each block that was read. */
+/** The trades of a range. */
 function* tradesOf(
   read: ReadTrades,
   { market, range }: HistoryRequest<HistoryFilters>,
-): Generator<PlacedTrade | undefined> {
+): Generator<PlacedTrade> {
   const { order, outcome, fromMs, toMs, after = startOf(range) } = range
   const blocks =
     order === 'asc'
@@ -84,16 +81,15 @@ function* tradesOf(
   for (const block of blocks) {
     for (const placed of block)
       if (outcome === undefined || placed.trade.outcome === outcome) yield placed
-    yield undefined
   }
 }
 
 type ReadTrades = MarketHistory['trades']
 
-/** Trades that are read at once: a millisecond of work. */
+/** Trades in one read, about a millisecond of work. */
 const BLOCK = 500
 
-/** The trades after a position, in blocks that end with a millisecond. */
+/** Trades after a position, in blocks that end with a whole millisecond. */
 function* tradesAfter(
   read: ReadTrades,
   { market, after, toMs }: { market: Market; after: Position; toMs: number | undefined },
@@ -107,7 +103,7 @@ function* tradesAfter(
   }
 }
 
-/** The trades before a position, the last one first, in blocks that end with a millisecond. */
+/** Trades before a position, newest first, in blocks that end with a whole millisecond. */
 function* tradesBefore(
   read: ReadTrades,
   { market, after, fromMs = 0 }: { market: Market; after: Position; fromMs: number | undefined },
@@ -119,7 +115,7 @@ function* tradesBefore(
     const firstMs = last[0]?.timestampMs
     if (firstMs === undefined) return
     const isFirst = last.length < BLOCK
-    // Another block may lack some of its first millisecond.
+    // The first millisecond of a block may be incomplete; the next block reads it again.
     const rest = isFirst ? last : last.filter((trade) => trade.timestampMs > firstMs)
     const block = rest.length > 0 ? rest : read({ market, fromMs: firstMs, toMs: firstMs + 1 })
     yield placeTrades(block).reverse()

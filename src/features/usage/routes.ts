@@ -11,11 +11,11 @@ import { UsageBody, type UsageDay } from './schema.ts'
 type Windows = { data: RateState; billing: RateState }
 type UsageOptions = {
   clock: Clock
-  /** Port: the current allowances of a caller, without taking from them. */
+  /** Port: the current rate windows of a caller, without counting a request. */
   windowsOf: (caller: Caller) => Windows
-  /** Port: the counters of a caller's account, those that are not written yet included. */
+  /** Port: the usage counters of a caller's account, including unwritten ones. */
   usageOf: (caller: Caller) => readonly UsageRow[]
-  /** Port: requests that the caller's account has bought and not used up. */
+  /** Port: bought requests of the caller's account that are left. */
   creditsOf: (caller: Caller) => readonly Credit[]
 }
 
@@ -28,12 +28,12 @@ export const usageRoutes = (api: Api, options: UsageOptions) =>
       access: 'key',
       caching: 'no-store',
       response: { 200: UsageBody },
-      answers: { description: 'What you may use and have used.' },
+      answers: { description: 'Limits and usage.' },
       detail: {
         operationId: 'getUsage',
-        summary: 'Your tier, allowances and usage',
+        summary: 'Get tier, rate limits and usage',
         description:
-          'The allowances are those of the key that asks; requests and bytes are those of all keys of the account.',
+          'Rate limits are those of the key of this request; requests and bytes are summed over all keys of the account.',
         tags: ['account'],
       },
     })
@@ -63,7 +63,7 @@ export function describeUsage(
   }
 }
 
-/** Rounded up: a caller that waits until then finds the window ended. */
+/** Rounded up, so that a caller that waits that long finds a new window. */
 const toWindow = ({ limit, remaining, leftMs }: RateState, nowMs: number) => ({
   limit,
   remaining,
