@@ -1,6 +1,6 @@
 /**
  * Makes the files of the dashboard from its source, in memory and within some 70 ms: from a
- * checkout nothing has to be built before. The page loads only what is named here, by names that
+ * checkout nothing has to be built before. The page loads only the files named here, by names that
  * change with the content.
  */
 import { ASSETS_PATH, inlineScript, type WebFiles } from './document.ts'
@@ -31,7 +31,7 @@ export async function buildWebFiles(): Promise<WebFiles> {
     const [name, text] = [nameOf(output.path), await output.text()]
     if (output.kind === 'entry-point') script = name
     if (!name.endsWith('.css')) assets.set(name, { text, contentType: TYPES.js })
-    // That of the start holds those of all pages: one that came with its page would move things.
+    // The styles of all pages are in that of the start: one that loads with its page moves content.
     else if (name.startsWith('main-')) {
       style = name
       assets.set(name, { text, contentType: TYPES.css })
@@ -55,7 +55,7 @@ export async function buildWebFiles(): Promise<WebFiles> {
 
 const nameOf = (path: string): string => path.replace(/^.*\//, '')
 
-/** Finds the chunks that a page needs beside the script that starts: itself and what it imports. */
+/** Finds the chunks that a page needs besides the script of the start: its own and its imports. */
 function createChunkFinder(metafile: Bun.BuildMetafile | undefined, script: string) {
   const outputs = Object.entries(metafile?.outputs ?? {}).map(
     ([path, output]) => [nameOf(path), output] as const,

@@ -8,14 +8,14 @@ export const ASSETS_PATH = '/assets'
 export type WebFiles = {
   /** By name, without a folder. */
   assets: ReadonlyMap<string, { text: string; contentType: string }>
-  /** What cards of links show, a PNG in base64. */
+  /** The picture in link cards, a PNG in base64. */
   picture: { name: string; base64: string }
-  /** What every page starts with. */
+  /** The script that every page starts with. */
   script: string
   style: string
   /** Titles of guides, by their names in `/docs/:name`. */
   guides: Readonly<Record<string, string>>
-  /** Those that a page needs besides. */
+  /** Scripts that each page needs besides. */
   chunks: Readonly<Partial<Record<PageModule, readonly string[]>>>
   /** For the policy: the hash of the one script in the page. */
   inlineScriptHash: string
@@ -25,10 +25,10 @@ export type WebFiles = {
 export const inlineScript =
   "try{const t=localStorage.getItem('bookfeed.theme');if(t)document.documentElement.dataset.theme=t}catch{}"
 
-/** What a page is called, and what a link to it shows elsewhere. */
+/** The title of a page, and the card that other sites show for a link to it. */
 export type Card = { name: string; description: string }
 
-/** Of `web/card.png`; the size is that of cards everywhere. */
+/** Size of `web/card.png`, as link cards have it. */
 const picture = {
   width: 1200,
   height: 630,
@@ -36,7 +36,7 @@ const picture = {
 }
 
 type Shown = {
-  /** Without one it is that of no page. */
+  /** Undefined for an address without a page. */
   module: PageModule | undefined
   card: Card
   /** The one address of the page, for cards; undefined where the server does not know its own. */
@@ -105,7 +105,7 @@ ${url === undefined ? '  <meta name="twitter:card" content="summary">' : toAddre
 </html>
 `
 
-/** What of a card needs whole addresses: those of the page and of the picture. */
+/** The parts of a card that need absolute addresses: page and picture. */
 const toAddresses = (files: WebFiles, url: string): string => {
   const image = new URL(`${ASSETS_PATH}/${files.picture.name}`, url).href
   return `  <meta property="og:url" content="${Bun.escapeHTML(url)}">

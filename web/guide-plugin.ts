@@ -1,6 +1,6 @@
 /**
  * Makes pages of `docs/` and `examples/` when the dashboard is built: each is a chunk of its own,
- * loaded when it is opened. What it holds is our own text, so it may be set as HTML.
+ * loaded when it is opened. It contains only text of this project, so it may be set as HTML.
  */
 
 import { dirname, join, normalize } from 'node:path'
@@ -10,7 +10,7 @@ import type { BunPlugin } from 'bun'
 const ROOT = new URL('..', import.meta.url).pathname
 const EXAMPLES = 'examples/README.md'
 
-/** What is not named here follows, in the order of names. */
+/** Groups in order; others follow, sorted by name. */
 const groups: [group: string, files: string[]][] = [
   ['Start', [EXAMPLES]],
   [
@@ -40,7 +40,7 @@ const plain = (html: string): string =>
     .replaceAll('&gt;', '>')
     .replaceAll('&quot;', '"')
     .replaceAll('&amp;', '&')
-/** As GitHub has it, so that links between documents hold here too. */
+/** The id that GitHub gives a heading, so that links between documents work here, too. */
 const slugOf = (text: string): string =>
   text
     .toLowerCase()
@@ -53,13 +53,15 @@ const sourceId = (name: string): string => name.replace(/[/.]/g, '-')
 const codeBlock = (code: string): string =>
   `<div class="code"><pre tabindex="0">${code}</pre><button type="button" class="button small" data-copy>Copy</button></div>`
 
-/** A link to another of these pages, or to an example; what is not served is no link. */
+/**
+ * A link to another of these pages or to an example; the plain text if the target is not served.
+ */
 function toLink(file: string, href: string, text: string): string {
   if (/^(https?:|\/|#)/.test(href)) return `<a href="${href}">${text}</a>`
   const [path = '', anchor] = href.split('#')
   const target = normalize(join(dirname(file), path))
   const hash = anchor === undefined ? '' : `#${anchor}`
-  if (target.endsWith('.md') && /^(docs|examples)\//.test(target)) {
+  if (/^(docs\/(decisions\/)?|examples\/)[^/]+\.md$/.test(target)) {
     return `<a href="/docs/${nameOf(target)}${hash}">${text}</a>`
   }
   const source = /^examples\/(\w+\/.+)$/.exec(target)?.[1]
@@ -79,7 +81,7 @@ export function renderGuide(file: string, text: string) {
       href.startsWith('#') ? all : toLink(file, href, inner),
     )
     .replace(/<pre>(.*?)<\/pre>/gs, (_, code: string) => codeBlock(code))
-    // A head without a text is the head of nothing.
+    // A header cell needs a text.
     .replace(/<th( align="\w+")?><\/th>/g, '<td></td>')
     .replace(/<table>/g, '<div class="table-wrap" tabindex="0"><table>')
     .replace(/<\/table>/g, '</table></div>')
@@ -117,7 +119,7 @@ export async function findGuides() {
   return found
 }
 
-/** The list of `web/pages/docs/guides.ts`, whose own is empty. */
+/** The list that replaces the empty one of `web/pages/docs/guides.ts`. */
 async function listGuides(): Promise<string> {
   const rows = (await findGuides()).map(({ file, ...facts }) => {
     const load = `async () => (await import(${JSON.stringify(join(ROOT, file))})).guide`

@@ -1,4 +1,4 @@
-/** What the browser starts with. */
+/** Entry point of the browser. */
 
 import { render } from 'preact'
 

@@ -1,6 +1,6 @@
-/** The addresses of pages: the server answers these, and the page finds its way by them. */
+/** Paths of pages: the server serves these, and the page routes by them. */
 
-/** By pattern the module that shows it, in `pages/`. */
+/** The module in `pages/` for each pattern. */
 const pages = {
   '/': 'board/board-page',
   '/markets/:coin': 'explore/explore-page',
@@ -22,7 +22,7 @@ export type PageModule = (typeof pages)[PagePath]
 export const pagePaths = Object.keys(pages) as PagePath[]
 export const moduleOf = (path: PagePath): PageModule => pages[path]
 
-/** What each page is called. */
+/** Titles of pages. */
 const names: Readonly<Record<PageModule, string>> = {
   'board/board-page': 'Open windows',
   'explore/explore-page': 'Markets',
@@ -36,7 +36,7 @@ const names: Readonly<Record<PageModule, string>> = {
   'admin/admin-page': 'Admin',
 }
 
-/** `Bitcoin markets`, `Pricing`; of a path without a page `Page not found`. */
+/** `Bitcoin markets`, `Pricing`; without a page, `Page not found`. */
 export function pageName(module: PageModule | undefined, coinName?: string): string {
   const name = module === undefined ? 'Page not found' : names[module]
   return coinName === undefined ? name : `${coinName} ${name.toLowerCase()}`
@@ -45,7 +45,7 @@ export function pageName(module: PageModule | undefined, coinName?: string): str
 export type Params = Readonly<Record<string, string>>
 export type Found = { module: PageModule; params: Params }
 
-/** The page at a path, and the parts that its pattern names; undefined where there is none. */
+/** The page at a path, and the parts that its pattern names; undefined if there is none. */
 export function matchPath(path: string): Found | undefined {
   const parts = path.split('/')
   for (const page of pagePaths) {

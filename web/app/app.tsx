@@ -14,8 +14,6 @@ export function App() {
   const { path } = useLocation()
   const found = matchPath(path)
   const token = useStore(tokenStore)
-  // Swagger UI has a `main` of its own, and a page has one.
-  const Content = found?.module === 'docs/swagger-page' ? 'div' : 'main'
   const coin = found?.params.coin?.toLowerCase()
   const isOfCoin = coin === undefined || coin in coinNames
   const name = pageName(isOfCoin ? found?.module : undefined, coin && coinNames[coin])
@@ -25,7 +23,7 @@ export function App() {
   }, [path])
   const isFirst = useRef(true)
   useEffect(() => {
-    // A document that was just loaded begins at its first link, as every other does.
+    // A document that was just loaded keeps the focus that the browser gave it.
     if (!isFirst.current) document.getElementById('content')?.focus({ preventScroll: true })
     isFirst.current = false
   }, [found?.module])
@@ -35,9 +33,9 @@ export function App() {
         Skip to content
       </a>
       <Header path={path} />
-      <Content id="content" tabIndex={-1}>
+      <main id="content" tabIndex={-1}>
         <PageSlot found={found} />
-      </Content>
+      </main>
       <footer class="foot">
         <span>Bookfeed: order books as they were.</span>
         <a href="/swagger">API reference</a>

@@ -14,7 +14,7 @@ export function ConnectionTag() {
   useEffect(() => {
     if (sinceMs === undefined) return
     const timer = setInterval(() => {
-      // An answer ends what is shown here; without one it goes on.
+      // A response hides the tag; without one it stays.
       void request('/v1/sample').catch(() => undefined)
     }, AGAIN_MS)
     return () => clearInterval(timer)

@@ -1,4 +1,6 @@
-/** Finds a market: by slug, coin, length, day and time, among favourites and those opened before. */
+/**
+ * Finds a market: by slug, coin, length, day and time, among favourites and those opened before.
+ */
 
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 
@@ -16,16 +18,16 @@ import { guides } from '../pages/docs/guides.ts'
 import { coinNames } from '../parts/links.tsx'
 import { SimulatedTag } from '../parts/simulated.tsx'
 
-/** Of rest, before the server is asked for what is typed. */
+/** Pause in typing before the server is asked. */
 const TYPED_MS = 250
 const RECENT_SHOWN = 6
 
 type Option = { href: string; text: string; note?: string | undefined; source?: string }
 
 type Props = {
-  /** What was typed before it was there. */
+  /** Text that was typed before the dialog was loaded. */
   typed: string
-  /** The visitor has chosen or given up. */
+  /** Called when the visitor has chosen or closes the dialog. */
   onClose: () => void
 }
 
@@ -39,7 +41,7 @@ export function FindDialog({ typed, onClose }: Props) {
   const found = useFound(text)
   const { options, say } = useOptions(text, found)
   const [chosen, setChosen] = useState(0)
-  // Another list begins at its first.
+  // In a new list, the first option is active.
   useEffect(() => setChosen(0), [options])
   const id = useId()
   const at = Math.min(chosen, options.length - 1)
@@ -128,7 +130,7 @@ export function FindDialog({ typed, onClose }: Props) {
   )
 }
 
-/** With another day in place of the one that is typed, which the date picker writes. */
+/** The text with the day of the date picker in place of the typed one. */
 function withDay(text: string, day: string): string {
   const rest = text
     .replace(/\b\d{4}-\d{2}-\d{2}\b/, '')
@@ -144,16 +146,16 @@ const dayOf = ({ dayMs, momentMs }: FindTerms): string => {
 
 type Found = {
   terms: FindTerms
-  /** The coin that is looked in. */
+  /** The coin whose markets are searched. */
   coin: string
-  /** Undefined while nothing was asked for, or the answer is not there. */
+  /** Undefined before a request and while it runs. */
   markets: readonly SavedMarket[] | undefined
-  /** Whether these are only the first. */
+  /** True if there are more. */
   hasMore: boolean
   problem: Problem | undefined
 }
 
-/** What the server has for a text, some time after it was typed. */
+/** Matches from the server, requested after a pause in typing. */
 function useFound(text: string): Found {
   const rights = useRights()
   const { path } = useLocation()
@@ -207,7 +209,7 @@ const notReadable = (coin: string): Problem => ({
 const isEmpty = ({ name, prefix, coin, timeframe, dayMs, momentMs }: FindTerms): boolean =>
   [name, prefix, coin, timeframe, dayMs, momentMs].every((term) => term === undefined)
 
-/** Whether a coin alone is typed, which is also the name of pages. */
+/** True if only a coin is typed: its pages are options, too. */
 const isCoinAlone = ({ coin, ...rest }: FindTerms): boolean =>
   coin !== undefined && isEmpty(rest) && rest.unknown.length === 0
 
@@ -220,7 +222,7 @@ const coinPages = (coin: string): Option[] =>
 
 const pages: readonly Option[] = [
   { href: '/', text: 'Board', note: 'Page' },
-  { href: '/coverage', text: 'Coverage', note: 'Page' },
+  { href: '/coverage', text: 'Coverage, day files and incidents', note: 'Page' },
   { href: '/calibration', text: 'Calibration', note: 'Page' },
   { href: '/pricing', text: 'Pricing', note: 'Page' },
   { href: '/account', text: 'Account', note: 'Page' },
@@ -230,7 +232,7 @@ const pages: readonly Option[] = [
 const LETTERS_MIN = 3
 const PAGES_MAX = 5
 
-/** Pages and guides whose names have all that is typed. */
+/** Pages and guides whose names contain every typed word. */
 function pageOptions(text: string): Option[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.join('').length < LETTERS_MIN) return []
@@ -242,7 +244,7 @@ function pageOptions(text: string): Option[] {
     .slice(0, PAGES_MAX)
 }
 
-/** What can be chosen, and a sentence about it. */
+/** The options, and a sentence about them. */
 function useOptions(text: string, found: Found): { options: readonly Option[]; say: string } {
   const favourites = useStore(favouriteMarkets)
   const recent = useStore(recentMarkets)

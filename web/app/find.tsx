@@ -23,7 +23,7 @@ function typeKey(text: string, { key, ctrlKey, metaKey, altKey }: KeyboardEvent)
 export function Find() {
   const [isOpen, setOpen] = useState(false)
   const [Dialog, setDialog] = useState<Dialog>()
-  /** What was typed before the dialog was there; undefined unless it is waited for. */
+  /** Text that was typed before the dialog was loaded; undefined unless it is loading. */
   const typed = useRef<string | undefined>(undefined)
   const open = () => {
     if (Dialog === undefined) typed.current ??= ''
@@ -39,7 +39,7 @@ export function Find() {
   }, [isOpen])
   // From the first paint on.
   useLayoutEffect(() => {
-    // The dialog has taken what was typed.
+    // The dialog has the typed text now.
     if (Dialog !== undefined) typed.current = undefined
     const press = (event: KeyboardEvent) => {
       if (document.querySelector('dialog[open]') !== null) return
@@ -50,7 +50,7 @@ export function Find() {
       else if (isShortcut(event)) open()
       else return
       event.preventDefault()
-      // What is typed for the search plays no market.
+      // Keys that are typed for the search must not start the player.
       event.stopPropagation()
     }
     addEventListener('keydown', press, true)

@@ -47,7 +47,7 @@ export const Header = ({ path }: { path: string }) => (
   </header>
 )
 
-/** Nobody should take what is simulated for what was recorded. */
+/** Marks simulated data, so that it is not taken for recorded data. */
 const ModeTag = () =>
   isTestKey(useStore(apiKey.store)) ? <span class="tag warn">Test mode</span> : null
 

@@ -1,4 +1,4 @@
-/** Where a visitor types a key, and sees what it leaves of the minute. */
+/** The menu for typing a key, with the requests that it has left this minute. */
 
 import { useRef, useState } from 'preact/hooks'
 
@@ -17,7 +17,7 @@ const faults: Record<KeyFault, string> = {
 }
 
 const UNKNOWN =
-  'The server does not know this key: it was revoked or replaced, or is of another server.'
+  'The server does not know this key: it was revoked or replaced, or belongs to another server.'
 
 export function KeyMenu() {
   const key = useStore(apiKey.store)
@@ -53,7 +53,7 @@ export function KeyMenu() {
   )
 }
 
-/** Into the field of the key; with a key, which has none, to the panel itself. */
+/** Focuses the field of the key, or, with a key, the panel, which has no field then. */
 const focusFirst = (panel: HTMLElement | null) => (panel?.querySelector('input') ?? panel)?.focus()
 
 function KeyForm({ onDone }: { onDone: () => void }) {
@@ -111,7 +111,7 @@ function KeyForm({ onDone }: { onDone: () => void }) {
   )
 }
 
-/** Why the server does not take a key; undefined also where it cannot say now. */
+/** The reason why the server refuses a key; undefined also if the server does not answer. */
 async function refusalOf(key: string): Promise<string | undefined> {
   try {
     await request('/v1/usage', { authorization: `Bearer ${key}` })

@@ -1,4 +1,4 @@
-/** Loads the code of a page when it is first shown, so that none weighs on the others. */
+/** Loads the code of a page when it is first shown, so that it does not delay the others. */
 
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'

@@ -1,11 +1,13 @@
-/** Cumulative depth of a book: what can be sold down to a price, and bought up to one. */
+/** Cumulative depth of a book: the shares that can be sold down to a price, or bought up to one. */
 
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 
 import type { Book, Level } from '../lib/bodies.ts'
 import { showCompact } from '../lib/format.ts'
+import { createFrame } from '../lib/frame.ts'
 import { useStore } from '../lib/store.ts'
 import { colorOf, themeStore } from '../lib/theme.ts'
+import { setFont } from './heat-canvas.ts'
 import { fit } from './heat-map.tsx'
 
 type Props = { book: Book | undefined; canvasRef: { current: HTMLCanvasElement | null } }
@@ -13,30 +15,18 @@ const AXIS = 18
 
 export function DepthChart({ book, canvasRef }: Props) {
   const theme = useStore(themeStore)
-  const colors = useRef({ bid: '', ask: '', soft: '', line: '' })
+  const colors = useMemo(() => readColors(), [theme])
   const redraw = useRef(() => {})
-  // With the ladder, which is of the same book.
-  useLayoutEffect(() => {
-    colors.current = {
-      bid: colorOf('--bid'),
-      ask: colorOf('--ask'),
-      soft: colorOf('--ink-soft'),
-      line: colorOf('--line'),
-    }
-  }, [theme])
+  redraw.current = () => canvasRef.current && draw(canvasRef.current, book, colors)
+  // In the frame of the ladder, which shows the same book. Text on a canvas computes styles, which
+  // the other charts of that frame then share.
+  const frame = useMemo(() => createFrame(() => redraw.current()), [])
+  useLayoutEffect(frame.request, [book, colors])
   useLayoutEffect(() => {
     const canvas = canvasRef.current
     if (canvas === null) return
-    redraw.current = () => {
-      fit(canvas)
-      draw(canvas, book, colors.current)
-    }
-    redraw.current()
-  }, [book, theme])
-  useLayoutEffect(() => {
-    if (canvasRef.current === null) return
-    const resize = new ResizeObserver(() => redraw.current())
-    resize.observe(canvasRef.current)
+    const resize = new ResizeObserver(() => fit(canvas) && redraw.current())
+    resize.observe(canvas)
     return () => resize.disconnect()
   }, [])
   return (
@@ -54,13 +44,20 @@ function accumulate(levels: readonly Level[]): Point[] {
   })
 }
 
-type Colors = { bid: string; ask: string; soft: string; line: string }
+type Colors = ReturnType<typeof readColors>
+
+const readColors = () => ({
+  bid: colorOf('--bid'),
+  ask: colorOf('--ask'),
+  soft: colorOf('--ink-soft'),
+  line: colorOf('--line'),
+})
 
 function draw(canvas: HTMLCanvasElement, book: Book | undefined, colors: Colors): void {
   const context = canvas.getContext('2d')
   if (context === null) return
-  const width = canvas.clientWidth
-  const height = canvas.clientHeight
+  const width = canvas.width / devicePixelRatio
+  const height = canvas.height / devicePixelRatio
   context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0)
   context.clearRect(0, 0, width, height)
   const [bids, asks] = [accumulate(book?.bids ?? []), accumulate(book?.asks ?? [])]
@@ -68,7 +65,7 @@ function draw(canvas: HTMLCanvasElement, book: Book | undefined, colors: Colors)
   const floor = height - AXIS
   const toX = (price: number) => price * width
   const toY = (total: number) => floor - (total / most) * (floor - 14)
-  context.font = '11px system-ui, sans-serif'
+  setFont(context)
   context.fillStyle = colors.soft
   context.textAlign = 'center'
   for (const price of [0.25, 0.5, 0.75]) {

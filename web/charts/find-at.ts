@@ -1,4 +1,4 @@
-/** The index of the last row at or before a moment; -1 where all are later. */
+/** The index of the last row at or before a moment; -1 if all are later. */
 export function indexAt(times: ArrayLike<number>, ms: number): number {
   let low = 0
   let high = times.length

@@ -1,11 +1,13 @@
-/** Colours of sizes: from the ground to that of the side, by the root or the logarithm of the size. */
+/**
+ * Colours of sizes: from the ground to that of the side, by the root or the logarithm of the size.
+ */
 
 export const sizeScales = ['root', 'log'] as const
 export type SizeScale = (typeof sizeScales)[number]
 
 export type Rgb = [red: number, green: number, blue: number]
 
-/** Of `#08705f`, or `#fff`. */
+/** Parses `#08705f` or `#fff`. */
 export function toRgb(color: string): Rgb {
   const digits = color.length > 4 ? color.slice(1) : color.slice(1).replace(/./g, '$&$&')
   const value = Number.parseInt(digits, 16)
@@ -13,10 +15,10 @@ export function toRgb(color: string): Rgb {
 }
 
 const STEPS = 64
-/** The least size has this much of the colour, so that it differs from none. */
+/** The smallest size has this share of the colour, so that it differs from an empty cell. */
 const LEAST = 0.06
 
-/** For each step a colour as ImageData has it. */
+/** The colour of each step, as a pixel of ImageData. */
 export function rampOf(ground: Rgb, full: Rgb): Uint32Array {
   return Uint32Array.from({ length: STEPS + 1 }, (_, step) => {
     const part = step === 0 ? 0 : LEAST + (1 - LEAST) * (step / STEPS)
@@ -27,7 +29,7 @@ export function rampOf(ground: Rgb, full: Rgb): Uint32Array {
   })
 }
 
-/** The part of the colour that a size has, where `cutOff` and more is all of it. */
+/** The share of the colour that a size has; from `cutOff` on, all of it. */
 const partOf = (size: number, cutOff: number, scale: SizeScale): number =>
   scale === 'root' ? Math.sqrt(size / cutOff) : Math.log1p(size) / Math.log1p(cutOff)
 

@@ -1,4 +1,4 @@
-/** Columns of heat maps: which ones are seen, which finer ones they need, and what a cell holds. */
+/** Columns of heat maps: the visible ones, requests for finer ones, and the content of cells. */
 
 import type { HeatColumn, Heatmap } from '../lib/bodies.ts'
 import { nowMs } from '../lib/clock.ts'
@@ -12,7 +12,7 @@ export const spanOfHeat = ({ from, to }: Heatmap): Range => ({
 const covers = (outer: Range, inner: Range): boolean =>
   outer.fromMs <= inner.fromMs && outer.toMs >= inner.toMs
 
-/** The finest of several heat maps that has all of a range; they are sorted, the finest one last. */
+/** The finest heat map that covers a range; `heats` are sorted, the finest last. */
 export const finestOf = (heats: readonly Heatmap[], range: Range): Heatmap | undefined =>
   heats.findLast((heat) => covers(spanOfHeat(heat), range)) ?? heats[0]
 
@@ -28,7 +28,22 @@ export function columnsIn(heat: Heatmap, { fromMs, toMs }: Range): { first: numb
   }
 }
 
-/** What the columns of a range are requested with. */
+/** The parts of a range in which no book is known. */
+export function unknownIn(heat: Heatmap, range: Range): Range[] {
+  const startMs = Date.parse(heat.from)
+  const { first, end } = columnsIn(heat, range)
+  const parts: Range[] = []
+  for (let index = first; index < end; index++) {
+    if (heat.columns[index]) continue
+    const fromMs = startMs + index * heat.stepMs
+    const before = parts.at(-1)
+    if (before?.toMs === fromMs) before.toMs += heat.stepMs
+    else parts.push({ fromMs, toMs: fromMs + heat.stepMs })
+  }
+  return parts
+}
+
+/** Parameters that request the columns of a range. */
 export function rangeQuery(heat: Heatmap, range: Range) {
   const { first, end } = columnsIn(heat, range)
   const { fromMs, toMs } = spanOfHeat(heat)
@@ -39,9 +54,9 @@ export function rangeQuery(heat: Heatmap, range: Range) {
   }
 }
 
-/** A range that is shown has at least so many columns, if they are not shorter than a millisecond. */
+/** The fewest columns of a shown range, unless they would be shorter than a millisecond. */
 const COLUMNS_MIN = 250
-/** Finer columns begin and end at multiples of so many, and have as many beside what is shown. */
+/** Finer columns begin and end at multiples of this number, and extend the view by as many. */
 const COLUMNS_BESIDE = 50
 
 /** 1, 2, 5, 10, 20, 50, …: the longest length up to one. */
@@ -52,7 +67,9 @@ function roundLength(ms: number): number {
 
 export type FinerQuery = { from: number; to: number; timeBins: number }
 
-/** The finer columns that a part of the whole needs; undefined if it has enough columns of `stepMs`. */
+/**
+ * The finer columns that a part of the whole needs; undefined if it has enough columns of `stepMs`.
+ */
 export function finerQuery(whole: Range, shown: Range, stepMs: number): FinerQuery | undefined {
   const columnMs = roundLength((shown.toMs - shown.fromMs) / COLUMNS_MIN)
   if (columnMs >= stepMs) return undefined
@@ -72,10 +89,10 @@ export type HeatCell = Range & {
   bin: number
 }
 
-/** The cell of a moment and a price; undefined for a moment that no column has. */
+/** The cell of a moment and a price; undefined outside of the columns. */
 export function cellAt(heat: Heatmap, ms: number, price: number): HeatCell | undefined {
   const startMs = Date.parse(heat.from)
-  // The end of the last column is in it.
+  // The end of the time belongs to the last column.
   const isEnd = ms === Date.parse(heat.to)
   const index = isEnd ? heat.columns.length - 1 : Math.floor((ms - startMs) / heat.stepMs)
   const column = heat.columns[index]
@@ -110,18 +127,23 @@ export function sizesOf({ columns }: Heatmap): Float64Array {
 
 type Cell = string | number | null
 
-/** Whether it is known of any column what was pulled and what was traded. */
+/** True if pulled and traded sizes are known for some column. */
 export const hasRemoved = ({ columns }: Heatmap): boolean =>
   columns.some((column) => column?.pulled)
 
-/** The share of a range up to now in which it is known what was pulled and what was traded. */
+/** While a market is followed, columns with removed sizes are requested at least this often. */
+const PENDING_MS = 30_000
+
+/**
+ * The share of a range, without its newest half minute, in which pulled and traded sizes are known.
+ */
 export function removedShare(heat: Heatmap, { fromMs, toMs }: Range): number {
-  const { first, end } = columnsIn(heat, { fromMs, toMs: Math.min(toMs, nowMs()) })
+  const { first, end } = columnsIn(heat, { fromMs, toMs: Math.min(toMs, nowMs() - PENDING_MS) })
   const known = heat.columns.slice(first, end).filter((column) => column?.pulled)
-  return known.length / Math.max(1, end - first)
+  return end <= first ? 1 : known.length / (end - first)
 }
 
-/** The cells of a range as a table, with what left them where anything is known of that. */
+/** The cells of a range as a table, with removed sizes if any are known. */
 export function* cellRows(heat: Heatmap | undefined, range: Range): Generator<readonly Cell[]> {
   const isKnown = heat !== undefined && hasRemoved(heat)
   yield ['time', 'side', 'price', 'size', ...(isKnown ? ['pulled', 'traded'] : [])]

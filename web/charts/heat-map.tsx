@@ -2,19 +2,19 @@ import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 
 import type { Heatmap, Trade } from '../lib/bodies.ts'
 import { outcomeNames } from '../lib/format.ts'
+import { createFrame } from '../lib/frame.ts'
 import { createStore, type Store, useStore } from '../lib/store.ts'
 import { themeStore } from '../lib/theme.ts'
 import {
   AXIS_HEIGHT,
   AXIS_WIDTH,
-  drawScene,
+  createPainter,
   type Layer,
-  paintCells,
   readColors,
   type Shading,
 } from './heat-canvas.ts'
 import { binOf, cellAt, finestOf, priceOfBin } from './heat-columns.ts'
-import type { Edge } from './heat-live.ts'
+import { baseOf, type Edge } from './heat-live.ts'
 import { markSizes, removedMarks, tradeMarks } from './heat-marks.ts'
 import { type BestPrices, readoutAt } from './heat-readout.ts'
 import type { Marks } from './merge-marks.ts'
@@ -26,12 +26,12 @@ type Props = {
   heat: Heatmap
   /** Finer columns of a part of it. */
   finer: Heatmap | undefined
-  /** What the readout states as the best prices. */
+  /** Best prices for the readout. */
   best: BestPrices
   trades: readonly Trade[]
   edge: () => Edge
   shading: Shading
-  /** Whether what left the cells is marked. */
+  /** True if removed sizes are marked. */
   hasMarks: boolean
   canvasRef: { current: HTMLCanvasElement | null }
 }
@@ -42,22 +42,19 @@ export function HeatMap(props: Props) {
   const { axis, heat, finer, best, trades, edge, shading, hasMarks, canvasRef } = props
   const { cutOff, scale } = shading
   const theme = useStore(themeStore)
-  // Colours are read when the theme changes, and at no other time: that asks for the layout.
-  const colors = useMemo(() => (theme ? readColors() : readColors()), [theme])
-  const toLayer = (each: Heatmap | undefined): Layer | undefined =>
-    each && {
-      heat: each,
-      cells: paintCells(each, { cutOff, scale }, colors),
-      removed: hasMarks ? removedMarks(each, markSizes(cutOff)) : nothing,
-    }
-  const wholeLayer = useMemo(() => toLayer(heat), [heat, cutOff, scale, hasMarks, colors])
-  const finerLayer = useMemo(() => toLayer(finer), [finer, cutOff, scale, hasMarks, colors])
+  // Only when the theme changes: reading a colour makes the browser compute styles.
+  const colors = useMemo(() => readColors(), [theme])
+  const wholeMarks = useRemoved(heat, cutOff, hasMarks)
+  const finerMarks = useRemoved(finer, cutOff, hasMarks)
+  const layers = useMemo((): Layer[] => {
+    const whole = { heat, removed: wholeMarks }
+    return finer === undefined ? [whole] : [whole, { heat: finer, removed: finerMarks }]
+  }, [heat, wholeMarks, finer, finerMarks])
   const dots = useMemo(() => tradeMarks(trades, heat), [trades, heat.outcome])
   const price = useMemo(() => createStore<number | undefined>(undefined), [axis])
   const readout = useRef<HTMLOutputElement>(null)
   const spoken = useRef<HTMLParagraphElement>(null)
-  const layers = [wholeLayer, finerLayer].filter((layer) => layer !== undefined)
-  const latest = { layers, trades: dots, colors, edge }
+  const latest = { layers, cutOff, scale, colors, trades: dots, edge, best }
   const scene = useRef(latest)
   scene.current = latest
 
@@ -65,11 +62,10 @@ export function HeatMap(props: Props) {
     axis,
     price,
     heats: () => scene.current.layers.map((layer) => layer.heat),
-    best,
+    best: () => scene.current.best,
     prices: () => {
       const view = axis.view.get()
-      const heats = scene.current.layers.map((layer) => layer.heat)
-      return pricesOf(axis.prices.get(), finestOf(heats, view), view)
+      return pricesOf(axis.prices.get(), finestOf(crosshair.heats(), view), view)
     },
     edge: () => scene.current.edge(),
     say: (text) => {
@@ -77,50 +73,47 @@ export function HeatMap(props: Props) {
     },
   }
 
+  const redraw = useRef(() => {})
   useLayoutEffect(() => {
     const canvas = canvasRef.current
     if (canvas === null) return
-    let frame = 0
+    const paint = createPainter(canvas)
     const draw = () => {
-      frame = 0
       const cursorMs = axis.cursorMs.get()
-      const { edge: edgeNow, ...parts } = scene.current
+      const { edge: edgeNow, best: bestNow, ...parts } = scene.current
       const now = edgeNow()
-      drawScene(canvas, {
+      const drawn = {
         ...parts,
         missingToMs: now.missingToMs,
         view: axis.view.get(),
         prices: crosshair.prices(),
-        cursorMs,
-        price: price.get(),
         marked: axis.marked.get(),
-      })
-      const text = readoutAt(crosshair.heats(), best, cursorMs, price.get(), now)
+      }
+      paint(drawn, { cursorMs, price: price.get() })
+      const text = readoutAt(crosshair.heats(), bestNow, cursorMs, price.get(), now)
       if (readout.current && readout.current.textContent !== text)
         readout.current.textContent = text
       performance.mark('heat-drawn')
     }
-    const ask = () => {
-      if (frame === 0) frame = requestAnimationFrame(draw)
-    }
+    const frame = createFrame(draw)
     const resize = new ResizeObserver(() => fit(canvas) && draw())
     resize.observe(canvas)
     const ends = [
-      axis.view.subscribe(ask),
-      axis.prices.subscribe(ask),
-      axis.cursorMs.subscribe(ask),
-      axis.marked.subscribe(ask),
-      price.subscribe(ask),
+      axis.view.subscribe(frame.request),
+      axis.prices.subscribe(frame.request),
+      axis.cursorMs.subscribe(frame.request),
+      axis.marked.subscribe(frame.request),
+      price.subscribe(frame.request),
       steer(canvas, crosshair),
     ]
-    fit(canvas)
-    draw()
+    redraw.current = frame.request
     return () => {
       resize.disconnect()
-      cancelAnimationFrame(frame)
+      frame.cancel()
       for (const end of ends) end()
     }
-  }, [axis, wholeLayer, finerLayer, dots, best])
+  }, [axis])
+  useLayoutEffect(() => redraw.current(), [axis, layers, cutOff, scale, colors, dots, best])
 
   return (
     <>
@@ -139,6 +132,15 @@ export function HeatMap(props: Props) {
   )
 }
 
+/** Marks of removed sizes. Later books change none of them. */
+function useRemoved(heat: Heatmap | undefined, cutOff: number, hasMarks: boolean): Marks {
+  const base = heat && baseOf(heat)
+  return useMemo(
+    () => (base && hasMarks ? removedMarks(base, markSizes(cutOff)) : nothing),
+    [base, cutOff, hasMarks],
+  )
+}
+
 const nothing: Marks = {
   times: new Float64Array(0),
   prices: new Float64Array(0),
@@ -146,7 +148,7 @@ const nothing: Marks = {
   groups: new Uint8Array(0),
 }
 
-/** Gives the picture as many pixels as it is shown with; true where they were other ones. */
+/** Sets the size of the canvas to the device pixels that it covers; false if it already has it. */
 export function fit(canvas: HTMLCanvasElement): boolean {
   const width = Math.round(canvas.clientWidth * devicePixelRatio)
   const height = Math.round(canvas.clientHeight * devicePixelRatio)
@@ -155,21 +157,21 @@ export function fit(canvas: HTMLCanvasElement): boolean {
   return true
 }
 
-/** A moment, which all pictures share, and a price. */
+/** The crosshair: a moment, which all charts share, and a price. */
 type Crosshair = {
   axis: TimeAxis
   price: Store<number | undefined>
-  /** As they are drawn, the finest one last. */
+  /** The drawn heat maps, the finest last. */
   heats: () => Heatmap[]
-  best: BestPrices
-  /** What is shown of them. */
+  best: () => BestPrices
+  /** The prices in view. */
   prices: () => Prices
   edge: () => Edge
-  /** Tells a screen reader where it is. */
+  /** Announces the crosshair to a screen reader. */
   say: (text: string) => void
 }
 
-/** Fingers that are closer tell nothing of a zoom. */
+/** Fingers that are closer do not zoom. */
 const PINCH_PX_MIN = 20
 
 /**
@@ -178,7 +180,7 @@ const PINCH_PX_MIN = 20
  * and beside the prices, the wheel and two fingers zoom prices; a double click shows all of them.
  */
 function steer(canvas: HTMLCanvasElement, { axis, price, prices }: Crosshair): () => void {
-  /** Where each pointer is that is down: at most two count. */
+  /** Positions of pressed pointers, at most two. */
   const down = new Map<number, { x: number; y: number }>()
   const width = () => canvas.clientWidth - AXIS_WIDTH
   const height = () => canvas.clientHeight - AXIS_HEIGHT
@@ -196,7 +198,7 @@ function steer(canvas: HTMLCanvasElement, { axis, price, prices }: Crosshair): (
     axis.cursorMs.set(timeAt(offsetX))
     price.set(priceAt(offsetY))
   }
-  /** What is between the fingers stays there. */
+  /** Keeps the point between two fingers in place. */
   const drag = ({ pointerId, offsetX: x, offsetY: y }: PointerEvent) => {
     const before = down.get(pointerId)
     if (before === undefined) return
@@ -311,5 +313,5 @@ function press(event: KeyboardEvent, crosshair: Crosshair): void {
   // The player moves by seconds.
   event.stopPropagation()
   deed()
-  say(readoutAt(heats(), best, axis.cursorMs.get(), price.get(), edge()))
+  say(readoutAt(heats(), best(), axis.cursorMs.get(), price.get(), edge()))
 }

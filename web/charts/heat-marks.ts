@@ -1,4 +1,4 @@
-/** What is drawn over the cells: trades by side and size, and liquidity that was pulled or traded. */
+/** Marks over the cells: trades by side and size, and liquidity that was pulled or traded. */
 
 import type { HeatColumn, Heatmap, Trade } from '../lib/bodies.ts'
 import { indexAt } from './find-at.ts'
@@ -41,19 +41,19 @@ export function tradeMarks(trades: readonly Trade[], heat: Heatmap): Marks {
 
 const MARK_MIN = 2.5
 
-/** The sizes from which on what left a cell is marked. */
+/** The smallest removed sizes that are marked. */
 export type MarkSizes = Record<(typeof removedKinds)[number], number>
 
 /**
- * Of a size that has the full colour: what was pulled is marked if it had half of the colour, what
- * was traded if it had a quarter, because trades are smaller than what rests.
+ * Derives the sizes from that of the full colour: a pulled size is marked from half of the colour
+ * on, a traded one from a quarter on, because trades are smaller than resting orders.
  */
 export const markSizes = (cutOff: number): MarkSizes => ({
   pulled: cutOff / 4,
   traded: cutOff / 16,
 })
 
-/** What left cells, as what mostly happened to each. */
+/** Marks of removed sizes; a cell has the mark of the larger part. */
 export function removedMarks(heat: Heatmap, sizes: MarkSizes): Marks {
   const marks: Mark[] = []
   const startMs = Date.parse(heat.from)

@@ -1,4 +1,4 @@
-/** What is under the crosshair of a heat map, in words. */
+/** The cell under the crosshair of a heat map, in words. */
 
 import type { Heatmap, Outcome } from '../lib/bodies.ts'
 import { showMoment, showPrice, showShares } from '../lib/format.ts'
@@ -10,7 +10,7 @@ import type { LineData } from './line-data.ts'
 /** The best prices of both outcomes over time, as `toLines` makes them. */
 export type BestPrices = { bids: LineData; asks: LineData }
 
-/** Time, price, size and side; without a price the best ones as of the moment. */
+/** Time, price, size and side; without a price, the best prices at the moment. */
 export function readoutAt(
   heats: readonly Heatmap[],
   best: BestPrices,
@@ -26,7 +26,7 @@ export function readoutAt(
   if (column === undefined && ms < missingToMs) return `${time} · not recorded`
   if (column === undefined && (price !== undefined || ms > knownToMs)) return time
   if (column === undefined || price === undefined) {
-    // A column ends with later prices than those of a moment in it.
+    // The best prices of a column are those at its end, later than a moment in it.
     const before = cellAt(heat, cell.fromMs - heat.stepMs, 0)?.column
     const bid = bestAt(best.bids, heat.outcome, ms, before?.bid)
     const ask = bestAt(best.asks, heat.outcome, ms, before?.ask)
@@ -45,7 +45,7 @@ export function readoutAt(
   return parts.join(' · ')
 }
 
-/** As of a moment; `before` where no quote is as early. Null is known: that side was empty. */
+/** The price at a moment; `before` if no quote is as early. Null is known: that side was empty. */
 function bestAt(
   [times, up, down]: LineData,
   outcome: Outcome,

@@ -1,4 +1,4 @@
-/** The colours of sizes, with numbers: none, that of half of the colour, and of all of it. */
+/** The colours of sizes, labelled with zero and the sizes of half and of the full colour. */
 
 import { showCompact } from '../lib/format.ts'
 import { halfOf, type SizeScale } from './heat-colors.ts'

@@ -34,7 +34,7 @@ function middleOf({ asks, bids }: Book): string {
   return ask || bid ? 'one side only' : 'no orders'
 }
 
-/** So many rows always, so that nothing below moves. */
+/** Always the same number of rows, so that nothing below moves. */
 const padded = (levels: readonly Level[]): (Level | undefined)[] =>
   Array.from({ length: DEPTH }, (_, index) => levels[index])
 

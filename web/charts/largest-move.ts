@@ -1,4 +1,4 @@
-/** Where the mid of an outcome changed most within some seconds. */
+/** Finds the largest change of an outcome's mid within some seconds. */
 
 import type { Outcome, Quote } from '../lib/bodies.ts'
 import { type Gap, toLines } from './line-data.ts'
@@ -6,9 +6,9 @@ import { type Gap, toLines } from './line-data.ts'
 export type Move = { fromMs: number; toMs: number; from: number; to: number }
 
 /**
- * The two moments, at most `withinMs` apart, between whose mids the difference is largest; the first
- * ones of several. Each mid holds from its time (unix seconds) until the next; of a null nothing is
- * known, so no move goes over it. Undefined where the mid never changed.
+ * The two moments, at most `withinMs` apart, between whose mids the difference is largest; the
+ * first ones of several. Each mid holds from its time (unix seconds) until the next; of a null
+ * nothing is known, so no move goes over it. Undefined where the mid never changed.
  */
 export function findLargestMove(
   times: readonly number[],
@@ -30,7 +30,7 @@ export function findLargestMove(
         largestSize = size
         largest = { fromMs: Math.max(ms, toMs - withinMs), toMs, from, to }
       }
-      // It held when the time began.
+      // This mid held when the time began.
       if (ms <= toMs - withinMs) break
     }
   }
@@ -52,5 +52,5 @@ export function findFinerMove(
   return findLargestMove(times, (outcome === 'up' ? ups : downs) ?? [], withinMs)
 }
 
-/** Of differences of prices, which are millionths. */
+/** Tolerance of a difference of prices, which are millionths. */
 const NOISE = 1e-9

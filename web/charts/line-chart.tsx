@@ -5,6 +5,7 @@ import uPlot from 'uplot'
 
 import 'uplot/dist/uPlot.min.css'
 import { showTime } from '../lib/format.ts'
+import { createFrame } from '../lib/frame.ts'
 import { useStore } from '../lib/store.ts'
 import { colorOf, themeStore } from '../lib/theme.ts'
 import { indexAt } from './find-at.ts'
@@ -12,7 +13,8 @@ import { AXIS_WIDTH, markRange, TICK_LENGTHS_MS } from './heat-canvas.ts'
 import type { LineData } from './line-data.ts'
 import type { TimeAxis } from './time-axis.ts'
 
-export type Line = { name: string; color: string; isStepped?: boolean; dash?: number[] }
+/** `dash`: lengths of dashes and of the spaces between them. */
+export type Line = { name: string; color: string; dash?: readonly [on: number, off: number] }
 
 const LABEL_PX = 52
 
@@ -21,7 +23,7 @@ type Props = {
   data: LineData
   lines: readonly Line[]
   height: number
-  /** Fixed, or as the data has it. */
+  /** Fixed bounds of the values; by default those of the data. */
   range?: [min: number, max: number]
   showValue: (value: number) => string
   label: string
@@ -40,7 +42,9 @@ export function LineChart({
 }: Props) {
   const theme = useStore(themeStore)
   const host = useRef<HTMLDivElement>(null)
-  const chart = useRef<uPlot | undefined>(undefined)
+  const latest = useRef(data)
+  latest.current = data
+  const redraw = useRef<() => unknown>(() => {})
 
   useEffect(() => {
     const element = host.current
@@ -50,22 +54,27 @@ export function LineChart({
       data as uPlot.AlignedData,
       element,
     )
-    chart.current = plot
     canvasRef.current = plot.ctx.canvas
-    const look = () => {
+    // Once a frame for all changes: rows and the view change together.
+    const frame = createFrame(() => {
       const [min, max] = toSeconds(axis)
-      plot.setScale('x', { min, max })
-    }
+      plot.batch(() => {
+        if (plot.data !== latest.current) plot.setData(latest.current as uPlot.AlignedData, false)
+        plot.setScale('x', { min, max })
+      })
+    })
+    redraw.current = () => plot.data !== latest.current && frame.request()
     const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }))
     resize.observe(element)
     const back = () => axis.view.set(axis.whole)
     element.addEventListener('dblclick', back)
     const ends = [
-      axis.view.subscribe(look),
+      axis.view.subscribe(frame.request),
       axis.cursorMs.subscribe(() => point(plot, axis)),
       axis.marked.subscribe(() => plot.redraw(false)),
     ]
     return () => {
+      frame.cancel()
       for (const end of ends) end()
       element.removeEventListener('dblclick', back)
       resize.disconnect()
@@ -73,7 +82,7 @@ export function LineChart({
     }
   }, [axis, theme, lines, height])
 
-  useLayoutEffect(() => chart.current?.setData(data as uPlot.AlignedData), [data])
+  useLayoutEffect(() => void redraw.current(), [data])
 
   return (
     <div
@@ -86,7 +95,7 @@ export function LineChart({
   )
 }
 
-/** Without those that the edges would cut. */
+/** Labels of times; empty for one that an edge would cut. */
 const showTimes = (plot: uPlot, seconds: number[]): string[] =>
   seconds.map((second) => {
     const x = plot.valToPos(second, 'x')
@@ -114,7 +123,7 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
       y: false,
       points: { size: 7 },
       drag: { x: true, y: false, setScale: false },
-      // What prevailed, as in the figures: the nearest point may be a later one.
+      // The state at the time, as in the figures: the nearest point may be later.
       dataIdx: ({ data }, line) => {
         const at = indexAt(data[0], axis.cursorMs.get() / 1000)
         return data[line]?.[at] == null ? null : at
@@ -127,7 +136,7 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
         ...shared,
         size: 24,
         space: 90,
-        // As the heat map.
+        // The format of the heat map.
         incrs: TICK_LENGTHS_MS.map((ms) => ms / 1000),
         ticks: { show: false },
         grid: { stroke: grid, width: 1 },
@@ -141,7 +150,7 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
         size: AXIS_WIDTH,
         ticks: { show: false },
         grid: { stroke: grid, width: 1 },
-        // Ticks that are closer than a value is shown with would say the same.
+        // Ticks that are closer than the rounding of values would have the same text.
         values: (_, values) => {
           const texts = values.map((value) => showValue(value))
           return texts.map((text, index) => (text === texts[index - 1] ? '' : text))
@@ -150,13 +159,12 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
     ],
     series: [
       {},
-      ...lines.map(({ name, color, isStepped = true, dash }) => ({
-        label: name,
-        stroke: colorOf(color),
-        width: 1.6,
+      ...lines.map((line) => ({
+        label: line.name,
+        stroke: colorOf(line.color),
+        width: LINE_WIDTH,
         points: { show: false },
-        ...(dash ? { dash } : {}),
-        ...(isStepped ? { paths: uPlot.paths.stepped?.({ align: 1 }) } : {}),
+        paths: drawSteps(line),
       })),
     ],
     hooks: {
@@ -182,7 +190,66 @@ function optionsOf({ axis, lines, height, range, showValue }: Look, width: numbe
   } as uPlot.Options
 }
 
-/** The part of the time that is marked on the page, below the lines. */
+const LINE_WIDTH = 1.6
+
+/**
+ * Draws a line of steps as rectangles: a path of as many steps takes ten times as long. A value
+ * holds until the next one, and a null ends it.
+ */
+function drawSteps({ color, dash }: Line): uPlot.Series.PathBuilder {
+  const fillStyle = colorOf(color)
+  return ({ ctx, bbox, data, valToPos }, line, first, last) => {
+    const [times] = data
+    const values = data[line] ?? []
+    const width = LINE_WIDTH * devicePixelRatio
+    const [on, off] = (dash ?? [Infinity, 0]).map((length) => length * devicePixelRatio) as [
+      number,
+      number,
+    ]
+    /** Draws a straight line in dashes, aligned to the canvas so that new steps move none. */
+    const draw = (from: number, to: number, put: (from: number, length: number) => void) => {
+      if (off === 0) put(from, to - from)
+      else
+        for (let at = Math.floor(from / (on + off)) * (on + off); at < to; at += on + off) {
+          const start = Math.max(from, at)
+          const stop = Math.min(to, at + on)
+          if (start < stop) put(start, stop - start)
+        }
+    }
+    const toX = (index: number) => Math.round(valToPos(times[index] ?? 0, 'x', true))
+    ctx.save()
+    ctx.beginPath()
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height)
+    ctx.clip()
+    ctx.fillStyle = fillStyle
+    let beforeY: number | undefined
+    for (let index = first; index <= last;) {
+      const value = values[index] ?? null
+      let end = index + 1
+      while (end <= last && values[end] === value) end++
+      if (value === null) beforeY = undefined
+      else {
+        const x = toX(index)
+        const endX = end < times.length ? toX(end) : x
+        const y = Math.round(valToPos(value, 'y', true))
+        if (beforeY !== undefined)
+          draw(Math.min(y, beforeY), Math.max(y, beforeY) + width, (from, length) =>
+            ctx.fillRect(x, from, width, length),
+          )
+        const right = bbox.left + bbox.width
+        draw(Math.max(x, bbox.left), Math.min(endX + width, right), (from, length) =>
+          ctx.fillRect(from, y, length, width),
+        )
+        beforeY = y
+      }
+      index = end
+    }
+    ctx.restore()
+    return null
+  }
+}
+
+/** Draws the marked time below the lines. */
 function mark({ ctx, bbox, valToPos }: uPlot, { marked }: TimeAxis): void {
   const range = marked.get()
   if (range === undefined) return
@@ -195,7 +262,7 @@ function mark({ ctx, bbox, valToPos }: uPlot, { marked }: TimeAxis): void {
   ctx.restore()
 }
 
-/** Puts the crosshair where that of the page is. */
+/** Moves the crosshair to that of the page. */
 function point(plot: uPlot, { cursorMs }: TimeAxis): void {
   const left = plot.valToPos(cursorMs.get() / 1000, 'x')
   plot.setCursor({ left, top: 1 }, false)

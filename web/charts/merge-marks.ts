@@ -1,6 +1,6 @@
 /** Marks of a heat map: small ones that a larger mark would cover become a part of it. */
 
-/** In order of time. A group is drawn in one colour, and a mark in one shape. */
+/** Marks in order of time. A group is drawn in one colour, and a mark in one shape. */
 export type Marks = {
   times: Float64Array
   prices: Float64Array
@@ -23,16 +23,16 @@ export const DOT_MAX = 11
 /** The radius of the largest cross. */
 export const MARK_MAX = 6
 
-/** How marks of one group become one: those within `reach` of a mark, into its place. */
+/** Rule by which a mark takes in those of its group within `reach`. */
 export type Merging = {
   reach: (radius: number, group: number) => number
-  /** What is larger has this radius. */
+  /** The largest radius. */
   radiusMax: number
   /** Leaves what would be larger beside the mark, so that every area is the sum of its parts. */
   isExact: boolean
 }
 
-/** A dot takes those whose middle it covers, up to the size of the largest trade. */
+/** A dot takes in trades whose middle it covers, up to the size of the largest trade. */
 export const tradeMerging: Merging = {
   reach: (radius) => radius,
   radiusMax: DOT_MAX,
@@ -59,14 +59,14 @@ const ZOOM_STEP = Math.SQRT2
 
 /**
  * Marks that would cover others of their group, as one mark with the area of all; the largest come
- * first and keep their place. The same marks become one wherever the picture is dragged to.
+ * first and keep their place. Dragging the picture merges the same marks.
  */
 export function mergeMarks(marks: Marks, { ms, price }: PixelSize, merging: Merging): Marks {
   const msPerPixel = ZOOM_STEP ** Math.round(Math.log(ms) / Math.log(ZOOM_STEP))
   const sizes = merged.get(marks) ?? new Map<string, Marks>()
   const size = `${msPerPixel} ${price}`
   const found = sizes.get(size) ?? merge(marks, { ms: msPerPixel, price }, merging)
-  // Of a picture whose height changes, the sizes before are of no use.
+  // A change of the picture's height makes all earlier sizes useless.
   if (sizes.size >= SIZES_MAX) sizes.clear()
   merged.set(marks, sizes.set(size, found))
   return found
@@ -93,7 +93,7 @@ function merge(marks: Marks, pixel: PixelSize, { reach, radiusMax, isExact }: Me
   const areas = radii.map((radius) => radius ** 2)
   const areaMax = isExact ? radiusMax ** 2 : Infinity
   const kept: number[] = []
-  /** By square of the picture and group: where its list of kept marks, in it and around it, ends in `listed`. */
+  /** By square and group: the last index in `listed` of the kept marks in and around the square. */
   const squares = new Map<number, number>()
   const listed: number[] = []
   const before: number[] = []
@@ -138,5 +138,5 @@ function merge(marks: Marks, pixel: PixelSize, { reach, radiusMax, isExact }: Me
   )
 }
 
-/** More than any picture has squares from top to bottom, of all groups. */
+/** More than the squares of all groups from top to bottom of any picture. */
 const ROWS = 30_000

@@ -8,7 +8,7 @@ import { outcomeNames } from '../lib/format.ts'
 
 export const otherOutcome = (outcome: Outcome): Outcome => (outcome === 'up' ? 'down' : 'up')
 
-/** What titles of pictures end with. */
+/** End of the title of a mirrored chart. */
 export const mirrorOf = (outcome: Outcome): string =>
   `, mirror of ${outcomeNames[otherOutcome(outcome)]}`
 
@@ -42,14 +42,15 @@ export const mirrorGap = <Gap extends { outcome: Outcome }>(gap: Gap): Gap => ({
 
 /**
  * A bin of whole prices is exact: the complement of its lower edge is the lower edge of its mirror.
- * Finer prices, which the venue has near 0 and 1 alone, are a bin too high, where there is one.
+ * Finer prices, which the venue has only near 0 and 1, are one bin too high, if there is a higher
+ * one.
  */
 function mirrorSide({ from, sizes }: HeatColumn['bids'], bins: number): HeatColumn['bids'] {
   if (sizes.length === 0) return { from: 0, sizes: [] }
   const first = bins - (from + sizes.length - 1)
   const mirrored = sizes.toReversed()
   if (from > 0) return { from: first, sizes: mirrored }
-  // The lowest bin would be one above the highest.
+  // The mirror of the lowest bin would be above the highest.
   const [beyond = 0] = sizes
   const kept = mirrored.slice(0, -1)
   if (kept.length === 0) return { from: bins - 1, sizes: [beyond] }
@@ -64,7 +65,7 @@ const mirrorSides = ({ bids, asks }: BothSides, bins: number): BothSides => ({
   asks: mirrorSide(bids, bins),
 })
 
-/** What left the cells, where it was requested and is known. */
+/** Removed sizes, if they were requested and are known. */
 function mirrorRemoved({ pulled, traded }: HeatColumn, bins: number) {
   if (!pulled || !traded) return {}
   return { pulled: mirrorSides(pulled, bins), traded: mirrorSides(traded, bins) }

@@ -1,4 +1,4 @@
-/** Which prices a heat map shows: all, those around the mid, or a part that was chosen. */
+/** The prices that a heat map shows: all, those around the mid, or a chosen range. */
 
 import type { Heatmap } from '../lib/bodies.ts'
 import { columnsIn } from './heat-columns.ts'
@@ -16,7 +16,7 @@ function bounded(low: number, high: number): Prices {
   return { low: start, high: start + length }
 }
 
-/** The last mid of a range of time, and as much on each side as the mid moved within it. */
+/** Prices around the last mid of a range of time, on each side as far as the mid moved in it. */
 function fitted(heat: Heatmap | undefined, range: Range): Prices {
   if (heat === undefined) return all
   const { first, end } = columnsIn(heat, range)

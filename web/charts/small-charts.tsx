@@ -4,9 +4,9 @@ export type Point = readonly [timeMs: number, value: number | null]
 
 /** A coordinate is a share of the width or height, in thousandths. */
 const FULL = 1_000
-/** With room for half of a dot beside the lines. */
+/** Leaves room for half of a dot beside the lines. */
 const VIEW = '-30 -80 1060 1160'
-/** What a price moves at least, as a share of it, to fill the height. */
+/** The smallest move, as a share of the price, that fills the height. */
 const MOVE_MIN = 0.0002
 
 type Frame = { fromMs: number; toMs: number; min: number; max: number }
@@ -18,7 +18,7 @@ function pathOf(points: readonly Point[], { fromMs, toMs, min, max }: Frame): st
   for (const [timeMs, value] of points) {
     if (value !== null) {
       const x = Math.round((FULL * (timeMs - fromMs)) / (toMs - fromMs))
-      // Beyond an edge it runs along it.
+      // A line beyond an edge runs along the edge.
       const y = Math.min(FULL, Math.max(0, Math.round((FULL * (max - value)) / (max - min))))
       path += `${isDrawing ? 'L' : 'M'}${x} ${y}`
     }
@@ -27,7 +27,7 @@ function pathOf(points: readonly Point[], { fromMs, toMs, min, max }: Frame): st
   return path
 }
 
-/** The path of its last point: a line without length, which a round cap makes a dot. */
+/** The path of the last point of a line: it has no length, and its round cap is a dot. */
 function dotOf(points: readonly Point[], frame: Frame): string {
   const last = points.findLast(([, value]) => value !== null)
   return last === undefined ? '' : `${pathOf([last], frame)}h0`
@@ -43,7 +43,7 @@ type PriceLines = {
   spot: readonly Point[]
   average: readonly Point[]
   strike: number | null
-  /** How far from the strike its edges are, as a share of it; without it, it shows all prices. */
+  /** Distance of the edges from the strike, as a share of it; without it, all prices are shown. */
   reach?: number | undefined
 }
 

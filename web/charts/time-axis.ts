@@ -1,4 +1,4 @@
-/** What the pictures of a market share: the time that they show, and the moment pointed at. */
+/** State that all charts of a market share: the time in view and the crosshair. */
 
 import { useEffect, useState } from 'preact/hooks'
 
@@ -12,13 +12,13 @@ export type TimeAxis = {
   whole: Range
   view: Store<Range>
   cursorMs: Store<number>
-  /** A part of the time that is marked in all of them. */
+  /** A part of the time that is marked in all charts. */
   marked: Store<Range | undefined>
-  /** Of the heat map. */
+  /** Prices that the heat map shows. */
   prices: Store<PriceView>
 }
 
-/** Less than this looks the same. */
+/** A smaller change looks the same. */
 export const SHOWN_MS_MIN = 2_000
 
 type Shown = { cursorMs: number; view?: Range; prices?: PriceView }
@@ -37,13 +37,13 @@ export const createTimeAxis = (
 export const isWhole = ({ whole, view }: Pick<TimeAxis, 'whole' | 'view'>): boolean =>
   view.get().fromMs === whole.fromMs && view.get().toMs === whole.toMs
 
-/** What is seen of a market that is followed, unless it was zoomed: two minutes, and room for what comes. */
+/** Time in view while a market is followed, unless zoomed: two minutes, and room at the right. */
 const FOLLOWED_MS = 150_000
 const ROOM = 0.2
-/** Moved less often, because all pictures are drawn with each move. */
+/** The view moves less often than rows come, because each move draws all charts. */
 const FOLLOW_STEP_MS = 1_000
 
-/** Moves what is seen along with the newest moment, which has room at its right. */
+/** Moves the view along with the newest moment, with room at its right. */
 export function follow(axis: TimeAxis, newestMs: number): void {
   const { fromMs, toMs } = axis.view.get()
   const whole = axis.whole.toMs - axis.whole.fromMs
@@ -53,8 +53,8 @@ export function follow(axis: TimeAxis, newestMs: number): void {
 }
 
 /**
- * Shows less (`factor` below 1) or more, around a moment that stays where it is, or is then at `part`
- * of what is seen.
+ * Shows less (`factor` below 1) or more time around a moment, which stays in place or moves to
+ * `part` of the view.
  */
 export function zoom(
   { whole, view }: TimeAxis,
@@ -77,17 +77,17 @@ export function pan({ whole, view }: TimeAxis, byMs: number): void {
   setView({ whole, view }, fromMs + byMs, toMs - fromMs)
 }
 
-/** Points at a moment, and shows the part of the time that has it. */
+/** Moves the crosshair to a moment, and the view if that is outside of it. */
 export function pointAt(axis: TimeAxis, ms: number): void {
   const { fromMs, toMs } = axis.view.get()
   if (ms < fromMs || ms > toMs) pan(axis, ms - (fromMs + toMs) / 2)
   axis.cursorMs.set(ms)
 }
 
-/** Of rest, before anything is requested for what is seen. */
+/** Pause before columns are requested for the time in view. */
 const REST_MS = 250
 
-/** The time that is seen, when it has been the same for a moment. */
+/** The view, once it has not changed for a moment. */
 export function useSettledView({ view }: TimeAxis): Range {
   const [settled, settle] = useState(view.get())
   useEffect(() => {

@@ -12,9 +12,9 @@ export type ShownTrade = Trade & {
 }
 
 /**
- * Gives each of them the outcome whose mid was nearer to its price at its time. One is left out if
- * no mid was known then, or both were as near. A mid that is missing is the
- * complement of the other.
+ * Gives each trade the outcome whose mid was nearer to its price at its time. A trade is left out
+ * if no mid was known then, or both were equally near. A mid that is missing is the complement of
+ * the other.
  */
 export function guessOutcomes(trades: readonly Trade[], mids: Mids): readonly ShownTrade[] {
   if (trades.every(({ outcome }) => outcome !== null)) return trades

@@ -1,4 +1,4 @@
-/** The client of the operator's routes: from this machine without anything, else with the token. */
+/** The client of the operator's routes: without a token from this machine, else with it. */
 
 import {
   type Loaded,
@@ -27,7 +27,7 @@ export type {
   Transfer,
 } from '#src/features/admin/schema.ts'
 
-/** Rises with each change, so that whatever is shown is asked for again. */
+/** Rises with each change, so that shown data is requested again. */
 const changes = createStore(0)
 
 type Options = { body?: object; signal?: AbortSignal }
@@ -39,7 +39,7 @@ function ask<T>(path: string, options: Options): Promise<T> {
   return request<T>(`/admin/api${path}`, { authorization, ...method, ...options })
 }
 
-/** Changes something; returns the answer, or why not. */
+/** Sends a change; returns the response or the problem. */
 export async function act<T>(path: string, body: object): Promise<T | Problem> {
   try {
     return await ask<T>(path, { body })
@@ -54,7 +54,7 @@ export const isProblem = (answer: object): answer is Problem =>
 
 export type Asked<T> = Pick<Loaded<T>, 'data' | 'problem'>
 
-/** What a route says now and after each change; with `everyMs`, again and again. */
+/** Reads a route now and after each change, and with `everyMs` repeatedly. */
 export const useAdmin = <T>(path: string, query?: QueryValues, everyMs?: number): Asked<T> =>
   useAsked<T>({
     url: urlOf(path, query),

@@ -1,4 +1,4 @@
-/** The client of our own API: JSON with the visitor's key, and problems as what to say and do. */
+/** The client of our API: sends the visitor's key, returns JSON, throws problems. */
 
 import { useLayoutEffect, useState } from 'preact/hooks'
 
@@ -6,10 +6,11 @@ import { noteDate } from './clock.ts'
 import { noteAnswer, noteLost } from './connection.ts'
 import { apiKey, unknownKey } from './key.ts'
 import { createStore, useStore } from './store.ts'
+import { withoutRoutes } from './without-routes.ts'
 
 export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** A problem document (RFC 9457) as the server sends it, or our own of what never arrived. */
+/** A problem document (RFC 9457) as the server sends it, or our own if no response arrived. */
 export type Problem = {
   status: number
   code: string
@@ -17,7 +18,7 @@ export type Problem = {
   detail: string
   retryAfterSeconds?: number
   requiredTier?: string
-  /** Of payments: why, and what to do next (docs/payments.md). */
+  /** For payments: the reason, and what to do next (docs/payments.md). */
   reason?: string
   retryAction?: string
   requestId?: string
@@ -31,7 +32,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** What the server says is left of the minute. */
+/** The limit and the requests that are left this minute. */
 export const rateStore = createStore<{ limit: number; remaining: number } | undefined>(undefined)
 
 export function urlOf(path: string, query: QueryValues = {}): string {
@@ -49,11 +50,14 @@ type Options = {
   body?: unknown
   headers?: Record<string, string>
   signal?: AbortSignal
-  /** In place of the visitor's key or the sample; null sends none. */
+  /** `Authorization` in place of the visitor's key or the sample; null sends none. */
   authorization?: string | null | undefined
 }
 
-/** The answer, whatever its body is. Throws `ProblemError`, and nothing else but an abort. */
+/**
+ * Sends a request and returns the response, whatever its body. Throws `ProblemError`, and nothing
+ * else but an abort.
+ */
 export async function send(path: string, options: Options = {}): Promise<Response> {
   const { method = 'GET', query, body, signal } = options
   const { authorization = apiKey.authorization(path) } = options
@@ -85,10 +89,10 @@ export async function send(path: string, options: Options = {}): Promise<Respons
 
 const bearerOf = (key: string | undefined): string | undefined => key && `Bearer ${key}`
 
-/** A key that another server has made may be known here a moment later. */
+/** A key that was made at another server may be unknown here for a moment. */
 const ASK_AGAIN_MS = 30_000
 
-/** It is not sent again for a while: what is refused has a small allowance, which others share. */
+/** Stops using a refused key for a while: refusals have a small allowance, which others share. */
 function refuse(key: string, { requestId }: Problem): never {
   unknownKey.set(key)
   setTimeout(() => unknownKey.get() === key && unknownKey.set(undefined), ASK_AGAIN_MS)
@@ -100,7 +104,7 @@ const notKnown: Problem = {
   code: 'unauthenticated',
   title: 'The server does not know this key',
   detail:
-    'It was revoked or replaced, or is of another server. Forget it to see the sample, or use another key.',
+    'It was revoked or replaced, or belongs to another server. Forget it to see the sample, or use another key.',
 }
 
 /** The JSON of an answer. */
@@ -125,7 +129,8 @@ function noteRate(headers: Headers): void {
 async function readProblem(response: Response): Promise<Problem> {
   const { status } = response
   try {
-    return { ...((await response.json()) as Problem), status }
+    const problem = (await response.json()) as Problem
+    return { ...problem, status, detail: withoutRoutes(problem.detail) }
   } catch {
     const detail = 'The server returned no reason. Try again in a moment.'
     return { status, code: 'unreadable', title: `Status ${status}`, detail }
@@ -146,28 +151,30 @@ export type Loaded<T> = {
   data: T | undefined
   problem: Problem | undefined
   isLoading: boolean
-  /** For which `again` the data is. */
+  /** The value of `again` for which the data was requested. */
   again?: unknown
   reload: () => void
 }
 
 type Asking<T> = {
-  /** Undefined asks for nothing. */
+  /** Undefined sends no request. */
   url: string | undefined
   ask: (url: string, options: { signal: AbortSignal }) => Promise<T>
-  /** Who asks: what another was shown is not kept where that fails. */
+  /** The key of the request: data of another key is dropped if the request fails. */
   whose: unknown
-  /** Asks again when it is another one. */
+  /** Another value sends the request again. */
   again?: unknown
-  /** Asks again while the page is seen, as what is there says; undefined ends that. */
+  /**
+   * Interval of further requests while the page is visible, by the last data; undefined for none.
+   */
   everyMs?: number | undefined | ((data: T | undefined) => number | undefined)
 }
 
-/** Asks, and keeps what is there while the next is on its way, or fails for the same one. */
+/** Sends a request. Earlier data stays while a new request runs, or fails for the same `whose`. */
 export function useAsked<T>({ url, ask, whose, again, everyMs }: Asking<T>): Loaded<T> {
   const [count, setCount] = useState(0)
   const [state, setState] = useState<Answered<T>>({})
-  // On its way before what is there is painted.
+  // Sent before the page is painted.
   useLayoutEffect(() => {
     if (url === undefined) return
     const aborter = new AbortController()
@@ -215,7 +222,7 @@ export function useAsked<T>({ url, ask, whose, again, everyMs }: Asking<T>): Loa
 type Answered<T> = { of?: string; whose?: unknown; data?: T; problem?: Problem; again?: unknown }
 type Renewal<T> = Pick<Asking<T>, 'again' | 'everyMs'>
 
-/** What a route says to this visitor; an undefined path asks for nothing. */
+/** Reads a route with the visitor's key; an undefined path sends nothing. */
 export const useApi = <T>(
   path: string | undefined,
   query?: QueryValues,

@@ -17,13 +17,13 @@ export type Rule = {
   beforeMs: number
   /** Shares. */
   size: number
-  /** Of the fee: shares × rate × price × (1 − price) at each level. */
+  /** Rate of the fee: shares × rate × price × (1 − price) at each level. */
   feeRate: number
 }
 
 const MILLION = 1_000_000
 export const toMillionths = (decimal: number): number => Math.round(decimal * MILLION)
-/** As parameters have it: no exponent for what can be typed. */
+/** A number as a parameter: no typed number gets an exponent. */
 export const toDecimal = (millionths: number): string => String(millionths / MILLION)
 
 /** A rule on the ask buys at no higher price than it names; any other buys at any price. */
@@ -33,11 +33,11 @@ export const limitOf = ({ measure, comparison, price }: Rule): number | undefine
 export type Entries = {
   rows: Observation[]
   leftOut: Omit<LeftOut, 'noWinner'>
-  /** Rows with a price that the rule does not buy at. */
+  /** Rows at a price at which the rule does not buy. */
   notMet: number
 }
 
-/** The rows at which the rule buys, in the order of their ends. Their winners are not looked at. */
+/** The rows at which the rule buys, in the order of their ends. Winners are not used. */
 export function findEntries(observations: readonly Observation[], rule: Rule): Entries {
   const { outcome, measure, comparison, price, beforeMs } = rule
   const leftOut = { gap: 0, noPrice: 0 }
@@ -59,7 +59,7 @@ export function findEntries(observations: readonly Observation[], rule: Rule): E
   return { rows, leftOut, notMet }
 }
 
-/** Whether the best ask has too little for the order, so that the other levels are needed. */
+/** True if the best ask is smaller than the order, so that deeper levels are needed. */
 export const needsDepth = (row: Observation, { outcome, size }: Rule): boolean =>
   toMillionths(row[outcome]?.askSize ?? 0) < size
 
@@ -73,7 +73,7 @@ export type Trade = {
   isWon: boolean
   /** After fees, in USDC. */
   profit: number
-  /** Whether there was less in the book, or within the limit, than the size of the rule. */
+  /** True if the book, or the part within the limit, had fewer shares than the rule asks for. */
   isPartial: boolean
 }
 
@@ -86,11 +86,11 @@ export type Run = {
   noWinner: number
   /** Entries at which nothing could be bought. */
   notFilled: number
-  /** Entries from the first one on whose book was not read. */
+  /** Entries from the first one whose book was not read. */
   notRead: number
 }
 
-/** Fills the entries one after the other; ends at the first whose ladder is needed and not there. */
+/** Fills the entries in order, up to the first whose ladder is needed and missing. */
 export function runRule(entries: readonly Observation[], rule: Rule, ladders: Ladders): Run {
   const run: Run = { trades: [], noWinner: 0, notFilled: 0, notRead: 0 }
   for (const [index, row] of entries.entries()) {
@@ -159,9 +159,9 @@ export type Summary = {
   wins: number
   partial: number
   winInterval: Interval
-  /** Of a share, before fees. */
+  /** Mean price of a share, before fees. */
   meanPrice: number
-  /** Of profit over what was paid with fees, by trade. */
+  /** Mean return of a trade: profit over cost with fees. */
   meanReturn: number
   returnInterval: Interval | undefined
   profit: number
@@ -170,7 +170,7 @@ export type Summary = {
   drawdown: number
 }
 
-/** Undefined of no trade. */
+/** Undefined without trades. */
 export function sumUp(trades: readonly Trade[]): Summary | undefined {
   if (trades.length === 0) return undefined
   const count = trades.length
@@ -192,7 +192,7 @@ export function sumUp(trades: readonly Trade[]): Summary | undefined {
     winInterval: wilson(wins, count),
     meanPrice: add(({ cost }) => cost) / add(({ shares }) => shares),
     meanReturn: mean,
-    // No more than all can be lost.
+    // A trade can lose its whole cost, and no more.
     returnInterval: interval && { ...interval, low: Math.max(interval.low, -1) },
     profit: net.at(-1) ?? 0,
     fees: add(({ fee }) => fee),

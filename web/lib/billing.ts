@@ -1,4 +1,4 @@
-/** What the API of billing and keys says, and how a quote becomes what a wallet signs. */
+/** Bodies of the billing and key routes, and the typed data that a wallet signs for a quote. */
 
 import type {
   ActiveBody,
@@ -29,11 +29,11 @@ export type Usage = UsageBody
 export type Key = KeyBody
 export type MadeKey = NewKey
 
-/** The same on every chain that is sold on. */
+/** The address is the same on every supported chain. */
 export const PERMIT2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 const PERMIT2_PROXY = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
 
-/** A key that was just made, until the visitor says that it is kept. */
+/** A key that was just made, until the visitor confirms that it is stored. */
 export const freshKeyStore = createStore<MadeKey | undefined>(undefined)
 
 /** Signs in with a wallet; a repeated request would give the same key. */
@@ -60,10 +60,10 @@ export function formatAmount(amount: string | bigint, decimals: number): string 
 
 export type Draft = { typedData: object; payload: (signature: string) => object }
 
-/** It ends with the quote, by the clock of the server. */
+/** The authorization ends with the quote, by the clock of the server. */
 const endOf = ({ expiresAt }: Quote): string => String(Math.floor(Date.parse(expiresAt) / 1000))
 
-/** What the wallet signs to pay a quote, and the payment that its signature makes. */
+/** The typed data that pays a quote, and the payment made of its signature. */
 export function draftPayment(quote: Quote, payer: string): Draft {
   const made =
     quote.token.transferMethod === 'permit2' ? permit(quote, payer) : transfer(quote, payer)
@@ -140,7 +140,7 @@ function permit(quote: Quote, from: string) {
   return { typedData, members: { permit2Authorization: { from, ...message } } }
 }
 
-/** What Permit2 must be allowed before it can move the amount of a quote, and no more. */
+/** The approval of exactly the quoted amount that Permit2 needs. */
 export const approvalOf = ({ token, paymentRequirements: { amount } }: Quote) => {
   return { token: token.address, spender: PERMIT2, amount: BigInt(amount) }
 }

@@ -5,7 +5,12 @@ import type { Board } from '#src/features/board/schema.ts'
 import type { HeatmapBody } from '#src/features/heatmap/schema.ts'
 import type { QuoteRow } from '#src/features/quotes/schema.ts'
 
-export type { CoverageDay, MarketCoverageBody as Coverage } from '#src/features/coverage/schema.ts'
+export type {
+  CoverageDay,
+  DayKind,
+  MarketCoverageBody as Coverage,
+} from '#src/features/coverage/schema.ts'
+export type { IncidentBody as Incident } from '#src/features/incidents/schema.ts'
 export type { CoinBody as Coin, MarketBody as Market } from '#src/features/markets/schema.ts'
 export type { PanelRow } from '#src/features/panel/schema.ts'
 export type { NowList as PricesNow } from '#src/features/prices/schema.ts'
@@ -18,7 +23,7 @@ export type BoardWindow = Board['data'][number]
 export type Heatmap = HeatmapBody
 export type HeatColumn = NonNullable<HeatmapBody['columns'][number]>
 export type Outcome = 'up' | 'down'
-/** A quote, or a price: all that both have, which is all that is drawn. */
+/** The members that quotes and prices share, which are all that is drawn. */
 export type Quote = Required<Pick<QuoteRow, 'outcome' | 'timestamp' | 'bid' | 'ask' | 'mid'>>
 export type Level = { price: number; size: number }
 export type Book = { outcome: Outcome; timestamp: string; bids: Level[]; asks: Level[] }

@@ -6,7 +6,7 @@
 import type { Outcome, PanelRow } from './bodies.ts'
 
 type State = Pick<NonNullable<PanelRow['up']>, 'ask' | 'askSize' | 'mid'>
-/** What is read of a row of the panel. */
+/** The members of a panel row that are read. */
 export type Observation = Pick<
   PanelRow,
   'conditionId' | 'windowEnd' | 'ts' | 'offsetMs' | 'winner' | 'covered'
@@ -30,7 +30,7 @@ export function wilson(wins: number, count: number): Interval {
   return { low: Math.max(0, middle - half), high: Math.min(1, middle + half) }
 }
 
-/** The mean of numbers and its 95 % interval by their standard deviation; none of fewer than two. */
+/** The mean, and its 95 % interval by the standard deviation if there are at least two values. */
 export function meanOf(values: readonly number[]): { mean: number; interval?: Interval } {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length
   if (values.length < 2) return { mean }
@@ -40,7 +40,7 @@ export function meanOf(values: readonly number[]): { mean: number; interval?: In
 }
 
 export type Bin = {
-  /** Of its prices, in cents: inclusive, and exclusive. */
+  /** Bounds of its prices in cents: the first inclusive, the second exclusive. */
   fromCents: number
   toCents: number
   count: number
@@ -57,14 +57,14 @@ export type Column = {
   bins: (Bin | undefined)[]
   count: number
   wins: number
-  /** The mean of (price − result)², where the result is 1 or 0; undefined of nothing. */
+  /** The mean of (price − result)², where the result is 1 or 0; undefined without rows. */
   brier: number | undefined
   leftOut: LeftOut
 }
 
 export type Grid = { outcome: Outcome; widthCents: number; columns: Column[] }
 
-/** Widths of bins, in cents, all of which divide a dollar. */
+/** Widths of bins in cents; each divides a dollar. */
 export const widths = [2, 5, 10] as const
 
 const MILLION = 1_000_000
@@ -134,10 +134,10 @@ function countColumn(
 const binOf = (price: number, widthCents: number): number =>
   Math.floor(Math.round(price * MILLION) / (widthCents * CENT))
 
-/** Of fewer markets an interval says little, and more than one in twenty misses the price. */
+/** With fewer markets an interval is too wide to judge a price. */
 export const COUNT_MIN = 10
 
-/** Whether an outcome won more or less often than its price says, by the interval of its share. */
+/** Compares how often an outcome won with its price, by the interval of its share. */
 export function verdictOf({
   count,
   meanPrice,

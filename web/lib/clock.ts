@@ -6,10 +6,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 export const nowMs = (): number => Date.now()
 
 let skewMs = 0
-/** What ends is measured by the server's clock: that of a visitor may be wrong. */
+/** The time on the server's clock, for countdowns: a visitor's clock may be wrong. */
 export const serverNowMs = (): number => nowMs() + skewMs
 
-/** Learns from an answer of the server what time it is there; a kept answer has an old date. */
+/** Reads the server's time from a response; a cached one has an old date. */
 export function noteDate(headers: Headers): void {
   if (headers.get('cache-control') !== 'no-store') return
   const date = Date.parse(headers.get('date') ?? '')
@@ -17,7 +17,7 @@ export function noteDate(headers: Headers): void {
   if (Math.abs(date - serverNowMs()) > 2000) skewMs = date - nowMs()
 }
 
-/** The time, again each second. */
+/** The time, updated each second. */
 export function useNow(): number {
   const [ms, setMs] = useState(nowMs())
   useEffect(() => {
@@ -27,18 +27,18 @@ export function useNow(): number {
   return ms
 }
 
-/** Whole seconds until a time, at least 0; the component is drawn again with each. */
+/** Whole seconds until a time, at least 0. The component is drawn again each second. */
 export function useSecondsUntil(timeMs: number): number {
   useNow()
   return Math.max(0, Math.ceil((timeMs - serverNowMs()) / 1000))
 }
 
-/** Of a timer. */
+/** The longest delay of a timer. */
 const DELAY_MS_MAX = 2 ** 31 - 1
-/** The server has come to the moment, too. */
+/** Margin after a moment, so that the server has reached it, too. */
 const MARGIN_MS = 1_000
 
-/** Calls once when a moment to come is there, by the clock of the server. */
+/** Calls once when the clock of the server reaches a future moment. */
 export function useMoment(timeMs: number | undefined, call: () => void): void {
   const latest = useRef(call)
   latest.current = call

@@ -1,9 +1,15 @@
-/** Whether the server can be reached. While it cannot, the style sheet shows nothing as live. */
+/**
+ * State of the connection. While the server cannot be reached, the style sheet shows nothing as
+ * live.
+ */
 
 import { nowMs } from './clock.ts'
 import { createStore } from './store.ts'
 
-/** Since when no answer came, by the clock of this device; undefined while there are answers. */
+/**
+ * Time since when the server has not answered, by the clock of this device; undefined while it
+ * answers.
+ */
 export const lostStore = createStore<number | undefined>(undefined)
 
 function set(sinceMs: number | undefined): void {

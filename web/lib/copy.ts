@@ -1,4 +1,4 @@
-/** Copies a text; resolves with the word that says what became of it. */
+/** Copies a text; resolves with a word for the result. */
 export const copyText = (text: string): Promise<string> =>
   navigator.clipboard.writeText(text).then(
     () => 'Copied',

@@ -1,9 +1,9 @@
-/** How much of a market was recorded: of its outcomes, the one that a market opens on. */
+/** Coverage of a market: that of the outcome which its page opens on. */
 
 import type { Market, Outcome } from './bodies.ts'
 import { outcomeNames, showShare } from './format.ts'
 
-/** Less is not seen in a picture. */
+/** A smaller difference is invisible in a chart. */
 const COVERED_MARGIN = 0.01
 
 export const coveredOf = ({ outcomes }: Pick<Market, 'outcomes'>, name: Outcome): number =>
@@ -14,8 +14,8 @@ export const bestCovered = (market: Pick<Market, 'outcomes'>): Outcome =>
   coveredOf(market, 'down') > coveredOf(market, 'up') + COVERED_MARGIN ? 'down' : 'up'
 
 /**
- * The share of the outcome that is covered better, with its name where the shares differ. A window
- * to come has none: nothing of it can be missing yet.
+ * The share of the better covered outcome, with its name if the shares differ. An upcoming window
+ * has none: nothing of it can be missing yet.
  */
 export function showCovered(market: Pick<Market, 'outcomes' | 'status'>): string {
   const isKnown =

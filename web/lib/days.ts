@@ -7,3 +7,5 @@ export const startOfDay = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_
 
 /** `2026-04-14`. */
 export const toDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+export const dayAfter = (day: string): string => toDay(Date.parse(day) + DAY_MS)

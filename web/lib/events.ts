@@ -24,7 +24,7 @@ type Follow = {
 const WAIT_MS = 1_500
 const WAIT_MS_MAX = 30_000
 
-/** Follows until aborted, or refused for good. */
+/** Follows until it is aborted or permanently refused. */
 export async function followEvents(
   path: string,
   query: QueryValues,
@@ -32,7 +32,7 @@ export async function followEvents(
 ): Promise<void> {
   let last: string | undefined
   for (let waitMs = WAIT_MS; !signal.aborted; waitMs = Math.min(waitMs * 2, WAIT_MS_MAX)) {
-    // A connection that is lost may seem open for minutes, or bring rows that others miss.
+    // A lost connection may seem open for minutes.
     const lost = new AbortController()
     const stop = lostStore.subscribe(
       () => lostStore.get() !== undefined && lost.abort(new ProblemError(unreachable)),

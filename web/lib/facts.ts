@@ -1,19 +1,19 @@
-/** What the server said with the page, so that nothing has to be asked for it. */
+/** Facts about the server that come with the page, without a request. */
 
 import type { Sample } from './bodies.ts'
 
 type Facts = {
   /** Names of all coins by their symbols. */
   coins?: Readonly<Record<string, string>>
-  /** What may be read without a key; undefined where the server could not say. */
+  /** Data that can be read without a key; undefined if the server did not know. */
   sample?: Sample
-  /** Where recorded markets are traded; host and path of its page of a market, up to the slug. */
+  /** The venue of recorded markets; host and path of its market pages, up to the slug. */
   venue?: { name: string; marketPage: string }
-  /** Whether the server is set up to sell; purchases may be paused nevertheless. */
+  /** True if the server is set up to sell; purchases may still be paused. */
   isSelling?: boolean
-  /** Whether payments can be asked for: also those of before, where nothing is sold any more. */
+  /** True if payments can be looked up, also after selling has ended. */
   hasPayments?: boolean
-  /** Whether a wallet can get a key by itself. */
+  /** True if a wallet can get a key by itself. */
   isSignupOpen?: boolean
   /** The operator's page: there is none, or it opens for this visitor, or with the token. */
   operator?: 'off' | 'open' | 'token'

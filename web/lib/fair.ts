@@ -1,19 +1,21 @@
-/** How often Up won where a window is now, and how far its price is from that. */
+/** The share of past windows in the same position that Up won, and the edge against the price. */
 
 import type { CalibrationTable, Outcome } from './bodies.ts'
 import { verdictOf, wilson } from './calibration.ts'
 
 type Place = { price: number; strike: number; leftMs: number }
 export type Fair = {
-  /** Of the strike, in standard deviations of the time that is left. */
+  /** Distance from the strike, in standard deviations of the time that is left. */
   distance: number
-  /** Windows that were at this distance with about this time left, and those of them that Up won. */
+  /**
+   * Windows that were at this distance with about this time left, and those of them that Up won.
+   */
   count: number
   wins: number
   share: number
 }
 
-/** Of the moment nearest to the time that is left; undefined where no window was ever there. */
+/** Reads the moment nearest to the time that is left; undefined if no past window was there. */
 export function fairOf(
   { edges, moments }: Pick<CalibrationTable, 'edges' | 'moments'>,
   { price, strike, leftMs }: Place,
@@ -30,10 +32,10 @@ export function fairOf(
 }
 
 export type Edge = {
-  /** The outcome that is cheaper than it was worth. */
+  /** The outcome whose price is below its share. */
   side: Outcome
   size: number
-  /** The price lies outside of the interval of the share, so there were windows enough to say so. */
+  /** True if the price is outside of the interval of the share: the edge is significant. */
   isMeant: boolean
 }
 

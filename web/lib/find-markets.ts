@@ -11,21 +11,21 @@ const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 /** The newest markets, among which one is found by the beginning of its id. */
 const NEWEST_MAX = 1_000
-/** More than begin within four hours. */
+/** More windows than begin within four hours. */
 const NEAR_MAX = 100
 
 type Asking = {
   terms: FindTerms
-  /** Where the terms name none. */
+  /** The coin that is searched if the terms name none. */
   coin: string
-  /** Where a market is looked for whose id says nothing of its coin. */
+  /** Coins to search for an id, which does not name its coin. */
   coins: readonly string[]
   signal: AbortSignal
 }
 
 type List = (query: QueryValues) => Promise<Listed<Market>>
 
-/** `hasMore` if only the first are there. */
+/** `hasMore`: only the first markets are listed. */
 export type FoundMarkets = { markets: Market[]; hasMore: boolean }
 
 /** Throws `ProblemError`, and nothing else but an abort. */
@@ -54,13 +54,14 @@ export async function findMarkets({ terms, coin, coins, signal }: Asking): Promi
   if (dayMs !== undefined) {
     return first(await list({ timeframe, from: dayMs, to: dayMs + DAY_MS, limit: FOUND_MAX }))
   }
-  // Those to come are listed a day before: the newest that have begun are meant.
+  // Upcoming markets are listed a day before: the newest that have begun are wanted.
   return first(await list({ timeframe, to: serverNowMs() + 1, limit: FOUND_MAX }))
 }
 
-/** The last such time of a day that has books; undefined where there are none. */
+/** The last moment with this time of day on which there are books; undefined if there is none. */
 async function findLast(list: List, minutes: number): Promise<number | undefined> {
-  const { data } = await list({ withBooks: true, limit: 1 })
+  // Upcoming windows have books before they begin.
+  const { data } = await list({ withBooks: true, to: serverNowMs() + 1, limit: 1 })
   const lastMs = Date.parse(data[0]?.windowStart ?? '')
   if (Number.isNaN(lastMs)) return undefined
   const atMs = startOfDay(lastMs) + minutes * MINUTE_MS
@@ -68,7 +69,7 @@ async function findLast(list: List, minutes: number): Promise<number | undefined
   return atMs > Math.min(serverNowMs(), Date.parse(data[0]?.windowEnd ?? '')) ? atMs - DAY_MS : atMs
 }
 
-/** Windows that a moment is in, the shortest first. */
+/** Windows that contain a moment, the shortest first. */
 async function findAt(
   list: List,
   momentMs: number,
@@ -82,7 +83,7 @@ async function findAt(
           list({ timeframe: '1d', to, limit: 1 }),
         ])
       : [await list({ timeframe, to, limit: 1 })]
-  // One of a day that begins within these hours is in both.
+  // A window of a day that begins within these hours is in both lists.
   const byId = new Map(
     found.flatMap(({ data }) => data).map((market) => [market.conditionId, market]),
   )

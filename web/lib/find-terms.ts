@@ -12,9 +12,9 @@ export type FindTerms = {
   dayMs?: number | undefined
   /** A moment in the window. */
   momentMs?: number | undefined
-  /** Of a time without a day, minutes of the day: `momentMs` is the last such time. */
+  /** Minutes of the day, for a time without a day: `momentMs` is the last such time. */
   minutes?: number | undefined
-  /** What a condition id begins with. */
+  /** Prefix of a condition id. */
   prefix?: string | undefined
   /** Words that mean none of these. */
   unknown: string[]
@@ -28,7 +28,7 @@ const LETTERS_MIN = 3
 const epochSlug = /^(?:sim-)?[a-z0-9]+-updown-[0-9]+[mhd]-\d+$/
 const wallSlug = /^(?:sim-)?[a-z0-9]+-up-or-down-[a-z0-9-]+$/
 const identifier = /^(0x[0-9a-f]{62}|0x[0-9a-f]{64}|[0-9]{40,78})$/
-/** Fewer digits are shared by too many. */
+/** Too many ids share fewer digits. */
 const idBeginning = /^0x[0-9a-f]{4,}$/
 /** The address of a market here, or of its page at the venue; its last part names the market. */
 const address = /^https?:\/\/[^?#]*\/([^/?#]+)\/([^/?#]+)\/?(?:[?#].*)?$/
@@ -84,7 +84,7 @@ export function readFindTerms(
 const isName = (word: string): boolean =>
   epochSlug.test(word) || wallSlug.test(word) || identifier.test(word)
 
-/** By its symbol, or by the beginning of its name. */
+/** Finds a coin by its symbol or by the beginning of its name. */
 function coinOf(word: string, names: Readonly<Record<string, string>>): string | undefined {
   if (word in names) return word
   if (word.length < LETTERS_MIN) return undefined

@@ -1,5 +1,5 @@
 /**
- * Numbers and times for people: UTC, tabular, a dash for what is not known. Without `Intl`, whose
+ * Numbers and times for people: UTC, tabular, a dash for unknown values. Without `Intl`, whose
  * formats take 40 ms to make, before the first paint.
  */
 
@@ -35,7 +35,7 @@ const units = [
 /** A number of shares where room is short: 4120 is `4.1K`, three digits at most. */
 export function showCompact(count: number | null | undefined): string {
   if (count === null || count === undefined) return DASH
-  // What would be rounded to a thousand is one of the next.
+  // A value that would round to 1000 takes the next unit.
   const [size, unit] = units.find(([each]) => count >= each * 0.9995) ?? [1, '']
   const value = count / size
   return `${value >= 99.95 ? Math.round(value) : Number(value.toFixed(1))}${unit}`
@@ -46,7 +46,9 @@ export const showSize = (size: number): string => showCount(Math.round(size * 10
 export const showShares = (size: number): string =>
   `${showSize(size)} ${showSize(size) === '1' ? 'share' : 'shares'}`
 
-/** Five digits, and cents at least: as many decimals as venues show of a coin at about this price. */
+/**
+ * Five digits, and cents at least: as many decimals as venues show of a coin at about this price.
+ */
 const priceDecimals = (price: number): number =>
   Math.max(2, 4 - Math.floor(Math.log10(Math.max(Math.abs(price), 1e-8))))
 
@@ -56,13 +58,13 @@ export const showCoinPrice = (price: number | null | undefined, like = price): s
     ? DASH
     : `$${group(price.toFixed(priceDecimals(like ?? price)))}`
 
-/** How far a price of a coin is from another, with the decimals of the price: `+$19.75`, `−$0.42`. */
+/** Difference of two prices of a coin, with the decimals of the price: `+$19.75`, `−$0.42`. */
 export const showCoinChange = (price: number, from: number): string =>
   `${price < from ? '−' : '+'}${showCoinPrice(Math.abs(price - from), price)}`
 
 const DECIMALS_MAX = 8
 
-/** The same of a distance that is small beside the price: its first digit is always there. */
+/** `showCoinChange` for a distance that may be small: it always has its first significant digit. */
 export function showCoinDistance(price: number, from: number): string {
   const distance = Math.abs(price - from)
   const first = distance === 0 ? 0 : Math.ceil(-Math.log10(distance))
@@ -95,7 +97,7 @@ export function showPrice(price: number | null | undefined): string {
 export const showShare = (share: number | null | undefined): string => {
   if (share === null || share === undefined) return DASH
   if (share === 1) return '100 %'
-  // Rounded down, so that what is not whole never looks it.
+  // Rounded down: only a complete share is shown as 100 %.
   return `${(Math.floor(share * 1000) / 10).toFixed(1)} %`
 }
 
@@ -114,9 +116,9 @@ export const showMinute = (ms: number): string => showTime(ms).slice(0, 5)
 export const showTime = (ms: number): string => new Date(ms).toISOString().slice(11, 19)
 export const showMoment = (ms: number): string => new Date(ms).toISOString().slice(11, 23)
 
-/** `2026-11-22 18:04:05 UTC`. */
+/** `Nov 22, 2026, 18:04:05 UTC`. */
 export const showStamp = (iso: string | null | undefined, none = DASH): string =>
-  iso ? `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC` : none
+  iso ? `${showDate(Date.parse(iso))}, ${showTime(Date.parse(iso))} UTC` : none
 
 const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 export const showMonth = (ms: number): string => months[new Date(ms).getUTCMonth()] ?? ''
@@ -152,7 +154,7 @@ type MarketWindow = {
 export const showMarket = ({ symbol, timeframe, windowStart, windowEnd }: MarketWindow): string =>
   `${symbol.toUpperCase()} ${timeframe}, ${showWindow(windowStart, windowEnd)}`
 
-/** The title of the document of what has this name. */
+/** The title of the document for a page with this name. */
 export const titleOf = (name: string): string => `${name} · Bookfeed`
 
 /** `4:05`, `1:02:09`. */

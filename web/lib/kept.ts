@@ -1,10 +1,10 @@
-/** What this browser keeps from one visit to the next. Nothing of it is secret. */
+/** Settings that this browser keeps between visits. None is secret. */
 
 import { createStore } from './store.ts'
 
 /**
- * A value under a name of local storage, which other tabs of the browser have, too; `read` says what
- * of the stored JSON is one.
+ * A value under a name of local storage, which other tabs of the browser have, too; `read`
+ * validates the stored JSON.
  */
 export function createKept<T>(name: string, read: (stored: unknown) => T) {
   const store = createStore<T>(read(parse(name)))
@@ -17,7 +17,7 @@ export function createKept<T>(name: string, read: (stored: unknown) => T) {
       try {
         localStorage.setItem(name, JSON.stringify(value))
       } catch {
-        // A browser without storage keeps it as long as the page.
+        // Without storage, the value is kept as long as the page is open.
       }
       store.set(value)
     },

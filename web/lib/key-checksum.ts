@@ -1,4 +1,4 @@
-/** Whether a text can be a key: its shape and its checksum, as the server reads them. */
+/** Checks the shape and the checksum of a key, as the server does. */
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const CHECKSUM_LENGTH = 6
@@ -7,7 +7,7 @@ const shape = /^bf_(live|test)_[0-9A-Za-z]{33}$/
 
 export type KeyFault = 'shape' | 'checksum'
 
-/** What is wrong with a key that was typed; undefined for one that the server may know. */
+/** Names the fault of a typed key; undefined if the server may know it. */
 export function keyFaultOf(text: string): KeyFault | undefined {
   if (!shape.test(text)) return 'shape'
   const split = text.length - CHECKSUM_LENGTH
@@ -22,7 +22,7 @@ function base62(value: number): string {
   return digits
 }
 
-/** Of ASCII text; as in gzip. */
+/** CRC-32 of ASCII text, as in gzip. */
 function crc32(text: string): number {
   let crc = 0xffffffff
   for (let index = 0; index < text.length; index++) {

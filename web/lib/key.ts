@@ -6,12 +6,12 @@
 import { createStore } from './store.ts'
 
 const KEPT = 'bookfeed.key'
-/** What the server takes in place of a key for its sample. */
+/** The word that reads the sample in place of a key. */
 export const SAMPLE = 'sample'
 
 const keyStore = createStore<string | undefined>(sessionStorage.getItem(KEPT) ?? undefined)
 
-/** The key that the server answered it does not know; undefined while there is none. */
+/** The key that the server refused as unknown; undefined if there is none. */
 export const unknownKey = createStore<string | undefined>(undefined)
 
 export const apiKey = {
@@ -26,18 +26,18 @@ export const apiKey = {
     sessionStorage.removeItem(KEPT)
     keyStore.set(undefined)
   },
-  /** Whether a path is read from the sample although there is a key. */
+  /** True if a path is read from the sample although there is a key. */
   sampleOnly: (_path: string): boolean => false,
-  /** Of a request: the key, or the sample where there is none. */
+  /** Value of the `Authorization` header: the key, or the sample without one. */
   authorization: (path: string): string =>
     `Bearer ${apiKey.sampleOnly(path) ? SAMPLE : (keyStore.get() ?? SAMPLE)}`,
 }
 
-/** The test key that everybody may use: `domain/selling/api-key.ts` computes it. */
+/** The public test key: `domain/selling/api-key.ts` computes it. */
 export const PUBLIC_TEST_KEY = 'bf_test_PublicKeyForTestsOfBookfeed2uYmF1'
 
-/** A test key reads simulated data alone. */
+/** A test key reads only simulated data. */
 export const isTestKey = (key: string | undefined): boolean => key?.startsWith('bf_test_') ?? false
 
-/** That of the operator, in memory alone: it opens everything. */
+/** The operator's token, kept in memory only: it opens everything. */
 export const tokenStore = createStore<string | undefined>(undefined)

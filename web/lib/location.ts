@@ -38,10 +38,10 @@ export function useLocation(): { path: string; query: URLSearchParams } {
   return { path: currentPath(), query: new URLSearchParams(location.search) }
 }
 
-/** Addresses that the server answers with something else than a page. */
+/** Paths that are not pages of the dashboard. */
 const isElsewhere = /^\/(v1\/|assets\/|swagger\/|(errors|llms\.txt|asyncapi\.json)(\/|$))/
 
-/** Whether a click is one that opens no tab of its own. */
+/** True for a click that opens no new tab. */
 export const isPlain = (event: MouseEvent): boolean =>
   !event.defaultPrevented &&
   event.button === 0 &&
@@ -53,7 +53,10 @@ function isPage(link: HTMLAnchorElement): boolean {
   return link.hash === '' || link.pathname !== location.pathname
 }
 
-/** Takes clicks on links to pages; those with a key held, and to elsewhere, are the browser's. */
+/**
+ * Handles clicks on links to pages; the browser handles other links, and clicks with a modifier
+ * key.
+ */
 export function interceptLinks(): void {
   addEventListener('popstate', notify)
   document.addEventListener('click', (event) => {

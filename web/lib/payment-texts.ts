@@ -1,4 +1,4 @@
-/** What each state of a payment means for whoever pays. None says "try again" too early. */
+/** The states of a payment in words for its payer. None says "try again" too early. */
 
 import type { Payment } from './billing.ts'
 import { serverNowMs } from './clock.ts'
@@ -9,7 +9,7 @@ type Text = { title: string; text: string; tone: 'wait' | 'good' | 'bad' }
 
 export const stepNames = ['Signed', 'Checked', 'Sent', 'Arrived', 'Yours']
 
-/** How many of the steps are done. */
+/** Number of completed steps. */
 export const stepsDone: Record<State, number> = {
   received: 1,
   screened: 2,
@@ -72,7 +72,7 @@ export const stateTexts: Record<State, Text> = {
   },
 }
 
-/** A tier below that of a period which runs begins when that ends. */
+/** A period of a lower tier begins when the running period ends. */
 export const showStart = (startsAt: string): string =>
   Date.parse(startsAt) > serverNowMs() + 60_000
     ? `on ${showStamp(startsAt)}, when your period of the same or a higher tier ends`

@@ -1,6 +1,6 @@
 /**
- * What the visitor may read: that of the key's tier, which is asked for once, and the sample. So a
- * page asks for nothing that would be refused, and can say what is missing.
+ * Data that the visitor may read: that of the key's tier, which is requested once, and the sample.
+ * A page therefore sends no request that would be refused, and can name the missing tier.
  */
 
 import { useEffect } from 'preact/hooks'
@@ -34,7 +34,7 @@ async function load(key: string | undefined): Promise<void> {
     const { tier } = await request<{ tier: Tier }>('/v1/usage')
     store.set({ of: key, rights: { tier, sample } })
   } catch {
-    // Whoever asks for data learns why it fails; here it is only that nothing is known to be.
+    // Allows everything: a request that is refused reports its own problem.
     store.set({ of: key, rights: { tier: everything, sample } })
   }
 }
@@ -50,10 +50,10 @@ export function refreshRights(): void {
   void load(apiKey.store.get())
 }
 
-// Before anything is drawn: all else waits for it.
+// Sent before anything is drawn, because all requests wait for it.
 void load(apiKey.store.get())
 
-/** Undefined until it is known. */
+/** Undefined until the rights are known. */
 export function useRights(): Rights | undefined {
   const key = useStore(apiKey.store)
   const { of, rights } = useStore(store)
@@ -70,10 +70,10 @@ const isSampled = ({ sample }: Rights, { route, coin, market }: Wanted): boolean
   (sample !== undefined && isOfTier({ tier: sample }, { route, coin })) ||
   (market !== undefined && (isSimulatedOpen(sample, market) || namesOf(sample).includes(market)))
 
-/** What ids and slugs of the simulator begin with: `simulated` in ASCII, and `sim-`. */
+/** Prefixes of simulated ids and slugs: `simulated` in ASCII, and `sim-`. */
 const simulatedName = /^(0x73696d756c61746564|sim-)/
 
-/** Whether a market is simulated, and may be read for that. */
+/** True if a market is simulated and simulated markets may be read. */
 const isSimulatedOpen = (sample: Sample | undefined, market: string): boolean =>
   sample?.sources.includes('simulated') === true && simulatedName.test(market)
 
@@ -84,7 +84,7 @@ const namesOf = (sample: Sample | undefined): string[] =>
 export const mayRead = (rights: Rights, wanted: Wanted): boolean =>
   isOfTier(rights, wanted) || isSampled(rights, wanted)
 
-// A key of a small tier is no reason to see less of the sample than without one.
+// A visitor with a key of a small tier can still read all of the sample.
 apiKey.sampleOnly = (path) => {
   const { rights } = store.get()
   const [, coin, market] = /^\/v1\/(\w+)\/(?:markets\/([^/]+))?/.exec(path) ?? []

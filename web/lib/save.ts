@@ -1,5 +1,6 @@
-/** Saves what a picture shows as a file of the visitor's. */
+/** Saves the content of a chart as a file. */
 
+import { partsOf, type Sign, SIGN_HEIGHT, SIGN_WIDTH } from './signs.ts'
 import { colorOf } from './theme.ts'
 
 function save(blob: Blob, name: string): void {
@@ -7,13 +8,13 @@ function save(blob: Blob, name: string): void {
   link.href = URL.createObjectURL(blob)
   link.download = name
   link.click()
-  // The browser has taken it by the next turn.
+  // The browser has read the address by then.
   setTimeout(() => URL.revokeObjectURL(link.href), 1_000)
 }
 
 export type Cell = string | number | null | undefined
 
-/** A number without what sums of binary fractions add to it: `0.21`, not `0.21000000000000002`. */
+/** A number without the rounding errors of sums: `0.21`, not `0.21000000000000002`. */
 const printCell = (cell: Cell): Cell =>
   typeof cell === 'number' ? Number(cell.toPrecision(DIGITS)) : (cell ?? '')
 const DIGITS = 15
@@ -24,15 +25,59 @@ export function saveCsv(rows: Iterable<readonly Cell[]>, name: string): void {
   save(new Blob([text], { type: 'text/csv' }), `${name}.csv`)
 }
 
-/** Above a picture, what it is and what its colours mean; below it, of when it is and where it is from. */
+/** Lines above a picture (title, meaning of the colours) and below it (time, source). */
 export type Caption = { title: string; legend: readonly Meaning[]; notes: readonly string[] }
-type Meaning = { text: string; color: string; alpha: number }
+type Meaning = { text: string; color: string; alpha: number; sign: Sign | undefined }
 const LINE = 20
 const MARGIN = 8
-const SQUARE = 10
+const SIGN_ROOM = SIGN_WIDTH + 6
 const FONT = '13px system-ui, sans-serif'
 
-/** Where parts stand, on as many lines as they take. */
+/**
+ * Reads a legend: each text with its sign, in the colour of the sign, and with the words that a
+ * narrow screen leaves out. `data-saved` replaces a text in a saved picture.
+ */
+export const readLegend = (section: HTMLElement): Meaning[] =>
+  [...section.querySelectorAll<HTMLElement>('.legend > span:not(.unseen)')]
+    .map((part): Meaning => {
+      const words = [...part.childNodes].filter(
+        (each) => !(each instanceof Element && each.matches('.narrow')),
+      )
+      const shown = words.map(({ textContent }) => textContent).join('')
+      const text = (part.dataset.saved ?? shown).replace(/\s+/g, ' ').trim()
+      const rect = part.querySelector('rect')
+      if (rect !== null) {
+        const { fill, fillOpacity } = getComputedStyle(rect)
+        return { text, color: fill, alpha: Number(fillOpacity), sign: 'square' }
+      }
+      const key = part.querySelector<HTMLElement>('[data-sign]')
+      const { color } = getComputedStyle(key ?? part)
+      return { text, color, alpha: 1, sign: key?.dataset.sign as Sign | undefined }
+    })
+    .filter(({ text }) => text !== '')
+
+/** Paints a sign with its left upper corner at a place. */
+function paintSign(
+  context: CanvasRenderingContext2D,
+  { sign, color, alpha }: Meaning,
+  left: number,
+  top: number,
+): void {
+  if (sign === undefined) return
+  context.save()
+  context.translate(left, top)
+  Object.assign(context, { fillStyle: color, strokeStyle: color })
+  for (const part of partsOf(sign)) {
+    context.globalAlpha = alpha * (part.alpha ?? 1)
+    if ('width' in part) {
+      context.lineWidth = part.width
+      context.stroke(new Path2D(part.path))
+    } else context.fill(new Path2D(part.path))
+  }
+  context.restore()
+}
+
+/** Positions of parts, wrapped onto lines. */
 function flow(widths: readonly number[], gap: number, room: number) {
   let left = 0
   let line = 0
@@ -44,10 +89,12 @@ function flow(widths: readonly number[], gap: number, room: number) {
   })
 }
 
-/** Where addresses may be broken, which have no spaces. */
+/** Characters after which an address, which has no spaces, may wrap. */
 const BREAKS = /(?<=[ /?&])/
 
-/** Finds room for lines below a picture of a width, and returns how they are painted. */
+/**
+ * Lays out lines below a picture of a width; returns their height and a function that paints them.
+ */
 function layOutNotes(context: CanvasRenderingContext2D, notes: readonly string[], width: number) {
   const lines: string[] = []
   for (const note of notes) {
@@ -67,14 +114,17 @@ function layOutNotes(context: CanvasRenderingContext2D, notes: readonly string[]
   return { height: lines.length * LINE + MARGIN, paint }
 }
 
-/** Finds room for a caption above a picture of a width, and returns how it is painted. */
+/**
+ * Lays out a caption above a picture of a width; returns its height and a function that paints it.
+ */
 function layOut(context: CanvasRenderingContext2D, { title, legend }: Caption, width: number) {
   const widthOf = (text: string) => context.measureText(text).width
   const room = width - 2 * MARGIN
   const words = title.split(' ')
   const wordPlaces = flow(words.map(widthOf), widthOf(' '), room)
   const below = (wordPlaces.at(-1)?.line ?? 0) + 1
-  const parts = legend.map(({ text }) => SQUARE + MARGIN + widthOf(text))
+  const signRoom = ({ sign }: Meaning) => (sign === undefined ? 0 : SIGN_ROOM)
+  const parts = legend.map((meaning) => signRoom(meaning) + widthOf(meaning.text))
   const partPlaces = flow(parts, 2 * MARGIN, room)
   const lines = below + (partPlaces.at(-1)?.line ?? -1) + 1
   const paint = (ink: string) => {
@@ -83,21 +133,19 @@ function layOut(context: CanvasRenderingContext2D, { title, legend }: Caption, w
       context.fillText(text, left, (line + 1) * LINE - 3, room)
     }
     for (const [at, { left, line }] of wordPlaces.entries()) write(words[at] ?? '', left, line)
-    for (const [at, { text, color, alpha }] of legend.entries()) {
+    for (const [at, meaning] of legend.entries()) {
       const { left, line } = partPlaces[at] ?? { left: MARGIN, line: 0 }
-      context.fillStyle = color
-      context.globalAlpha = alpha
-      context.fillRect(left, (below + line) * LINE + MARGIN, SQUARE, SQUARE)
-      context.globalAlpha = 1
-      write(text, left + SQUARE + MARGIN, below + line)
+      const top = (below + line + 1) * LINE - 3 - SIGN_HEIGHT + 2
+      paintSign(context, meaning, left, top)
+      write(meaning.text, left + signRoom(meaning), below + line)
     }
   }
   return { height: lines * LINE + MARGIN, paint }
 }
 
-/** The picture on the ground that it is seen on, between its caption and its notes. */
+/** The picture on its background, between its caption and its notes. */
 export function savePng(picture: HTMLCanvasElement, caption: Caption, name: string): void {
-  // A picture that is shown has more pixels than its place, on a fine screen.
+  // On a screen of high density, a canvas has more pixels than its box.
   const scale = picture.clientWidth > 0 ? picture.width / picture.clientWidth : 1
   const canvas = document.createElement('canvas')
   const context = canvas.getContext('2d')
@@ -112,7 +160,7 @@ export function savePng(picture: HTMLCanvasElement, caption: Caption, name: stri
   context.fillRect(0, 0, canvas.width, canvas.height)
   context.drawImage(picture, 0, head)
   context.scale(scale, scale)
-  // Another size of a canvas takes it away.
+  // Resizing a canvas resets its font.
   context.font = FONT
   paint(colorOf('--ink'))
   notes.paint(colorOf('--ink-soft'), (picture.height + head) / scale)

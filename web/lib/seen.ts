@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-/** Whether an element is, or was, in the part that is seen: what it shows can wait for that. */
+/** True once an element has been in view: its content is loaded only then. */
 export function useSeen<T extends Element>() {
   const ref = useRef<T>(null)
   const [isSeen, setSeen] = useState(false)

@@ -10,12 +10,12 @@ import {
 
 import type { Market, Spot } from './bodies.ts'
 
-/** More points are not seen, and each is made of the prices of a minute. */
+/** More points are invisible, and each takes the prices of a minute. */
 const POINTS_MAX = 1_000
 
 type Window = Pick<Market, 'settlementRule' | 'windowEnd' | 'source'>
 
-/** When the time begins that the average is of; undefined for a window that settles otherwise. */
+/** Start of the averaged time; undefined for a window that does not settle on an average. */
 export function settlesFrom({
   settlementRule,
   windowEnd,
@@ -26,10 +26,9 @@ export function settlesFrom({
 }
 
 /**
- * The average as of each price of the moment: what the source of the settlement publishes, or
- * without that the average of its prices, from the start of that time on of those since, before of
- * those of as long a time up to the price. `ticks` are prices of the moment, `published` averages of
- * that source.
+ * The average as of each spot price: the one that the source of the settlement publishes, else the
+ * average of its spot prices. Within the averaged time this is over the part so far, before it over
+ * as long a time up to the price. `ticks` are spot prices, `published` averages of that source.
  */
 export function averagesOf(
   window: Window,

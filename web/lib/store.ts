@@ -27,7 +27,7 @@ export function createStore<T>(initial: T): Store<T> {
 /** The value, and the component is drawn again when it changes. */
 export function useStore<T>(store: Store<T>): T {
   const [, update] = useState({})
-  // Not after the paint: a change in between would be missed.
+  // An effect after the paint would miss a change before it.
   useLayoutEffect(() => store.subscribe(() => update({})), [store])
   return store.get()
 }

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. The choice is no secret, so it may stay. */
+/** Light, dark, or as the system has it. The choice is not secret, so it may be stored. */
 
 import { createStore } from './store.ts'
 
@@ -21,7 +21,7 @@ export function setTheme(theme: Theme): void {
   try {
     localStorage.setItem(KEPT, theme)
   } catch {
-    // A browser without storage keeps it as long as the page.
+    // Without storage, the choice is kept as long as the page is open.
   }
   themeStore.set(theme)
 }

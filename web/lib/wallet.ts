@@ -11,7 +11,7 @@ export type Wallet = {
 export type Payer = { wallet: Wallet; address: string }
 
 export const walletsStore = createStore<readonly Wallet[]>([])
-/** Whom the visitor chose; forgotten with the page. */
+/** The chosen account, until the page is closed. */
 export const payerStore = createStore<Payer | undefined>(undefined)
 
 let isListening = false
@@ -30,7 +30,7 @@ function noteWallet(event: Event): void {
   walletsStore.set([...known, detail])
 }
 
-/** What a wallet said instead of an answer, as a sentence for the visitor. */
+/** A wallet's error as a sentence for the visitor. */
 export class WalletError extends Error {}
 
 const REFUSED = 4001
@@ -92,7 +92,7 @@ async function read({ provider }: Wallet, to: string, data: string): Promise<big
     const params = [{ to, data }, 'latest']
     return BigInt(String(await provider.request({ method: 'eth_call', params })))
   } catch {
-    // Its node may be down: the server checks all of it again.
+    // The wallet's node may be down; the server checks everything again.
     return undefined
   }
 }

@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes } from 'preact'
 
 type Props = ButtonHTMLAttributes & {
-  /** What it says, where that is text alone. */
+  /** The label, if it is plain text. */
   text?: string
   /** `small` or `tiny`, `primary` or `danger`; several with a space between. */
   look?: string

@@ -1,8 +1,15 @@
-/** The requests behind a picture as code, which is loaded when it is first asked for. */
+/** The requests behind a chart as code, which is loaded when it is first opened. */
 
 import { useState } from 'preact/hooks'
 
-import { type Call, type Language, languages, toCode } from '../lib/calls.ts'
+import {
+  type ApiRequest,
+  type Call,
+  type Language,
+  languages,
+  toCode,
+  toRequestCode,
+} from '../lib/calls.ts'
 import { apiKey, isTestKey, SAMPLE } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
 import { Choice } from './choice.tsx'
@@ -11,15 +18,18 @@ import { CopyButton } from './copy-button.tsx'
 const options = languages.map((each) => [each, each] as const)
 
 export type CallProps = {
-  calls: readonly Call[]
-  /** What was sent in place of a key, which is no secret; the sample's if it is left out. */
+  /** The calls behind a chart, or one request of any kind. */
+  calls: readonly Call[] | ApiRequest
+  /** The public word sent in place of a key; by default that of the sample. */
   guestToken?: string | undefined
 }
 
 export function CallCode({ calls, guestToken = SAMPLE }: CallProps) {
   const [language, setLanguage] = useState<Language>('curl')
   const hasKey = useStore(apiKey.store) !== undefined
-  const code = toCode(calls, language, hasKey ? undefined : guestToken)
+  const token = hasKey ? undefined : guestToken
+  const code =
+    'path' in calls ? toRequestCode(calls, language, token) : toCode(calls, language, token)
   return (
     <>
       <div class="row spread">

@@ -6,7 +6,7 @@ type Props<T> = {
   look?: 'small'
 }
 
-/** One of several, each a button. */
+/** A choice among buttons. */
 export const Choice = <T extends string | undefined>(props: Props<T>) => (
   <div class={`tabs ${props.look ?? ''}`.trimEnd()} role="group" aria-label={props.label}>
     {props.options.map(([value, text]) => (

@@ -4,7 +4,7 @@ import { facts } from '../lib/facts.ts'
 
 type Props = { links: readonly (readonly [href: string, text: ComponentChildren])[]; here: string }
 
-/** Links, one of which is to where the visitor is. */
+/** Links, with the one to the current page marked. */
 export const Links = ({ links, here }: Props) =>
   links.map(([href, text]) => (
     <a key={href} href={href} {...(href === here ? { 'aria-current': 'page' as const } : {})}>

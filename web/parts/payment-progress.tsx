@@ -7,7 +7,7 @@ import { reasonTexts, showStart, stateTexts, stepNames, stepsDone } from '../lib
 import { refreshRights } from '../lib/rights.ts'
 
 const POLL_SECONDS = 10
-/** From these nothing changes any more; a rejected one may still be made by its payer. */
+/** True once the server does no more by itself. The payer may still execute a rejected payment. */
 const isOver = ({ paymentState }: Payment): boolean =>
   paymentState === 'provisioned' || paymentState === 'void' || paymentState === 'review'
 
@@ -21,7 +21,7 @@ async function look(id: string, signal: AbortSignal) {
   return { payment, wait }
 }
 
-/** Asks as often as the server says, until the payment is decided. */
+/** Requests the payment at the interval that the server names, until it is decided. */
 export function usePayment(id: string): Asked {
   const [asked, setAsked] = useState<Asked>({})
   useEffect(() => {
@@ -51,7 +51,7 @@ export function usePayment(id: string): Asked {
   return asked
 }
 
-/** How far a payment is, in words that hold whatever became of it. */
+/** Progress of a payment, in words that stay true whatever its outcome. */
 export function PaymentProgress({ payment, problem, id }: Asked & { id: string }) {
   if (payment === undefined) {
     return (
@@ -94,7 +94,7 @@ export function PaymentProgress({ payment, problem, id }: Asked & { id: string }
   )
 }
 
-/** Whoever reads "try again" beside a payment pays twice. */
+/** Never says "try again": the visitor would pay twice. */
 const unanswered = ({ title }: Problem): string =>
   `${title}: this page keeps checking. Do not sign another.`
 

@@ -3,7 +3,7 @@ import { apiKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
 import { Button } from './button.tsx'
 
-/** What failed, why, its code, and what can be done about it. */
+/** A failure: its title, reason and code, and what to do next. */
 export function ProblemCard({ problem, onRetry }: { problem: Problem; onRetry?: () => void }) {
   const { status, code, title, detail, retryAfterSeconds } = problem
   const needsKey = status === 401
@@ -28,7 +28,7 @@ export function ProblemCard({ problem, onRetry }: { problem: Problem; onRetry?: 
             Compare tiers
           </a>
         )}
-        {onRetry && !needsKey && !needsTier && (
+        {onRetry && !needsKey && !needsTier && status !== 404 && (
           <Button look="small" onClick={onRetry}>
             {retryAfterSeconds === undefined
               ? 'Try again'

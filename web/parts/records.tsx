@@ -5,10 +5,10 @@ import { Button } from './button.tsx'
 export type Row = { key: string; cells: readonly ComponentChildren[] }
 type RecordsProps = {
   caption: string
-  /** One without a name holds what can be done. */
+  /** The column without a name has the actions. */
   columns: readonly string[]
   rows: readonly Row[]
-  /** Said where there is no row. */
+  /** Text in place of an empty table. */
   none: string
 }
 
@@ -50,7 +50,7 @@ type PagerProps<Place> = {
   onTurn: (to: Place | undefined) => void
 }
 
-/** The way to the newest records, and to the ones before those shown. */
+/** Buttons for the newest and for the older records. */
 export function Pager<Place>({ isFirst, next, onTurn }: PagerProps<Place>) {
   if (isFirst && next === null) return null
   return (

@@ -2,7 +2,7 @@ import { facts } from '../lib/facts.ts'
 import { apiKey } from '../lib/key.ts'
 import { useStore } from '../lib/store.ts'
 
-/** What a visitor without a key sees; nothing for one with a key. */
+/** Names the data that can be read without a key; empty for a visitor with a key. */
 export function SampleNote() {
   const hasKey = useStore(apiKey.store) !== undefined
   const { sample, coins = {} } = facts

@@ -6,7 +6,7 @@ import { apiKey } from '../lib/key.ts'
 import type { Payer } from '../lib/wallet.ts'
 import { WalletList } from './wallet-list.tsx'
 
-/** A wallet signs a message, and the visitor has a key: EIP-4361, no name and no password. */
+/** Gives a key to a visitor whose wallet signs a message: EIP-4361, no name and no password. */
 export function SignIn() {
   const label = useRef<HTMLInputElement>(null)
   const keep = useRef<HTMLInputElement>(null)

@@ -1,3 +1,3 @@
-/** Marks what was made by the simulator: no one ever traded it. */
+/** Marks data of the simulator, which was never traded. */
 export const SimulatedTag = ({ source }: { source: string | undefined }) =>
   source === 'simulated' ? <span class="tag warn">simulated</span> : null

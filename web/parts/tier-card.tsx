@@ -2,7 +2,7 @@ import { apiKey } from '../lib/key.ts'
 import { useRights } from '../lib/rights.ts'
 import { useStore } from '../lib/store.ts'
 
-/** What the visitor may not read, what would change that, and where all can be seen. */
+/** Names data that the tier does not include, the tier that does, and the sample. */
 export function TierCard({ what }: { what: string }) {
   const rights = useRights()
   const hasKey = useStore(apiKey.store) !== undefined
@@ -13,7 +13,7 @@ export function TierCard({ what }: { what: string }) {
       <p class="note">
         {hasKey
           ? `Not included in your tier, ${rights?.tier.name ?? ''}.`
-          : 'Not included in the sample, which is shown without a key.'}
+          : 'Not included in the sample that is shown without a key.'}
       </p>
       <p class="row">
         {hasKey ? (

@@ -5,10 +5,10 @@ import { connect, findWallets, type Payer, type Wallet, walletsStore } from '../
 import { Button } from './button.tsx'
 
 type Props = {
-  /** What a click on a wallet is for, such as "Sign in with". */
+  /** The action of a click on a wallet, such as "Sign in with". */
   verb: string
   isBusy?: boolean
-  /** May reject: what it throws is shown. */
+  /** If it rejects, the error is shown. */
   onPayer?: (payer: Payer) => void | Promise<void>
   onWait?: (text: string) => void
 }

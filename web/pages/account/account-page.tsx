@@ -64,7 +64,7 @@ function Account() {
   )
 }
 
-/** What the account has now, what follows, and how to have it for longer. */
+/** The current tier of the account, the next one, and its renewal. */
 function Plan({ usage: { tier } }: { usage: Usage }) {
   const { data } = useApi<Subscription>('/v1/billing/subscription')
   const current = data?.current

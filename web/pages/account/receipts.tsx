@@ -12,7 +12,7 @@ import { Pager, Records } from '../../parts/records.tsx'
 
 const tones = { active: 'tag up', pending: 'tag warn', failed: 'tag', review: 'tag warn' } as const
 
-/** What was paid, and what became of each payment. */
+/** Payments and their outcomes. */
 export function Receipts() {
   const [cursor, setCursor] = useState<string>()
   const { data, problem, reload } = useApi<{ data: Receipt[]; nextCursor: string | null }>(

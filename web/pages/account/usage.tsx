@@ -1,6 +1,6 @@
 import type { Usage } from '../../lib/billing.ts'
 import { useSecondsUntil } from '../../lib/clock.ts'
-import { showBytes, showCount, showSome } from '../../lib/format.ts'
+import { showBytes, showCount, showDate, showSome } from '../../lib/format.ts'
 import { apiKey, isTestKey } from '../../lib/key.ts'
 import { useStore } from '../../lib/store.ts'
 import { Button } from '../../parts/button.tsx'
@@ -46,7 +46,7 @@ function Gauge({ name, window: { limit, remaining, resetsAt } }: { name: string;
 
 type Day = Pick<Usage['days'][number], 'date' | 'requests' | 'bytes'>
 const sumUp = ({ date, requests, bytes }: Day): string =>
-  `${date}: ${showSome(requests, 'request')}, ${showBytes(bytes)}`
+  `${showDate(Date.parse(date))}: ${showSome(requests, 'request')}, ${showBytes(bytes)}`
 
 export function UsageDays({ usage: { days } }: { usage: Usage }) {
   const shown = days.slice(0, DAYS_SHOWN)
@@ -81,7 +81,7 @@ export function UsageDays({ usage: { days } }: { usage: Usage }) {
 
 const Routes = ({ day }: { day: Usage['days'][number] }) => (
   <details>
-    <summary>By route on {day.date}</summary>
+    <summary>By route on {showDate(Date.parse(day.date))}</summary>
     <div class="table-wrap">
       <table>
         <thead>

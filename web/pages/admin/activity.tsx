@@ -1,4 +1,4 @@
-/** What all servers did over time: one small chart for each measure, with one moment pointed at. */
+/** Activity of all servers over time: a small chart for each measure, with one crosshair. */
 import { useState } from 'preact/hooks'
 
 import { type ActivitySeries, useAdmin } from '../../lib/admin.ts'
@@ -31,7 +31,7 @@ type Measure = {
   color: string
   read: (step: Step) => number | null
   show: (value: number) => string
-  /** Of the whole time; of a measure without a sum, the last value is shown. */
+  /** True if the sum over the whole time is shown, false for the last value. */
   sum?: boolean
 }
 

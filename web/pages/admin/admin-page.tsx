@@ -1,4 +1,4 @@
-/** For the operator: what the command line can. */
+/** The operator's page: the commands of the command line. */
 
 import { useState } from 'preact/hooks'
 
@@ -34,7 +34,7 @@ const tabs = [
 
 export function AdminPage() {
   const token = useStore(tokenStore)
-  // Nothing is asked that would be refused.
+  // A request that would be refused is not sent.
   if (facts.operator === 'off' || (facts.operator === 'token' && token === undefined)) {
     return (
       <div class="page admin">
@@ -133,7 +133,7 @@ function State({ overview, isLost, isStale }: StateProps) {
 const askForToken =
   'Open this page on the machine of the server, by its loopback address, or with the token of BOOKFEED_ADMIN_TOKEN.'
 
-/** Shown to whoever is not known as the operator. */
+/** Shown to a visitor who is not identified as the operator. */
 function Gate({ detail = askForToken, isOff }: { detail?: string | undefined; isOff: boolean }) {
   const token = useStore(tokenStore)
   const [isWrong, setWrong] = useState(false)

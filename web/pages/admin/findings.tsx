@@ -1,4 +1,4 @@
-/** What the operator should know first. */
+/** Findings that an operator should see first. */
 import type { Overview } from '../../lib/admin.ts'
 import { lostStore } from '../../lib/connection.ts'
 import { showTime } from '../../lib/format.ts'
@@ -16,12 +16,12 @@ const abouts = {
 
 type Props = {
   findings: Overview['findings']
-  /** When the server said so, if it does not answer now. */
+  /** The time of these findings, if the server does not answer now. */
   staleSince: string | undefined
 }
 
 export function Findings({ findings, staleSince }: Props) {
-  // The note of all pages says so then.
+  // The note at the bottom of the page says so then.
   const isOffline = useStore(lostStore) !== undefined
   const urgent = findings.filter(({ level }) => level === 'fault' || level === 'warning').length
   const title = urgent === 0 ? 'Nothing needs your attention' : 'What needs your attention'

@@ -15,7 +15,7 @@ const age = (now: string, ms: number | undefined): string =>
 type PartProps = { asked: Asked<Overview>; isStale: boolean }
 
 export const OverviewPart = ({ asked: { data, problem }, isStale }: PartProps) => (
-  // What is there says itself since when it is stale.
+  // The data that is shown says since when it is stale.
   <Shown asked={{ data, problem: data === undefined ? problem : undefined }}>
     {(overview) => (
       <div class={isStale ? 'page is-stale' : 'page'}>

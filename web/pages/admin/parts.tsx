@@ -1,4 +1,4 @@
-/** What the parts of the operator's page are made of. */
+/** Building blocks of the operator's page. */
 
 import type { ComponentChildren } from 'preact'
 import { useId, useRef, useState } from 'preact/hooks'
@@ -8,7 +8,7 @@ import type { Problem } from '../../lib/api.ts'
 import { Button } from '../../parts/button.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 
-/** What is there, beside what is wrong; nothing moves when it is asked for again. */
+/** Loaded data with its problem, if any; nothing moves while it is loaded again. */
 export function Shown<T>({
   asked,
   children,
@@ -17,7 +17,7 @@ export function Shown<T>({
   children: (data: T) => ComponentChildren
 }) {
   const { data, problem } = asked
-  // That the page is offline is said once, for all of it.
+  // The page says once that it is offline.
   const isSaid = data !== undefined && problem?.code === 'unreachable'
   return (
     <>
@@ -30,16 +30,16 @@ export function Shown<T>({
 }
 
 type ConfirmProps = {
-  /** Of the button that asks. */
+  /** Label of the button that opens the question. */
   name: string
   title: string
-  /** What will happen, and to whom. */
+  /** The effect, and whom it concerns. */
   children: ComponentChildren
   onConfirm: () => Promise<object>
   isDisabled?: boolean
 }
 
-/** A button whose act has to be confirmed: what it does cannot be undone. */
+/** A button that asks for confirmation: its action cannot be undone. */
 export function Confirm({ name, title, children, onConfirm, isDisabled }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [problem, setProblem] = useState<Problem>()
@@ -74,28 +74,28 @@ export function Confirm({ name, title, children, onConfirm, isDisabled }: Confir
 
 const isWallet = (name: string): boolean => /^0x[0-9a-f]{40}$/i.test(name)
 
-/** A name of an account; of a wallet its ends, with all of it for those who point at it. */
+/** The name of an account; a wallet's address is shortened, with the whole address as its title. */
 export const Name = ({ name }: { name: string }) => (
   <span title={name} class={isWallet(name) ? 'name' : undefined}>
     {isWallet(name) ? `${name.slice(0, 6)}…${name.slice(-4)}` : name}
   </span>
 )
 
-/** Where all of an account is. */
+/** Address of an account's page. */
 export const AccountLink = ({ id, name }: { id: string; name: string }) => (
   <a href={`/admin?tab=search&search=${encodeURIComponent(id)}`}>
     <Name name={name} />
   </a>
 )
 
-/** The texts of a form; what is empty is not there. */
+/** The texts of a form without empty fields. */
 export function textsOf(form: EventTarget | null): Record<string, string> {
   if (!(form instanceof HTMLFormElement)) return {}
   const entries = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()])
   return Object.fromEntries(entries.filter(([, value]) => value !== ''))
 }
 
-/** What is searched for: of a whole key its end alone, as addresses are kept and logged. */
+/** Cuts a whole key to its end, because addresses are kept and logged. */
 export const withoutKey = (text: string): string =>
   /^bf_(live|test)_\w+$/.test(text) ? text.slice(-HINT_LENGTH) : text
 const HINT_LENGTH = 4

@@ -22,7 +22,7 @@ const nones: Record<string, string> = {
 }
 const ended = ['provisioned', 'rejected', 'void']
 
-/** As docs/payments.md has it. */
+/** States in the words of docs/payments.md. */
 const advice: Record<string, string> = {
   sanctioned: 'The payer is on a sanctions list. Consult a lawyer; do not refund on your own.',
   used_elsewhere: 'The nonce was spent on something else: no money arrived.',
@@ -35,7 +35,7 @@ const advice: Record<string, string> = {
 const TRANSFER =
   'The tokens were sent by hand. Identify the sender; then grant a tier, or send them back.'
 
-/** Opens on the payments that wait for a decision, of which there were so many, or on all. */
+/** Lists the payments that wait for a decision, or all if `waiting`, their number, is 0. */
 export function Payments({ waiting }: { waiting: number | undefined }) {
   const [first] = useState(waiting === 0 ? ALL : 'review')
   const state = useLocation().query.get('state') ?? first
@@ -171,7 +171,7 @@ const toCells = (payment: Payment) => {
   ]
 }
 
-/** What becomes of a payment that needs no decision. */
+/** The outcome of a payment that needs no decision. */
 const toNext = (state: string): string =>
   states.includes(state) && state !== 'review' ? 'Wait: the server looks at it again.' : 'nothing'
 

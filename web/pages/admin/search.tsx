@@ -1,4 +1,4 @@
-/** Accounts, keys and payments that a text is found in. */
+/** Searches accounts, keys and payments for a text. */
 import { type Payment, useAdmin } from '../../lib/admin.ts'
 import { Card } from '../../parts/card.tsx'
 import { type AccountPage, AccountTable } from './accounts.tsx'

@@ -75,7 +75,7 @@ const formOf = (tier: Tier | undefined): Record<string, string> => ({
 })
 const takenAway = ['price', 'periodDays', 'contact']
 
-/** What differs from the tier; what was emptied is taken away where that is possible. */
+/** The changed fields of a tier; an emptied field is removed if it is optional. */
 function changesIn(form: HTMLFormElement, before: Record<string, string>) {
   const data = new FormData(form)
   const now: Record<string, string> = {
@@ -157,7 +157,7 @@ const Picks = (props: { name: string; all: readonly string[]; chosen: readonly s
   </fieldset>
 )
 
-/** Whom it affects, before it is done. */
+/** Shows whom a change affects before it is made. */
 function Plan({
   differences,
   bought,

@@ -1,4 +1,4 @@
-/** Alerts: where they are set, and what is seen of one that fired. */
+/** The panel in which alerts are set, and the message of one that fired. */
 
 import { useEffect, useState } from 'preact/hooks'
 
@@ -176,7 +176,7 @@ function AlertList({ alerts }: { alerts: readonly Alert[] }) {
   )
 }
 
-/** How an alert is heard and seen. */
+/** Sound and notifications of alerts. */
 function AlertMeans() {
   const { sound, notifies } = useStore(settings.store)
   const [refused, setRefused] = useState(false)

@@ -19,7 +19,7 @@ export const kindTexts: Readonly<Record<AlertKind, string>> = {
   left: '60 seconds are left',
   recording: 'the recording stops',
 }
-/** What the number of an alert is of. */
+/** Units of the numbers of alerts. */
 export const units: Readonly<Partial<Record<AlertKind, string>>> = {
   above: '%',
   below: '%',
@@ -69,7 +69,7 @@ export function change(part: Partial<AlertSettings>): void {
   })
 }
 
-/** What an alert compares a window with: what it was when it was looked at last. */
+/** The state of a window at the check before, which an alert compares with. */
 type Before = { side: Outcome | undefined; leftMs: number; isRecorded: boolean }
 
 const LEFT_MS = 60_000
@@ -89,7 +89,7 @@ const stateOf = ({ row, nowMs }: Pick<Shown, 'row' | 'nowMs'>): Before => ({
   isRecorded: row.recording.state === 'recorded',
 })
 
-/** Why an alert fires for a window, in words; undefined where it does not. */
+/** The reason for which an alert fires for a window; undefined if it does not fire. */
 function reasonOf(
   { kind, value }: Pick<Alert, 'kind' | 'value'>,
   shown: Pick<Shown, 'row' | 'nowMs'>,
@@ -97,7 +97,7 @@ function reasonOf(
 ): string | undefined {
   const { row } = shown
   const now = stateOf(shown)
-  // The book of a window in a gap is of a time before it.
+  // During a gap, the book of a window is the one before the gap.
   const mid = now.isRecorded && now.leftMs > 0 ? row.mid : null
   const percent = mid === null ? undefined : Math.round(mid * 1e6) / 1e4
   if (kind === 'above' && percent !== undefined && percent >= value)
@@ -124,7 +124,7 @@ function reasonOf(
   return undefined
 }
 
-/** Looks at all windows again and again; `onFired` hears of each alert once. */
+/** Checks all windows repeatedly, and calls `onFired` once for each alert. */
 export function watchAlerts(board: FollowedBoard, onFired: (fired: Fired) => void): () => void {
   const before = new Map<string, Before>()
   const look = () => {
@@ -179,7 +179,7 @@ const VOLUME = 0.2
 let audio: AudioContext | undefined
 
 export function play(sound: Sound): void {
-  // Without a gesture before, browsers are silent, and complain.
+  // Before the first gesture, browsers play no sound and log a warning.
   if (tones[sound].length === 0 || !navigator.userActivation.hasBeenActive) return
   audio ??= new AudioContext()
   for (const [index, frequency] of tones[sound].entries()) {

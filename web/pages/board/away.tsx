@@ -1,4 +1,4 @@
-/** What happened since the last visit: windows that were resolved, the largest moves, gaps. */
+/** Events since the last visit: resolved windows, the largest moves, gaps. */
 
 import { useEffect, useState } from 'preact/hooks'
 
@@ -30,11 +30,11 @@ import { SimulatedTag } from '../../parts/simulated.tsx'
 import { pinned, seriesOf } from './order.ts'
 
 const HOUR_MS = 3_600_000
-/** A shorter absence is none. */
+/** A shorter absence does not count. */
 const AWAY_MS_MIN = 5 * 60_000
 const AWAY_MS_MAX = 7 * DAY_MS
 const MARKETS_A_PAGE = 1000
-/** Of a coin. Seven days have 2,900 windows of a coin, which are three pages. */
+/** Pages of a coin. Seven days have 2,900 windows of a coin, which are three pages. */
 const PAGES_MAX = 5
 const SHOWN_MAX = 5
 const NOTE_MS = 60_000
@@ -70,7 +70,7 @@ export function Away({ rights, coin }: { rights: Rights; coin: string | undefine
       (coin === undefined || each === coin) && mayRead(rights, { route: 'markets', coin: each }),
   )
   const { data, problem, isLoading, reload } = useAsked({
-    // Names what is read: several lists.
+    // Not an address, but a name for several lists.
     url: isSeen && coins.length > 0 ? `${span} ${coins.join()}` : undefined,
     ask: (_, { signal }) => readResolved(coins, fromMs(), signal),
     whose: useStore(apiKey.store),
@@ -105,7 +105,7 @@ export function Away({ rights, coin }: { rights: Rights; coin: string | undefine
   )
 }
 
-/** The last visit before this one; from now on it is this one. */
+/** The time of the last visit. Stores the time of this one. */
 function useLastVisit(): number {
   const [before] = useState(lastVisit.store.get)
   useEffect(() => {
@@ -124,10 +124,10 @@ function useLastVisit(): number {
 }
 
 type Resolved = {
-  /** Newest first of each coin. */
+  /** By coin, the newest first. */
   markets: Market[]
   fromMs: number
-  /** All windows that began since are counted; later than `fromMs` where there were too many. */
+  /** Start of the counted windows; later than `fromMs` if there were too many. */
   countedFromMs: number
   /** Coins that could not be read. */
   unread: string[]
@@ -158,13 +158,12 @@ async function readResolved(
     const oldestMs = Date.parse(found.at(-1)?.windowStart ?? '') || fromMs
     resolved.countedFromMs = Math.max(resolved.countedFromMs, oldestMs)
   }
-  await Promise.all(
-    coins.map((coin) =>
-      readCoin(coin).catch((error: unknown) => {
-        resolved.unread.push(coin)
-        failures.push(error)
-      }),
-    ),
+  // One coin after the other: without a key, four long requests may run at once.
+  await Array.fromAsync(coins, (coin) =>
+    readCoin(coin).catch((error: unknown) => {
+      resolved.unread.push(coin)
+      failures.push(error)
+    }),
   )
   if (failures.length === coins.length) throw failures[0]
   return resolved
@@ -183,7 +182,7 @@ const gapsOf = ({ outcomes }: Market): number =>
 const isRecorded = ({ outcomes }: Market): boolean =>
   outcomes.some(({ coverage }) => (coverage.covered ?? 0) > 0)
 
-/** What is said in place of gaps. */
+/** The sentence in place of a list of gaps. */
 function noGapsText({ markets }: Resolved): string {
   const recorded = markets.filter(isRecorded)
   if (recorded.length === 0) return 'Nothing was recorded in this time.'
@@ -223,13 +222,13 @@ function Summary({ resolved }: { resolved: Resolved }) {
         {missing > 0 && `${showCount(missing)} of them were not recorded.`}
       </p>
       {countedFromMs > fromMs && (
-        <p class="note">Windows that began earlier were too many to be counted.</p>
+        <p class="note">Earlier windows are not counted: there are too many.</p>
       )}
       {unread.length > 0 && (
         <p class="note">Could not be read: {unread.join(', ').toUpperCase()}.</p>
       )}
       {markets.length > 0 && moved.length === 0 && (
-        <p class="note">No strike and final price are known.</p>
+        <p class="note">Strikes and final prices are not known.</p>
       )}
       {markets.length > 0 && holed.length === 0 && <p class="note">{noGapsText(resolved)}</p>}
       <div class="away">
@@ -261,7 +260,7 @@ type ListProps = {
   children: (market: Market) => preact.ComponentChildren
 }
 
-/** The first windows of a list, with a link to each; nothing of a list without any. */
+/** The first windows of a list, with a link to each; nothing for an empty list. */
 export function WindowList({ title, markets, children }: ListProps) {
   if (markets.length === 0) return null
   return (

@@ -12,15 +12,16 @@ import { apiKey } from '../../lib/key.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, type Rights, useRights } from '../../lib/rights.ts'
 import { useStore } from '../../lib/store.ts'
-import { Button } from '../../parts/button.tsx'
-import { CallPanel, useCallPanel } from '../../parts/call-panel.tsx'
+import { CallPanel } from '../../parts/call-panel.tsx'
 import { Choice } from '../../parts/choice.tsx'
+import { LegendKey } from '../../parts/legend-key.tsx'
+import { PanelButton } from '../../parts/panel-button.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { SampleNote } from '../../parts/sample-note.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { Alerts } from './alert-panel.tsx'
 import { Away } from './away.tsx'
-import { tables, useFairPrices } from './fair-prices.ts'
+import { useFairPrices } from './fair-prices.ts'
 import { type BoardState, followBoard, type FollowedBoard, type Row } from './follow-board.ts'
 import { NothingOpen } from './nothing-open.tsx'
 import { type Arrangement, rowLook, type SortName, sortNames, useOrder } from './order.ts'
@@ -47,7 +48,6 @@ export function BoardPage() {
   const arrangement = useArrangement()
   const look = useStore(rowLook.store)
   useFairPrices(board, key)
-  const [hasCalls, toggleCalls] = useCallPanel()
   const [isSettled, setSettled] = useState(false)
   const { coin, timeframe } = arrangement
   const isOpen =
@@ -59,20 +59,21 @@ export function BoardPage() {
         {board && <StateText board={board} />}
         <div class="row board-tools">
           <Alerts board={board} />
-          <Button text="API" look="tiny board-api" aria-expanded={hasCalls} onClick={toggleCalls} />
+          <PanelButton text="API" name="API">
+            {() => (
+              <>
+                <CallPanel calls={[{ path: '/v1/board', query: { timeframe } }]} />
+                <p class="note">
+                  The clients read it, too: <code>await bookfeed.get('/v1/board', {'{}'})</code> in
+                  TypeScript, <code>bookfeed.get("/v1/board")</code> in Python.{' '}
+                  <a href="/docs/live#the-board">The live board</a> sends what changes.
+                </p>
+              </>
+            )}
+          </PanelButton>
         </div>
       </div>
-      {hasCalls && (
-        <section class="card stack" aria-label="API">
-          <CallPanel calls={[{ path: '/v1/board', query: { timeframe } }]} />
-          <p class="note">
-            The clients read it, too: <code>await bookfeed.get('/v1/board', {'{}'})</code> in
-            TypeScript, <code>bookfeed.get("/v1/board")</code> in Python.{' '}
-            <a href="/docs/live#the-board">The live board</a> sends what changes.
-          </p>
-        </section>
-      )}
-      <div class="row spread">
+      <div class="row spread board-filters">
         <Choice
           label="Coin"
           options={coinChoices}
@@ -102,16 +103,19 @@ export function BoardPage() {
   )
 }
 
-/** Below the rows, so not before they are there: they would move it. */
+/** Shown after the rows above it, which would move it. */
 function AwayLater(props: { board: FollowedBoard; rights: Rights; coin: string | undefined }) {
   const state = useStore(props.board.state)
-  // Of a key that is refused the same is said above.
-  return state.kind === 'loading' || isUnknownKey(state) ? null : (
+  const { isLoaded } = useStore(props.board.loaded)
+  // The page of history has the newest windows.
+  const hasNone = isLoaded && props.board.windows.size === 0
+  // The table already says that the key is refused.
+  return state.kind === 'loading' || isUnknownKey(state) || hasNone ? null : (
     <Away rights={props.rights} coin={props.coin} />
   )
 }
 
-/** One that belongs to the visitor's key. */
+/** The board for the visitor's key. */
 function useBoard(key: string | undefined): FollowedBoard | undefined {
   const [board, setBoard] = useState<FollowedBoard>()
   useEffect(() => {
@@ -153,7 +157,9 @@ function StateText({ board }: { board: FollowedBoard }) {
       {state.kind === 'live' && isEmpty && <span class="tag">Nothing open</span>}
       {state.kind === 'live' && !isEmpty && <span class="tag live">Live</span>}
       {state.kind !== 'live' && (
-        <span class="tag">{isUnknownKey(state) ? 'Key unknown' : stateNames[state.kind]}</span>
+        <span class="tag" title={state.kind === 'polled' ? state.problem.detail : undefined}>
+          {isUnknownKey(state) ? 'Key unknown' : stateNames[state.kind]}
+        </span>
       )}
       <span class="note">{stateText(state)}</span>
     </p>
@@ -163,7 +169,7 @@ function StateText({ board }: { board: FollowedBoard }) {
 const isUnknownKey = (state: BoardState): boolean =>
   state.kind === 'refused' && state.problem.status === 401
 
-/** With the gap that began last: before it, something was recorded. */
+/** Takes the gap that began last: before it, something was recorded. */
 function unrecordedText(rows: readonly Row[]): string {
   const [last] = rows
     .map(({ recording }) => recording)
@@ -176,22 +182,18 @@ const stateNames: Record<BoardState['kind'], string> = {
   loading: 'Loading…',
   live: 'Live',
   polled: 'Every few seconds',
-  stale: 'Stale',
   waiting: 'Disconnected',
   refused: 'Not included',
 }
 
 function stateText(state: BoardState): string {
-  if (state.kind === 'stale')
-    return `The server knows of nothing after ${showTime(Date.parse(state.since))} UTC.`
-  if (state.kind === 'polled') return `No live stream is left: ${state.problem.detail}`
   if (state.kind !== 'waiting') return ''
   const why = state.problem === undefined ? silentText() : `${state.problem.title}.`
   return `${why} Values are as of ${showTime(state.sinceMs)} UTC; this page keeps trying.`
 }
 
 const silentText = (): string =>
-  navigator.onLine ? 'Nothing comes from the server.' : 'You are offline.'
+  navigator.onLine ? 'The server does not answer.' : 'You are offline.'
 
 type Column = { sort?: SortName; name: string; look: string }
 const columns: readonly Column[] = [
@@ -212,7 +214,7 @@ type TableProps = {
   board: FollowedBoard
   arrangement: Arrangement
   rights: Rights | undefined
-  /** Once the windows are there, or what is shown in place of them. */
+  /** Called when the windows, or the content in place of them, are shown. */
   onSettled: () => void
 }
 
@@ -277,7 +279,7 @@ function BoardTable({ board, arrangement, rights, onSettled }: TableProps) {
   )
 }
 
-/** Why there is no board, and when the page tries again, which it does by itself. */
+/** The problem in place of the board, with the time until the next try. */
 function NotLoaded({ problem, nextMs = 0 }: { problem: Problem; nextMs?: number | undefined }) {
   const seconds = useSecondsUntil(nextMs)
   return (
@@ -319,22 +321,23 @@ function Heading({ column: { sort, name, look }, arrangement }: HeadingProps) {
 function Legend({ board }: { board: FollowedBoard }) {
   // An average may begin while the row is shown.
   useNow()
-  const hasTables = useStore(tables).size > 0
   const hasAverage = [...board.windows.values()].some((each) => each.get().row.average !== null)
   return (
     <div class="legend board-legend">
-      <span class="accent">
-        <i class="key" /> price of the coin
+      <span class="accent of-chart">
+        <LegendKey sign="line" /> price of the coin
       </span>
-      {/* Its room is kept: nothing moves when a row has one. */}
-      <span class={hasAverage ? 'average' : 'average unseen'}>
-        <i class="key" /> settlement average so far
+      {/* Its space is reserved, so that nothing moves when a row has an average. */}
+      <span class={hasAverage ? 'average of-chart' : 'average of-chart unseen'}>
+        <LegendKey sign="line" /> settlement average so far
+      </span>
+      <span class="of-chart">
+        <LegendKey sign="dash" /> strike
+      </span>
+      <span class="of-depth">
+        Depth: shares of bids / asks within 2¢ of the mid. Volume: shares traded.
       </span>
       <span>
-        <i class="key" /> strike
-      </span>
-      <span>Depth: shares of bids / asks within 2¢ of the mid. Volume: shares traded.</span>
-      <span class={hasTables ? '' : 'unseen'}>
         Fair: how often Up won from here, of how many windows. Edge: fair − mid; grey may be chance.
       </span>
     </div>

@@ -8,7 +8,7 @@ import { type Edge, edgeOf, type Fair, fairOf } from '../../lib/fair.ts'
 import { createStore } from '../../lib/store.ts'
 import type { FollowedBoard, Row, Shown } from './follow-board.ts'
 
-/** An older price is not that of the moment; the calibration leaves it out, too. */
+/** An older price is not current; the calibration leaves it out, too. */
 const SPOT_AGE_MS_MAX = 10_000
 /** A server that has just started has no tables yet. */
 const AGAIN_MS = 120_000
@@ -20,7 +20,7 @@ export const tables = createStore<ReadonlyMap<string, CalibrationTable>>(new Map
 
 export const tableOf = (row: Series): CalibrationTable | undefined => tables.get().get(nameOf(row))
 
-/** Undefined without a table, a strike and a price of the moment. */
+/** Undefined if the table, the strike or a current price is missing. */
 export function fairOfRow(row: Row, nowMs: number): Fair | undefined {
   const { spot, strike, windowEnd } = row
   const table = tableOf(row)
@@ -30,13 +30,13 @@ export function fairOfRow(row: Row, nowMs: number): Fair | undefined {
   return fairOf(table, { price: spot.price, strike, leftMs: Date.parse(windowEnd) - nowMs })
 }
 
-/** Undefined also while the book is of a time before a gap. */
+/** Undefined also while the book is older than a gap. */
 export function edgeOfShown({ row, nowMs }: Pick<Shown, 'row' | 'nowMs'>): Edge | undefined {
   const fair = row.recording.state === 'recorded' ? fairOfRow(row, nowMs) : undefined
   return fair === undefined || row.mid === null ? undefined : edgeOf(fair, row.mid)
 }
 
-/** Reads the tables of each coin when its first window is there. */
+/** Reads the tables of a coin when the first window of the coin is on the board. */
 export function useFairPrices(board: FollowedBoard | undefined, key: string | undefined): void {
   useEffect(() => {
     if (board === undefined) return

@@ -4,6 +4,7 @@ import { type Problem, request, toProblem } from '../../lib/api.ts'
 import type { Board, BoardWindow } from '../../lib/bodies.ts'
 import { serverNowMs } from '../../lib/clock.ts'
 import { followEvents } from '../../lib/events.ts'
+import { createFrame } from '../../lib/frame.ts'
 import { pollMs } from '../../lib/poll.ts'
 import { createStore, type Store } from '../../lib/store.ts'
 
@@ -11,7 +12,7 @@ type Series = { fromMs: number; stepMs: number } & Record<Line, (number | null)[
 const lineNames = ['mid', 'spot', 'average'] as const
 type Line = (typeof lineNames)[number]
 
-/** What the server sends of a window again and again. */
+/** A window as events have it. */
 export type Row = Omit<BoardWindow, 'history'>
 
 export type Shown = {
@@ -19,44 +20,42 @@ export type Shown = {
   series: Series | undefined
   /** The time that the row shows, by the clock of the server. */
   nowMs: number
-  /** The server does not list it any more. */
+  /** True if the server no longer lists the window. */
   isOver: boolean
 }
 
 export type BoardState =
   | { kind: 'loading' }
   | { kind: 'live' }
-  /** The server has not heard from its database since. */
-  | { kind: 'stale'; since: string }
   /** The server has no stream left for the visitor: the page polls every few seconds. */
   | { kind: 'polled'; problem: Problem }
   /** Nothing comes. */
   | { kind: 'waiting'; problem?: Problem | undefined; sinceMs: number }
   | { kind: 'refused'; problem: Problem }
 
-/** Whether all rows were read once; until then, why not, and when the page tries again. */
+/** True once all rows were read; until then, the problem and the time of the next try. */
 export type BoardLoad = { isLoaded: boolean; problem?: Problem | undefined; nextMs?: number }
 
 type BoardEvent = { time: string; data: Row[]; closed: string[] }
 
-/** Rows that are drawn in a frame: more would take longer than one on a slow processor. */
+/** Rows drawn in a frame: more take longer than a frame on a slow processor. */
 const ROWS_A_FRAME = 2
 const SECOND_MS = 1_000
-/** A row that was drawn less than this ago need not be drawn for the time that is left. */
+/** A row drawn less than this ago is not drawn again for its time left. */
 const DRAWN_MS = 800
-/** How often a row outside the visible part of the page is drawn. */
+/** Interval at which a row outside of the view is drawn. */
 const HIDDEN_MS = 5_000
-/** The server sends something every five seconds: after this time without it the connection is lost. */
+/** Without an event for so long the connection is lost: the server sends one every 5 seconds. */
 const SILENT_MS = 15_000
 
 /** Follows the board until `stop`. */
 export function followBoard() {
   const state = createStore<BoardState>({ kind: 'loading' })
   const loaded = createStore<BoardLoad>({ isLoaded: false })
-  /** Rises when windows come or go. */
+  /** Rises when windows are added or removed. */
   const changes = createStore(0)
   const windows = new Map<string, Store<Shown>>()
-  /** What is to be drawn. */
+  /** Changes that are not drawn yet. */
   const due = new Map<string, Partial<Shown>>()
   /** When each row was drawn last. */
   const drawnMs = new Map<string, number>()
@@ -72,11 +71,11 @@ export function followBoard() {
       }
     }
   })
-  /** Of the stream and the request for all rows; another one after each break. */
+  /** Aborts the stream and the request for all rows; a new one after each break. */
   let connection = new AbortController()
-  let frame = 0
+  const frame = createFrame(draw)
   let polling = 0
-  /** How far the time of the windows is ahead: a test key reads hours of another day. */
+  /** Offset of the windows' time from the server's clock: a test key reads hours of another day. */
   let aheadMs: number | undefined
   let heardMs = 0
   /** The next event has all rows. */
@@ -84,18 +83,17 @@ export function followBoard() {
 
   function put(id: string, change: Partial<Shown>): void {
     due.set(id, { ...due.get(id), ...change })
-    frame ||= requestAnimationFrame(draw)
+    frame.request()
   }
 
   function draw(): void {
-    frame = 0
     const nowMs = serverNowMs() + (aheadMs ?? 0)
     let drawn = 0
     for (const [id, change] of due) {
       const store = windows.get(id)
       if (store !== undefined && !isTurn(id, change)) continue
       if (drawn++ === ROWS_A_FRAME) {
-        frame = requestAnimationFrame(draw)
+        frame.request()
         return
       }
       due.delete(id)
@@ -133,7 +131,7 @@ export function followBoard() {
     changes.set(changes.get() + 1)
   }
 
-  /** Reads all rows with how it came to them. */
+  /** Reads all rows with their history. */
   async function load(): Promise<void> {
     const { signal } = connection
     const { data } = await request<Board>('/v1/board', { signal })
@@ -142,7 +140,7 @@ export function followBoard() {
     if (!loaded.get().isLoaded) loaded.set({ isLoaded: true })
   }
 
-  /** Says why nothing is there, and when it is asked for again. */
+  /** Stores the problem of the first load, and the time of the next one. */
   function noteFailure(problem: Problem, waitMs: number): void {
     if (!loaded.get().isLoaded)
       loaded.set({ isLoaded: false, problem, nextMs: serverNowMs() + waitMs })
@@ -171,16 +169,13 @@ export function followBoard() {
       {
         signal,
         onEvent({ event, data }) {
-          if (event === 'stale')
-            state.set({ kind: 'stale', since: (JSON.parse(data) as { since: string }).since })
-          if (event === 'current') state.set({ kind: 'live' })
           if (event !== 'board') return
           heardMs = performance.now()
           const { time, data: rows, closed } = JSON.parse(data) as BoardEvent
           aheadMs = Date.parse(time) - serverNowMs()
           for (const row of rows) take(row)
           if (isFirst) endOthers(rows)
-          // The first event has every row, as the list that could not be read.
+          // The first event has every row, so it replaces a list that could not be read.
           if (!loaded.get().isLoaded) loaded.set({ isLoaded: true })
           for (const id of closed) end(id)
           isFirst = false
@@ -192,7 +187,7 @@ export function followBoard() {
           if (now === 'waiting') return wait(problem)
           isFirst = true
           heardMs = performance.now()
-          // What happened meanwhile is in no event.
+          // Events do not include changes during the break.
           if (state.get().kind === 'waiting') void load().catch(() => undefined)
           state.set({ kind: 'live' })
         },
@@ -219,7 +214,7 @@ export function followBoard() {
     polling = window.setTimeout(next, pollMs())
   }
 
-  // A connection that is lost may seem open for minutes.
+  // A lost connection may seem open for minutes.
   function offline(): void {
     connection.abort()
     wait()
@@ -249,7 +244,7 @@ export function followBoard() {
     windows,
     /** The time of the windows, by the clock of the server. */
     nowMs: (): number => serverNowMs() + (aheadMs ?? 0),
-    /** A row with what is still to be drawn of it. */
+    /** A row with its changes that are not drawn yet. */
     latest: (id: string): Shown | undefined => {
       const shown = windows.get(id)?.get()
       return shown && { ...shown, ...due.get(id) }
@@ -273,7 +268,7 @@ export function followBoard() {
       observer.disconnect()
       clearInterval(ticking)
       clearTimeout(polling)
-      cancelAnimationFrame(frame)
+      frame.cancel()
       window.removeEventListener('offline', offline)
       window.removeEventListener('online', online)
     },
@@ -285,7 +280,7 @@ export type FollowedBoard = ReturnType<typeof followBoard>
 const POINTS = 60
 const POINTS_LATE = 2
 
-/** Of a window that opened while it was looked at. */
+/** Series of a window that opened while the page was open. */
 function emptySeries({ windowStart, windowEnd }: Row): Series | undefined {
   if (windowStart === null || windowEnd === null) return undefined
   const fromMs = Date.parse(windowStart)
@@ -299,14 +294,14 @@ function toSeries(history: BoardWindow['history']): Series | undefined {
   return { fromMs: Date.parse(from), stepMs, mid: [...mid], spot: [...spot], average: [...average] }
 }
 
-/** Adds the points that have passed since the last one, as the row is now. */
+/** Adds the points since the last one, with the current values of the row. */
 function extend({ row, series, nowMs, isOver }: Shown): void {
   if (series === undefined || isOver) return
   const { fromMs, stepMs, mid } = series
   const count = Math.min(POINTS, Math.floor((nowMs - fromMs) / stepMs) + 1)
   const isInGap = row.recording.state !== 'recorded'
   while (mid.length < count) {
-    // The points of the last seconds are not in the history yet; of a longer break nothing is known.
+    // The history does not have the points of the last seconds yet; a longer break stays unknown.
     const isNow = mid.length >= count - POINTS_LATE
     series.mid.push(isNow && !isInGap ? row.mid : null)
     series.spot.push(isNow ? (row.spot?.price ?? null) : null)

@@ -1,4 +1,4 @@
-/** In place of the board while no window is open: what was recorded, and where to see it. */
+/** Replaces the board while no window is open: recorded windows with links. */
 
 import { useEffect } from 'preact/hooks'
 
@@ -17,16 +17,15 @@ import { MarketState } from '../../parts/market-state.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { moveOf, WindowList } from './away.tsx'
 
-/** Of a coin: some of these may be to come. */
-const MARKETS_MAX = 20
-const MARKETS_A_DAY_MAX = 1_000
+/** The windows of a coin on a day, and some upcoming ones. */
+const MARKETS_MAX = 450
 const STRIP_DAYS = 60
 
 type Props = {
   rights: Rights
   coin: string | undefined
   timeframe: string | undefined
-  /** Once the list, or why there is none, is there. */
+  /** Called when the list or its problem is shown. */
   onSettled: () => void
 }
 
@@ -36,7 +35,7 @@ export function NothingOpen({ rights, coin, timeframe, onSettled }: Props) {
       (coin === undefined || each === coin) && mayRead(rights, { route: 'markets', coin: each }),
   )
   const { data, problem, reload } = useAsked({
-    // Names what is read: several lists.
+    // Not an address, but a name for several lists.
     url: coins.length > 0 ? `${coins.join()} ${timeframe}` : undefined,
     ask: (_, { signal }) => readRecorded(coins, timeframe, signal),
     whose: useStore(apiKey.store),
@@ -52,15 +51,21 @@ export function NothingOpen({ rights, coin, timeframe, onSettled }: Props) {
       <h2>History</h2>
       <p class="note">
         No {what.join(' ')} is open now.{' '}
-        {market && (
+        {market ? (
           <>
             Every book of a finished one is in the{' '}
             <a href={`/markets/${market.symbol}/${market.conditionId}`}>sample market</a>.
           </>
+        ) : (
+          facts.sample && (
+            <>
+              <a href="/docs/access#without-a-key">The sample</a> can be read without a key.
+            </>
+          )
         )}
       </p>
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
-      {data?.finished.length === 0 && <p class="note">No finished one is recorded either.</p>}
+      {data?.finished.length === 0 && <p class="note">No finished window is recorded either.</p>}
       {data && <Strips data={data} />}
       <div class="away finished">
         <WindowList
@@ -81,38 +86,34 @@ type Recorded = {
   /** Windows with books that are over, the newest first. */
   finished: Market[]
   lastDayMs: number
-  /** Those of the last day, by how far the coin moved. */
+  /** Windows of the last day, by the move of the coin. */
   moved: Market[]
   /** By coin. */
   coverage: [coin: string, days: CoverageDay[]][]
 }
 
-/** Throws if one of the lists of windows cannot be read; what else fails is left out. */
+/** Throws if a list of windows cannot be read; other failures leave a part empty. */
 async function readRecorded(
   coins: readonly string[],
   timeframe: string | undefined,
   signal: AbortSignal,
 ): Promise<Recorded> {
   const query = { withBooks: true, limit: MARKETS_MAX, timeframe }
-  const listOf = async (coin: string, range: object) => {
-    const path = `/v1/${coin}/markets`
-    return (await request<Listed<Market>>(path, { query: { ...query, ...range }, signal })).data
-  }
-  const newest = await Promise.all(coins.map((coin) => listOf(coin, {})))
+  const listOf = async (coin: string) =>
+    (await request<Listed<Market>>(`/v1/${coin}/markets`, { query, signal })).data
+  const newest = await Promise.all(coins.map(listOf))
   const finished = newest
     .flat()
     .filter(isFinished)
     .toSorted((a, b) => (b.windowEnd ?? '').localeCompare(a.windowEnd ?? ''))
   const lastDayMs = startOfDay(Date.parse(finished[0]?.windowStart ?? '') || serverNowMs())
-  const day = { from: lastDayMs, to: lastDayMs + DAY_MS, limit: MARKETS_A_DAY_MAX }
   const held = coins.filter((_, index) => (newest[index]?.length ?? 0) > 0)
-  const [ofDay, coverage] = await Promise.all([
-    Promise.all(held.map((coin) => listOf(coin, day).catch(() => []))),
-    Promise.all(held.map((coin) => readDays(coin, lastDayMs, signal).catch(() => undefined))),
-  ])
-  const moved = ofDay
-    .flat()
-    .filter((market) => isFinished(market) && moveOf(market) !== 0)
+  // One coin after the other: without a key, four long requests may run at once.
+  const coverage = await Array.fromAsync(held, (coin) =>
+    readDays(coin, lastDayMs, signal).catch(() => undefined),
+  )
+  const moved = finished
+    .filter((market) => Date.parse(market.windowStart ?? '') >= lastDayMs && moveOf(market) !== 0)
     .toSorted((a, b) => Math.abs(moveOf(b)) - Math.abs(moveOf(a)))
   return { finished, lastDayMs, moved, coverage: coverage.filter((each) => each !== undefined) }
 }
@@ -176,7 +177,7 @@ function stripText(days: readonly CoverageDay[]): string {
   return `${held.length} of ${days.length} days recorded${last ? `, the last one ${showShare(last.covered)}` : ''}`
 }
 
-/** Requests a minute from which each of these windows may take one. */
+/** The lowest rate limit at which each of these windows may send a request. */
 const CHARTS_LIMIT_MIN = 60
 
 type Bar = { outcome: string; start: string; close: number | null }
@@ -189,11 +190,14 @@ const steps: Readonly<Record<string, string>> = {
   '1d': '30m',
 }
 
-/** How far the coin moved, and what that did to the probability of Up. */
+/** The move of the coin, and the probability of Up over the window. */
 function MoveChart({ market, rights }: { market: Market; rights: Rights }) {
   const { symbol, conditionId, timeframe, windowStart, windowEnd } = market
   const { limit = 0 } = useStore(rateStore) ?? {}
+  // Visitors without a key share the rate limit of their network address.
+  const hasKey = useStore(apiKey.store) !== undefined
   const isOpen =
+    hasKey &&
     limit >= CHARTS_LIMIT_MIN &&
     mayRead(rights, { route: 'prices', coin: symbol, market: conditionId })
   const outcome = bestCovered(market)

@@ -25,7 +25,7 @@ export type Arrangement = {
   isReversed: boolean
 }
 
-/** How rows look. */
+/** Layouts of a row. */
 export const rowLooks = ['line', 'full'] as const
 export type RowLook = (typeof rowLooks)[number]
 export const rowLook = createKept<RowLook>(
@@ -41,7 +41,7 @@ export const pinned = createKept<readonly string[]>('bookfeed.pinned', (stored) 
 export const seriesOf = ({ symbol, timeframe }: Pick<Row, 'symbol' | 'timeframe'>): string =>
   `${symbol}-${timeframe}`
 
-/** How far the price is from the strike, as a share of it. */
+/** Distance of the price from the strike, as a share of it. */
 export const moveOf = ({ spot, strike }: Row): number | undefined =>
   spot === null || strike === null ? undefined : spot.price / strike - 1
 
@@ -51,13 +51,13 @@ const endOf = ({ windowEnd }: Row): number =>
   windowEnd === null ? Infinity : Date.parse(windowEnd)
 const depthOf = ({ bidDepth, askDepth }: Row): number => (bidDepth ?? 0) + (askDepth ?? 0)
 
-/** The largest that is no chance comes first, then those that may be. */
+/** Significant edges first, then those that may be chance, each from the largest down. */
 function edgeRank(shown: Shown): number {
   const edge = edgeOfShown(shown)
   return edge === undefined ? 1 : -edge.size - Number(edge.isMeant)
 }
 
-/** The lowest is first. */
+/** Lower ranks come first. */
 const ranks: Record<SortName, (shown: Shown) => number> = {
   left: ({ row }) => endOf(row),
   window: ({ row: { symbol, timeframe } }) =>
@@ -85,8 +85,8 @@ function compare(a: Shown, b: Shown, { sort, isReversed }: Arrangement): number 
 const AGAIN_MS = 1_000
 
 /**
- * Condition ids in order. While the table is held, because the pointer is over it or the focus
- * within, rows stay where they are: new ones come last, and those that are over remain.
+ * Condition ids in order. While the pointer is over the table or the focus is in it, rows keep
+ * their places: new ones come last, and windows that ended stay.
  */
 export function useOrder(board: FollowedBoard, arrangement: Arrangement) {
   const [order, setOrder] = useState<readonly string[]>([])
@@ -125,7 +125,7 @@ export function useOrder(board: FollowedBoard, arrangement: Arrangement) {
   }
   return {
     order,
-    /** Handlers of what is held. */
+    /** Handlers of the held table. */
     holding: {
       onPointerEnter: hold(pointed, true),
       onPointerLeave: hold(pointed, false),

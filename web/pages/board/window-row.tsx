@@ -1,8 +1,10 @@
 /** A row of the board: an open window as it is now. */
 
-import { useEffect, useRef } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 
 import { type Point, PriceChart, ProbabilityChart } from '../../charts/small-charts.tsx'
+import { DAY_MS } from '../../lib/days.ts'
 import { facts } from '../../lib/facts.ts'
 import { deviationOf, type Edge, type Fair } from '../../lib/fair.ts'
 import {
@@ -12,6 +14,7 @@ import {
   showCoinPrice,
   showCompact,
   showCount,
+  showDay,
   showLength,
   showMinute,
   showPrice,
@@ -21,23 +24,16 @@ import {
   showTime,
   showWindow,
 } from '../../lib/format.ts'
+import { shortReason } from '../../lib/gap-reasons.ts'
 import { navigate } from '../../lib/location.ts'
+import { neededOf } from '../../lib/needed.ts'
 import { settlesFrom } from '../../lib/settlement.ts'
 import { type Store, useStore } from '../../lib/store.ts'
+import { NeededText } from '../../parts/needed-text.tsx'
 import { SimulatedTag } from '../../parts/simulated.tsx'
 import { edgeOfShown, fairOfRow, tableOf, tables } from './fair-prices.ts'
 import type { FollowedBoard, Row, Shown } from './follow-board.ts'
-import { type Needed, neededOf } from './needed.ts'
 import { moveOf, pinned, rowLook, seriesOf } from './order.ts'
-
-const reasons: Record<string, string> = {
-  recorder_down: 'recorder down',
-  venue_silent: 'venue silent',
-  venue_restart: 'venue restarts',
-  hash_mismatch: 'book not verified',
-  not_open: 'not open',
-  import: 'not imported',
-}
 
 type RowProps = { board: FollowedBoard; store: Store<Shown> }
 
@@ -48,46 +44,38 @@ export function WindowRow({ board, store }: RowProps) {
   const line = useRef<HTMLTableRowElement>(null)
   useEffect(() => (line.current === null ? undefined : board.observe(line.current)), [board])
   const { row, nowMs, isOver } = shown
-  const { conditionId, symbol, timeframe, windowStart, windowEnd } = row
+  const { conditionId, symbol, windowStart, windowEnd } = row
   const href = `/markets/${symbol}/${conditionId}`
-  const name = `${symbol.toUpperCase()} ${timeframe}`
   const leftText = windowEnd === null ? 'open' : showLength(Date.parse(windowEnd) - nowMs)
-  const times = showWindow(windowStart, windowEnd)
+  // Made once per window, so that Preact does not compare it at each change.
+  const name = useMemo(
+    () => <WindowName {...{ row, href, isLine }} />,
+    [href, isLine, row.slug, row.source, windowStart, windowEnd],
+  )
   return (
     <tr ref={line} data-window={conditionId} class={classOf(shown)} onClick={() => navigate(href)}>
-      <th scope="row">
-        <div class="board-window">
-          <Pin row={row} name={name} />
-          <div>
-            <a href={href}>{name}</a>
-            <span class="note num" title={times}>
-              {isLine ? showClock(windowStart, windowEnd) : times}
-            </span>
-          </div>
-          <VenueLink row={row} name={name} />
-        </div>
-      </th>
-      <td class="num board-left">{isOver ? 'over' : leftText}</td>
+      <th scope="row">{name}</th>
+      <Cell look="num board-left">{isOver ? 'over' : leftText}</Cell>
       <td class="board-price">
         <WindowPrices shown={shown} />
       </td>
-      <td class="num board-spot">
+      <Cell look="num board-spot">
         <Price row={row} nowMs={nowMs} isLine={isLine} />
-      </td>
-      <td class="num board-up">
+      </Cell>
+      <Cell look="num board-up">
         <WindowProbability shown={shown} />
         <b class={toneOf(row.mid)}>{showProbability(row.mid)}</b>
-      </td>
+      </Cell>
       <FairCells shown={shown} />
-      <td class="num right board-spread" data-name="Spread">
+      <Cell look="num right board-spread" name="Spread">
         {showPrice(row.spread)}
-      </td>
-      <td class="num right board-depth" data-name="Depth ±2¢">
+      </Cell>
+      <Cell look="num right board-depth" name="Depth ±2¢">
         <Depth row={row} />
-      </td>
-      <td class="num right board-volume" data-name="Volume">
+      </Cell>
+      <Cell look="num right board-volume" name="Volume">
         {showCompact(row.volume)}
-      </td>
+      </Cell>
       <td class="board-recording" title={isLine ? faultText(row) : undefined}>
         {isLine ? <RecordingFault row={row} /> : <Recording row={row} />}
       </td>
@@ -95,13 +83,43 @@ export function WindowRow({ board, store }: RowProps) {
   )
 }
 
-/** How often Up won from here, and what that is worth beside the price. */
+type CellProps = { look: string; name?: string; children: ComponentChildren }
+
+/** A cell that changes often. Its content is laid out by itself, not with the table. */
+const Cell = ({ look, name, children }: CellProps) => (
+  <td class={look} data-name={name}>
+    <div class="board-cell">{children}</div>
+  </td>
+)
+
+type NameProps = { row: Row; href: string; isLine: boolean }
+
+/** Coin, length and time of a window, with its star and the way to the venue. */
+function WindowName({ row, href, isLine }: NameProps) {
+  const { symbol, timeframe, windowStart, windowEnd } = row
+  const name = `${symbol.toUpperCase()} ${timeframe}`
+  const times = showWindow(windowStart, windowEnd)
+  return (
+    <div class="board-window">
+      <Pin row={row} name={name} />
+      <div>
+        <a href={href}>{name}</a>
+        <span class="note num" title={times}>
+          {isLine ? showClock(windowStart, windowEnd) : times}
+        </span>
+      </div>
+      <VenueLink row={row} name={name} />
+    </div>
+  )
+}
+
+/** The share of past windows that Up won from here, and the edge against the mid. */
 function FairCells({ shown }: { shown: Shown }) {
   const fair = shown.isOver ? undefined : fairOfRow(shown.row, shown.nowMs)
   const edge = fair && edgeOfShown(shown)
   return (
     <>
-      <td class="num right board-fair" data-name="Fair">
+      <Cell look="num right board-fair" name="Fair">
         {fair === undefined ? (
           '–'
         ) : (
@@ -109,19 +127,19 @@ function FairCells({ shown }: { shown: Shown }) {
             {showProbability(fair.share)} <span class="note">of {showCount(fair.count)}</span>
           </span>
         )}
-      </td>
-      <td class="num right board-edge" data-name="Edge">
+      </Cell>
+      <Cell look="num right board-edge" name="Edge">
         {edge === undefined ? (
           '–'
         ) : (
           <span
             class={edge.isMeant ? edge.side : 'note'}
-            title={edge.isMeant ? undefined : 'So few windows may differ from the price by chance.'}
+            title={edge.isMeant ? undefined : 'With so few windows, the difference may be chance.'}
           >
             {outcomeNames[edge.side]} +{showEdge(edge)}
           </span>
         )}
-      </td>
+      </Cell>
     </>
   )
 }
@@ -129,13 +147,15 @@ function FairCells({ shown }: { shown: Shown }) {
 const showEdge = ({ size }: Edge): string => `${(100 * size).toFixed(1)}¢`
 
 const distanceText = ({ distance, count, wins }: Fair): string =>
-  `Up won ${showCount(wins)} of ${showSome(count, 'window')} that were, as this one, ${Math.abs(distance).toFixed(2)} standard deviations ${distance < 0 ? 'below' : 'above'} the strike.`
+  `Up won ${showCount(wins)} of ${showSome(count, 'window')} at ${Math.abs(distance).toFixed(2)} standard deviations ${distance < 0 ? 'below' : 'above'} the strike with this time left.`
 
-/** `08:00 – 08:05`, of windows of a day, too: all of them are open now. */
-const showClock = (start: string | null, end: string | null): string =>
-  start === null || end === null
-    ? 'window unknown'
-    : `${showMinute(Date.parse(start))} – ${showMinute(Date.parse(end))}`
+/** `08:00 – 08:05`; `Apr 14 – Apr 15` for a window of a day, whose times are equal. */
+function showClock(start: string | null, end: string | null): string {
+  if (start === null || end === null) return 'window unknown'
+  const [from, to] = [Date.parse(start), Date.parse(end)]
+  const show = to - from < DAY_MS ? showMinute : showDay
+  return `${show(from)} – ${show(to)}`
+}
 
 /** To the page of the venue, where the window is traded. */
 function VenueLink({ row: { slug, source }, name }: { row: Row; name: string }) {
@@ -161,13 +181,13 @@ const classOf = ({ row, isOver }: Shown): string => {
   return isUnrecorded(row) ? 'link-row is-unrecorded' : 'link-row'
 }
 
-/** Of what is not known none. */
+/** No colour if the mid is unknown. */
 const toneOf = (mid: number | null): string => {
   if (mid === null) return ''
   return mid < 0.5 ? 'down' : 'up'
 }
 
-/** With a wide spread no order is near the mid, which is not an empty book. */
+/** With a wide spread no order is near the mid, although the book is not empty. */
 function Depth({ row: { bidDepth, askDepth, spread } }: { row: Row }) {
   if (bidDepth !== 0 || askDepth !== 0) return `${showCompact(bidDepth)} / ${showCompact(askDepth)}`
   return <span title={`The spread is ${showPrice(spread)}.`}>none</span>
@@ -175,24 +195,34 @@ function Depth({ row: { bidDepth, askDepth, spread } }: { row: Row }) {
 
 type PriceProps = { row: Row; nowMs: number; isLine: boolean }
 
-/** Price of the coin, how far it is from the strike, and the average so far; at last what is needed. */
+/**
+ * The coin's price with its distance from the strike and the average; at the end, the needed one.
+ */
 function Price({ row, nowMs, isLine }: PriceProps) {
   const { spot, strike, average } = row
   const move = moveOf(row)
   const needed = neededOf(row, nowMs)
   if (needed !== undefined && isLine) return <NeededText needed={needed} />
+  const price = <span>{spot === null ? 'no price' : showCoinPrice(spot.price)}</span>
+  if (needed !== undefined) {
+    return (
+      <>
+        {price}
+        <NeededText needed={needed} />
+      </>
+    )
+  }
   return (
     <>
-      <span>{spot === null ? 'no price' : showCoinPrice(spot.price)}</span>
-      {needed === undefined && spot !== null && strike !== null && move !== undefined && (
+      {price}
+      {spot !== null && strike !== null && move !== undefined && (
         <span class={move < 0 ? 'down' : 'up'}>
           {showCoinChange(spot.price, strike)}
           {isLine ? '' : ` (${showChange(move)})`}
         </span>
       )}
       {strike === null && <span class="note">strike unknown</span>}
-      {needed !== undefined && <NeededText needed={needed} />}
-      {needed === undefined && average !== null && !isLine && (
+      {average !== null && !isLine && (
         <span class="board-average">
           {average.isSettlement
             ? `avg ${showCoinPrice(average.price)}, ${Math.max(0, Math.round((nowMs - (settlesFrom(row) ?? nowMs)) / 1000))} s`
@@ -203,18 +233,12 @@ function Price({ row, nowMs, isLine }: PriceProps) {
   )
 }
 
-const NeededText = ({ needed: { price, side, seconds, change } }: { needed: Needed }) => (
-  <span class={`board-needed ${side}`} title={`From now on ${showCoinPrice(price)} on average.`}>
-    needs {change} for {outcomeNames[side]} in {seconds} s
-  </span>
-)
-
-/** Whether the book is of a time before now, if there is one. */
+/** True if the book, if any, is not current. */
 export const isUnrecorded = ({ recording }: Row): boolean => recording.state !== 'recorded'
 
 /** `recorder down since 10:00:00 UTC`. */
 export const gapText = ({ reason, since }: Row['recording']): string =>
-  `${reason === null ? '' : reasons[reason]}${since === null ? '' : ` since ${showTime(Date.parse(since))} UTC`}`
+  `${reason === null ? '' : shortReason(reason)}${since === null ? '' : ` since ${showTime(Date.parse(since))} UTC`}`
 
 function Recording({ row: { recording, source } }: { row: Row }) {
   const { state, covered } = recording
@@ -222,10 +246,7 @@ function Recording({ row: { recording, source } }: { row: Row }) {
   if (state === 'none') return <span class="tag warn">not recorded</span>
   if (state === 'damaged')
     return (
-      <span
-        class="tag warn"
-        title="What the server has stored of this window is damaged, and not served."
-      >
+      <span class="tag warn" title="The stored data of this window is damaged, and not served.">
         damaged
       </span>
     )
@@ -248,19 +269,19 @@ function Recording({ row: { recording, source } }: { row: Row }) {
   )
 }
 
-/** Below this, some of the window is missing that a reader would notice. */
+/** Below this share, a visitor would notice the missing part. */
 const COVERED_MIN = 0.99
 
-/** What is wrong with the recording; empty where nothing is. */
+/** The fault of a recording; empty if there is none. */
 function faultText({ recording }: Row): string {
   const { state, covered } = recording
   if (state === 'none') return 'not recorded'
   if (state === 'damaged') return 'damaged'
   if (state === 'gap') return gapText(recording)
-  return covered !== null && covered < COVERED_MIN ? `${showShare(covered)} covered` : ''
+  return covered !== null && covered < COVERED_MIN ? `only ${showShare(covered)}` : ''
 }
 
-/** The same; of what is right nothing. */
+/** The fault of a recording in a row of one line; nothing without a fault. */
 function RecordingFault({ row }: { row: Row }) {
   const { state } = row.recording
   const text = faultText(row)
@@ -313,7 +334,9 @@ function WindowPrices({ shown }: { shown: Shown }) {
   return <PriceChart lines={lines} label={parts.join(', ')} />
 }
 
-/** Standard deviations that fit between the strike and an edge of a chart: all have the same scale. */
+/**
+ * Standard deviations that fit between the strike and an edge of a chart: all have the same scale.
+ */
 const DEVIATIONS_SHOWN = 3
 
 function reachOf(row: Row): number | undefined {
@@ -336,7 +359,7 @@ function spanOf({ row: { windowStart, windowEnd } }: Shown) {
   return { fromMs: Date.parse(windowStart), toMs: Date.parse(windowEnd) }
 }
 
-/** What was kept of a line, and its value now. */
+/** The points of a line so far, with its current value. */
 function pointsOf(
   { series, nowMs, row }: Shown,
   line: 'mid' | 'spot' | 'average',

@@ -40,6 +40,7 @@ import { Choice } from '../../parts/choice.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Figure } from '../../parts/figure.tsx'
+import { LegendKey } from '../../parts/legend-key.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { EquityChart } from './charts.tsx'
 import { callsOf, type FigureProps } from './grid.tsx'
@@ -161,7 +162,7 @@ type FieldProps = {
   step: number
 }
 
-/** What is typed stays until it is sent, whatever else of the page changes. */
+/** An input that keeps its text until it is sent, whatever else changes on the page. */
 const NumberField = ({ label, value, ...input }: FieldProps) => (
   <label class="field">
     {label}
@@ -258,12 +259,12 @@ function EquityFigure({ coin, view, calls, guestToken, source, run }: EquityProp
       legend={
         <>
           <span class="equity-net">
-            <i class="key" />
+            <LegendKey sign="line" />
             after fees
           </span>
           <span>
-            <i class="key" />
-            before fees (dashed)
+            <LegendKey sign="dash" />
+            before fees
           </span>
         </>
       }
@@ -291,7 +292,7 @@ const languages = [
   ['curl', 'curl'],
 ] as const
 
-/** What the order of a rule would have bought in one market. */
+/** The request for the fill of a rule's order in one market. */
 const fillOf = (coin: string, rule: Rule, { conditionId, ts }: Observation): Call => {
   const limit = limitOf(rule)
   return {
@@ -331,7 +332,7 @@ function SameInCode({ view, call, guestToken, calls }: Props & { calls: readonly
             The code reads your key from the environment: <code>export KEY=bf_live_…</code>
           </>
         ) : (
-          'It needs no key of yours, as this page.'
+          'It needs no key, like this page.'
         )}
       </p>
       <div class="calls">

@@ -6,12 +6,13 @@ import { useMemo, useState } from 'preact/hooks'
 import { request, useAsked } from '../../lib/api.ts'
 import type { Coin, Listed } from '../../lib/bodies.ts'
 import { betterKnown, calibrate, widths } from '../../lib/calibration.ts'
-import { showCount, showSome } from '../../lib/format.ts'
+import { showCount, showDate, showSome } from '../../lib/format.ts'
 import { apiKey, isTestKey, PUBLIC_TEST_KEY, SAMPLE } from '../../lib/key.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, useRights } from '../../lib/rights.ts'
 import { useStore } from '../../lib/store.ts'
 import { Choice } from '../../parts/choice.tsx'
+import { FigureMenu } from '../../parts/figure-menu.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { SimulatedTag } from '../../parts/simulated.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
@@ -20,10 +21,10 @@ import { GridFigure, ReliabilityFigure } from './grid.tsx'
 import { loadPanel, MARKETS_MAX } from './load-panel.ts'
 import { callOf, lengths, readView, type View } from './view.ts'
 
-/** Fewer markets than this say little. */
+/** With fewer markets the results are not significant. */
 const FEW_MARKETS = 100
 
-/** How often an outcome won at each price some time before the end, and the backtest of a rule. */
+/** Calibration of prices some time before the end, and the backtest of a rule. */
 export function CalibrationPage({ params }: { params: Readonly<Record<string, string>> }) {
   const coin = (params.coin ?? 'btc').toLowerCase()
   const rights = useRights()
@@ -33,7 +34,10 @@ export function CalibrationPage({ params }: { params: Readonly<Record<string, st
     <div class="page">
       <div class="row spread">
         <h1>{coinNames[coin] ?? coin.toUpperCase()} calibration</h1>
-        <CoinTabs base="/calibration" coin={coin} />
+        <div class="row">
+          <CoinTabs base="/calibration" coin={coin} />
+          <FigureMenu />
+        </div>
       </div>
       {isIncluded === false && hasKey && (
         <TierCard what={`The panel of ${coin.toUpperCase()} markets`} />
@@ -50,7 +54,7 @@ export function CalibrationPage({ params }: { params: Readonly<Record<string, st
   )
 }
 
-/** The sample where it includes the panel, else test data. */
+/** The sample if it includes the panel, else test data. */
 const tokenOfGuests = (isIncluded: boolean): string => (isIncluded ? SAMPLE : PUBLIC_TEST_KEY)
 
 /** `guestToken` is sent in place of a key. */
@@ -117,7 +121,8 @@ function Results({ coin, held, guestToken }: CoinProps & { held: Coin }) {
             {panel.markets === 0
               ? `No market of ${view.timeframe} that is over`
               : `${showSome(panel.markets, 'market')} of ${view.timeframe}`}{' '}
-            from {view.fromDay} to {view.toDay}. <SimulatedTag source={source} />
+            from {showDate(Date.parse(view.fromDay))} to {showDate(Date.parse(view.toDay))}.{' '}
+            <SimulatedTag source={source} />
             {isTestKey(guestToken) && ' These are the simulated hours of the public test key.'}
             {panel.isCut &&
               ` There are more: the page reads the first ${showCount(MARKETS_MAX)}. Choose fewer days.`}

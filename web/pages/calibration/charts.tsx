@@ -24,7 +24,7 @@ const FONT = '11px system-ui, sans-serif'
 const MARGIN = { left: 46, right: 18, top: 10, bottom: 34 }
 const LABEL_PX = 72
 
-/** A canvas that is painted again when its size, the theme or what it shows changes. */
+/** A canvas that is painted again when its size, the theme or `shown` changes. */
 function useCanvas(canvasRef: CanvasRef, draw: Draw, shown: readonly unknown[]): void {
   const theme = useStore(themeStore)
   const [size, setSize] = useState<Size>()
@@ -136,7 +136,7 @@ function drawReliability(context: CanvasRenderingContext2D, size: Size, { bins }
 
 type EquityProps = { equity: Equity; label: string; canvasRef: CanvasRef }
 
-/** The sum of profits, trade by trade, after fees and before them, and what it was where it is pointed at. */
+/** The sum of profits by trade, after and before fees, and its value under the pointer. */
 export function EquityChart({ equity, label, canvasRef }: EquityProps) {
   const [pointed, setPointed] = useState<number>()
   const last = equity.times.length - 1
@@ -169,7 +169,10 @@ function describePoint({ times, net }: Equity, at: number): string {
   return `${showDayMinute(ms)} UTC: ${showProfit(net[at] ?? 0)} after ${showCount(at + 1)} of ${showSome(times.length, 'trade')}`
 }
 
-/** Trades stand side by side: windows without one take no room. `count` is how many are before. */
+/**
+ * Trades stand side by side: windows without one take no room. `count` is the number of trades
+ * before.
+ */
 const toTradeX = (count: number, { times }: Equity, width: number): number =>
   EQUITY_LEFT + (count / Math.max(1, times.length)) * (width - EQUITY_LEFT - MARGIN.right)
 
@@ -181,7 +184,7 @@ const tradeAt = (x: number, { times }: Equity, width: number): number => {
 /** Room for dollars. */
 const EQUITY_LEFT = 66
 
-/** The least of 1, 2 and 5 times a power of ten that makes at most so many steps. */
+/** The smallest step of 1, 2 or 5 × 10ⁿ that divides `range` into at most `steps` steps. */
 function stepOf(range: number, steps: number): number {
   const power = 10 ** Math.floor(Math.log10(range / steps))
   return power * ([1, 2, 5].find((factor) => range / (factor * power) <= steps) ?? 10)

@@ -1,4 +1,4 @@
-/** How often an outcome won: by price and moment, and of one moment bin by bin. */
+/** Shares of markets that an outcome won: by price and moment, and bin by bin for one moment. */
 
 import { useRef } from 'preact/hooks'
 
@@ -22,6 +22,7 @@ import { setQuery } from '../../lib/location.ts'
 import type { Cell } from '../../lib/save.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { Figure } from '../../parts/figure.tsx'
+import { LegendKey } from '../../parts/legend-key.tsx'
 import { ReliabilityChart } from './charts.tsx'
 import type { PanelCall, View } from './view.ts'
 
@@ -64,7 +65,7 @@ const Legend = () => (
   <>
     {(['more', 'less', 'fits'] as const).map((verdict) => (
       <span key={verdict}>
-        <i class={`key square verdict-${verdict}`} />
+        <LegendKey sign="square" class={`verdict-${verdict}`} />
         {verdictTexts[verdict]}
       </span>
     ))}
@@ -201,7 +202,7 @@ export function ReliabilityFigure({ coin, view, call, guestToken, source, grid }
       legend={
         <>
           <span>
-            <i class="key" />
+            <LegendKey sign="line" />
             share that won, with its 95 % interval; larger for more markets
           </span>
           <span>Dashed: as often as priced.</span>

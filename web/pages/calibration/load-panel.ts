@@ -1,4 +1,6 @@
-/** Reads the panel page by page, and the books of entries whose best ask is too small, in batches. */
+/**
+ * Reads the panel page by page, and the books of entries whose best ask is too small, in batches.
+ */
 
 import { request } from '../../lib/api.ts'
 import type { Ladders } from '../../lib/backtest.ts'
@@ -10,7 +12,7 @@ export type Panel = {
   rows: Observation[]
   markets: number
   isSimulated: boolean
-  /** Whether there are more markets than the page reads. */
+  /** True if there are more markets than the page reads. */
   isCut: boolean
 }
 
@@ -50,7 +52,7 @@ export async function loadPanel(
   return panel
 }
 
-/** Without the rest of a row: there are tens of thousands. */
+/** Drops the rest of a row: there are tens of thousands of rows. */
 const toObservation = (row: PanelRow): Observation => ({
   conditionId: row.conditionId,
   windowEnd: row.windowEnd,

@@ -1,4 +1,4 @@
-/** The numbers of the page as others would compute them, with the client for Python. */
+/** A program that computes the numbers of the page with the client for Python. */
 
 import { limitOf, type Rule, toDecimal } from '../../lib/backtest.ts'
 import type { Outcome } from '../../lib/bodies.ts'
@@ -11,7 +11,7 @@ type Counted = {
   widthCents: number
   rule: Rule
   origin: string
-  /** A key that is no secret; undefined names that of the environment. */
+  /** A public key; undefined for the key in the environment. */
   token: string | undefined
 }
 

@@ -1,13 +1,13 @@
-/** What the address of the page says: lengths, dates, the moment shown, and the rule. */
+/** State of the page in its address: length, dates, the moment shown, and the rule. */
 
 import { type Rule, toMillionths } from '../../lib/backtest.ts'
 import type { Outcome } from '../../lib/bodies.ts'
 import { widths } from '../../lib/calibration.ts'
+import { DAY_MS, dayAfter, toDay as dayOf } from '../../lib/days.ts'
 
 const SECOND = 1_000
 const MINUTE = 60_000
 const HOUR = 3_600_000
-const DAY_MS = 86_400_000
 
 type Length = { lengthMs: number; moments: readonly number[] }
 
@@ -50,8 +50,8 @@ type Span = { firstSnapshot: string | null; lastSnapshot: string | null }
 type Held = Span & { timeframes: readonly (Span & { timeframe: string })[] }
 
 /**
- * Of an address, with the usual value for each part that is missing or cannot be; the usual outcome
- * is that of which more is known.
+ * Reads an address, with a default for each part that is missing or invalid. The default outcome is
+ * the one with more rows.
  */
 export function readView(query: URLSearchParams, held: Held, usualOutcome: Outcome = 'up'): View {
   const asked = query.get('timeframe') ?? ''
@@ -79,7 +79,6 @@ const readOutcome = (text: string | null, usual: Outcome): Outcome =>
 const usualOf = (moments: readonly number[]): number =>
   moments.includes(USUAL_MOMENT_MS) ? USUAL_MOMENT_MS : (moments[0] ?? 0)
 
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 const isDay = (text: string | null): text is string =>
   text !== null && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))
 
@@ -94,16 +93,13 @@ function readDates(query: URLSearchParams, span: Span, lengthMs: number) {
   return { fromDay, toDay }
 }
 
-/** The start of the day after one. */
-const endOf = (day: string): string => dayOf(Date.parse(day) + DAY_MS)
-
-/** Bounds of what is typed: those of the fill route, but for sizes that no book has. */
+/** Bounds of typed values: those of the fill route, except for sizes that no book has. */
 export const bounds = {
   size: { min: 0.01, max: 1_000_000, step: 0.01 },
   price: { min: 0.1, max: 99.9, step: 0.1 },
   fee: { min: 0, max: 1, step: 0.0001 },
 } as const
-/** For takers of markets of coins, by the documentation of the venue of 2026. */
+/** The taker fee of coin markets, from the venue's documentation of 2026. */
 const VENUE_FEE_RATE = 0.07
 
 function readRule(
@@ -128,7 +124,7 @@ function readRule(
   }
 }
 
-/** The panel as the route takes it. */
+/** The request for the panel. */
 export type PanelCall = {
   coin: string
   timeframe: string
@@ -140,7 +136,7 @@ export type PanelCall = {
   offsets: readonly string[]
 }
 
-/** With the moment of the rule, if it is none of those shown. */
+/** Adds the moment of the rule if it is not among those shown. */
 export function callOf(
   coin: string,
   { timeframe, length, fromDay, toDay, source, rule }: View,
@@ -152,7 +148,7 @@ export function callOf(
     coin,
     timeframe,
     from: `${fromDay}T00:00:00Z`,
-    to: `${endOf(toDay)}T00:00:00Z`,
+    to: `${dayAfter(toDay)}T00:00:00Z`,
     source,
     offsets: moments.map((ms) => (ms % 1000 === 0 ? `-${ms / 1000}s` : `-${ms}ms`)),
   }

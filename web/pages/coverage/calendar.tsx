@@ -1,11 +1,13 @@
-/** Days as squares, a column a week; what a day lacks is said when it is pointed at or focused. */
+/** Days as squares, a column a week. A day under the pointer or focus shows its gaps. */
 
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import type { CoverageDay } from '../../lib/bodies.ts'
 import { showDate, showLength, showMonth, showShare, showSome } from '../../lib/format.ts'
+import { describeReason } from '../../lib/gap-reasons.ts'
 import { navigate } from '../../lib/location.ts'
 import { colorOf } from '../../lib/theme.ts'
+import { DayKinds } from './day-kinds.tsx'
 
 const SQUARE = 20
 const GAP = 4
@@ -20,7 +22,7 @@ const weekdays: readonly [row: number, name: string][] = [
   [4, 'Fri'],
 ]
 
-/** The class of a day; of what is degraded by how much there is. */
+/** The class of a day: its state, for a degraded day with the share that is covered. */
 function toneOf({ state, covered }: CoverageDay): string {
   if (state !== 'degraded') return state
   if (covered === null) return 'degraded-1'
@@ -128,17 +130,7 @@ function sumUp(days: readonly CoverageDay[]): string {
 }
 
 const describe = ({ day, state, covered }: CoverageDay): string =>
-  `${day}: ${state}${covered === null ? '' : `, ${showShare(covered)} recorded`}`
-
-const reasonTexts: Record<string, string> = {
-  recorder_down: 'The recorder was not connected',
-  venue_silent: 'The recorder was connected, and the venue sent nothing',
-  venue_restart: 'The venue restarted',
-  hash_mismatch: 'The book contradicted the hash of the venue',
-  import: 'No data is held',
-  not_open: 'Outside the time of the market',
-  window_unknown: 'The window of a market is not known',
-}
+  `${showDate(Date.parse(day))}: ${state}${covered === null ? '' : `, ${showShare(covered)} recorded`}`
 
 /** The list of the markets of a day. */
 const marketsOf = (coin: string, { day }: CoverageDay): string => `/markets/${coin}?date=${day}`
@@ -163,7 +155,7 @@ function DayCard({ coin, day }: { coin: string; day: CoverageDay | undefined }) 
           <ul>
             {day.gaps.map(({ reason, count, durationMs }) => (
               <li key={reason}>
-                {reasonTexts[reason] ?? reason}: {showSome(count, 'gap')},{' '}
+                {describeReason(reason)}: {showSome(count, 'gap')},{' '}
                 <span class="num">{showLength(durationMs)}</span> in total, over both outcomes
               </li>
             ))}
@@ -173,6 +165,8 @@ function DayCard({ coin, day }: { coin: string; day: CoverageDay | undefined }) 
               </li>
             )}
           </ul>
+          {/* Last: it is loaded after the rest, which it would move. */}
+          <DayKinds coin={coin} day={day.day} />
         </>
       )}
     </div>

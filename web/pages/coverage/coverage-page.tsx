@@ -4,24 +4,28 @@ import { type Loaded, useApi } from '../../lib/api.ts'
 import type { Coin, CoverageDay, Listed, Market } from '../../lib/bodies.ts'
 import { nowMs } from '../../lib/clock.ts'
 import { DAY_MS, startOfDay, toDay } from '../../lib/days.ts'
+import { showDate } from '../../lib/format.ts'
 import { setQuery, useLocation } from '../../lib/location.ts'
 import { mayRead, useRights } from '../../lib/rights.ts'
 import { Button } from '../../parts/button.tsx'
+import { FigureMenu } from '../../parts/figure-menu.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { SimulatedTag } from '../../parts/simulated.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
 import { Calendar, paintCalendar } from './calendar.tsx'
+import { DayFiles } from './day-files.tsx'
+import { Incidents } from './incidents.tsx'
 
 const DAYS = 182
 const NEWEST_WITH_BOOKS = { source: 'recorded', withBooks: true, limit: 1 }
 
-/** What is recorded of a coin and what is not, day by day. */
+/** Coverage of a coin by day, files of its days, and incidents of the server. */
 export function CoveragePage({ params }: { params: Readonly<Record<string, string>> }) {
   const coin = params.coin ?? 'btc'
   const rights = useRights()
   const mayList = rights && mayRead(rights, { route: 'markets', coin })
-  const { last, isKnown, source, tools } = useRange(coin, mayList === true)
+  const { last, isKnown, source, timeframes, tools } = useRange(coin, mayList === true)
   const query = { from: last - (DAYS - 1) * DAY_MS, to: last + DAY_MS }
   const path = `/v1/${coin}/coverage`
   const { data, problem, reload, isLoading } = useApi<Listed<CoverageDay>>(
@@ -42,13 +46,16 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
           A day is complete if every window of every length that began on it is fully recorded. Gaps
           are never filled; each is listed with its reason.
         </p>
-        {tools}
+        <div class="row">
+          {tools}
+          <FigureMenu />
+        </div>
       </div>
       {mayList === false && <TierCard what={`The coverage of ${coin.toUpperCase()}`} />}
       {problem && <ProblemCard problem={problem} onRetry={reload} />}
       {mayList !== false && !problem && (
         <Figure
-          title={`${coin.toUpperCase()} coverage, ${DAYS} days up to ${toDay(last)}`}
+          title={`${coin.toUpperCase()} coverage, ${DAYS} days up to ${showDate(last)}`}
           name={`coverage-${coin}`}
           {...(source === undefined ? {} : { source })}
           calls={[{ path, query }]}
@@ -58,6 +65,8 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
           <Calendar key={last} coin={coin} days={days} />
         </Figure>
       )}
+      {rights && isKnown && <DayFiles key={coin} {...{ coin, rights, timeframes }} />}
+      {isKnown && <Incidents lastMs={last} />}
     </div>
   )
 }
@@ -66,7 +75,7 @@ export function CoveragePage({ params }: { params: Readonly<Record<string, strin
 function useRange(coin: string, mayList: boolean) {
   const coins = useApi<Listed<Coin>>('/v1/coins')
   const held = coins.data?.data.find(({ symbol }) => symbol === coin)
-  // What is held may end with simulated markets, which the days do not count beside recorded ones.
+  // The newest markets may be simulated: days with recorded markets do not count these.
   const isMixed = held?.sources.length === 2
   const recorded = useApi<Listed<Market>>(
     isMixed && mayList ? `/v1/${coin}/markets` : undefined,
@@ -97,9 +106,10 @@ function useRange(coin: string, mayList: boolean) {
       />
     </span>
   )
-  /** What the days count: simulated markets as long as none was recorded. */
+  /** The source that the days count: simulated markets as long as none was recorded. */
   const source = held?.sources.includes('recorded') ? 'recorded' : held?.sources[0]
-  return { last, isKnown, source, tools }
+  const timeframes = (held?.timeframes ?? []).map(({ timeframe }) => timeframe)
+  return { last, isKnown, source, timeframes, tools }
 }
 
 function* toRows(days: readonly CoverageDay[]) {

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 
 import { request, send, toProblem, useAsked } from '../../lib/api.ts'
 import type { Coin, Listed, Market, Sample } from '../../lib/bodies.ts'
+import { serverNowMs } from '../../lib/clock.ts'
 import { apiKey, SAMPLE } from '../../lib/key.ts'
 import { useStore } from '../../lib/store.ts'
 import { Code } from './code.tsx'
@@ -10,7 +11,7 @@ type Step = { title: string; text: string; url: string; answer: string; isSound:
 type Options = { signal: AbortSignal }
 type Named = Pick<Market, 'slug' | 'conditionId'>
 
-/** Of an answer, below its command. */
+/** Characters of an answer below its command. */
 const SHOWN_MAX = 420
 
 /**
@@ -28,7 +29,7 @@ export function Commands({ children }: { children: ComponentChildren }) {
         {children}
       </>
     )
-  // All at once, so that nothing is seen moving down.
+  // Shown all at once, so that nothing moves.
   if (steps === undefined) return null
   return (
     <>
@@ -44,7 +45,7 @@ export function Commands({ children }: { children: ComponentChildren }) {
           </pre>
         </section>
       ))}
-      {steps.length < 2 && steps[0]?.isSound && <p>The server holds no books yet.</p>}
+      {steps.length < 2 && steps[0]?.isSound && <p>The server has no books yet.</p>}
       {children}
     </>
   )
@@ -55,18 +56,18 @@ async function loadSteps(key: string | undefined, options: Options): Promise<Ste
   const coin = key === undefined ? market?.symbol : await findCoin(options)
   const list = `/v1/${coin ?? 'btc'}/markets`
   const pathOf = ({ slug, conditionId }: Named) => `${list}/${slug ?? conditionId}`
-  // Of some coins the sample has one market, and no list.
+  // For some coins the sample has one market and no list.
   const isListed = key !== undefined || market === null || coins.includes(market.symbol)
   const markets = isListed
     ? await read(
         'List markets',
-        'The newest market with books: its window, its outcome once it is known, and what is held.',
-        `${list}?withBooks=true&limit=1`,
+        'The newest market with books whose window has begun: its winner if it is known, and how much is recorded.',
+        `${list}?withBooks=true&to=${beginningOfMinute()}&limit=1`,
         options,
       )
     : await read(
         'Look at a market',
-        'The market of the sample: its window, its outcome, and what is held.',
+        'The market of the sample: its window, its winner, and how much is recorded.',
         pathOf(market),
         options,
       )
@@ -84,12 +85,15 @@ async function loadSteps(key: string | undefined, options: Options): Promise<Ste
     ),
     await read(
       'Get the book as of a moment',
-      'Never a later state: only data that you could have seen.',
+      'The state at that moment or before it, never a later one.',
       `${path}/snapshots/at?depth=2&ts=${lastSnapshot}`,
       options,
     ),
   ]
 }
+
+/** Windows that begin later may have books, too, but hardly any. */
+const beginningOfMinute = (): string => `${new Date(serverNowMs()).toISOString().slice(0, 16)}:00Z`
 
 async function findCoin(options: Options): Promise<string | undefined> {
   const { data } = await request<Listed<Coin>>('/v1/coins', options)

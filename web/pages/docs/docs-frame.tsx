@@ -1,7 +1,7 @@
-/** What is beside each page of the documentation. */
+/** The frame of each page of the documentation. */
 
 import type { ComponentChildren } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { type GuideEntry, guides } from './guides.ts'
 
@@ -16,7 +16,7 @@ type Props = { path: string; children: ComponentChildren }
 
 export function DocsFrame({ path, children }: Props) {
   const list = useRef<HTMLElement>(null)
-  // Where the list is higher than its room, the page that is open is seen in it.
+  // If the list is taller than its box, scrolls it to the open page.
   useLayoutEffect(() => {
     const here = list.current?.querySelector<HTMLElement>('[aria-current]')
     if (list.current === null || here == null) return
@@ -24,20 +24,42 @@ export function DocsFrame({ path, children }: Props) {
     const box = here.getBoundingClientRect()
     list.current.scrollTop += box.top - top - (height - box.height) / 2
   }, [path])
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => setOpen(false), [path])
   return (
     <div class="docs">
-      <nav ref={list} class="docs-nav" aria-label="Documentation">
-        <Links links={[['/docs', 'Quick start']]} path={path} />
-        {[...groups].map(([group, entries]) => (
-          <NavGroup key={group} {...{ group, entries, path }} />
-        ))}
-        <h2>Reference</h2>
-        <Links links={references} path={path} />
+      <nav ref={list} class={isOpen ? 'docs-nav is-open' : 'docs-nav'} aria-label="Documentation">
+        {/* On a phone, the list is a menu. */}
+        <button
+          type="button"
+          class="button docs-toggle"
+          aria-expanded={isOpen}
+          aria-controls="docs-list"
+          onClick={() => setOpen(!isOpen)}
+        >
+          <span>
+            Documentation: <b>{titleOf(path)}</b>
+          </span>
+          <span aria-hidden="true">{isOpen ? '▴' : '▾'}</span>
+        </button>
+        <div id="docs-list">
+          <Links links={[['/docs', 'Quick start']]} path={path} />
+          {[...groups].map(([group, entries]) => (
+            <NavGroup key={group} {...{ group, entries, path }} />
+          ))}
+          <h2>Reference</h2>
+          <Links links={references} path={path} />
+        </div>
       </nav>
       {children}
     </div>
   )
 }
+
+const titleOf = (path: string): string =>
+  guides.find(({ name }) => path === `/docs/${name}`)?.title ??
+  references.find(([href]) => href === path)?.[1] ??
+  'Quick start'
 
 type Link = readonly [href: string, title: string]
 

@@ -7,7 +7,7 @@ import { DocsFrame } from './docs-frame.tsx'
 import { type Guide, type GuideEntry, guides } from './guides.ts'
 import { QuickStart } from './quick-start.tsx'
 
-/** Blocks of code have a button, which is part of their text. */
+/** The text of a block of code includes that of its button. */
 const copyCode = ({ target }: Event) => {
   if (!(target instanceof HTMLButtonElement) || !('copy' in target.dataset)) return
   const text = target.previousElementSibling?.textContent ?? ''
@@ -60,7 +60,7 @@ function GuideText({ entry }: { entry: GuideEntry }) {
   }
   return (
     <>
-      {/* Made of our own documents when the page was built. */}
+      {/* Made from the documents of this project when the page was built. */}
       <article class="prose" dangerouslySetInnerHTML={{ __html: guide.html }} />
       {guide.headings.length > 1 && (
         <nav class="docs-toc" aria-label="On this page">

@@ -3,7 +3,7 @@
 export type Guide = {
   html: string
   headings: { id: string; text: string }[]
-  /** Of the examples alone: by path, such as `curl/markets.sh`. */
+  /** Sources of the examples by path, such as `curl/markets.sh`; only the examples have it. */
   sources?: Record<string, string>
 }
 export type GuideEntry = {

@@ -14,12 +14,12 @@ const languages = [
 ] as const
 const folders = { ts: 'typescript', py: 'python' }
 const steps = [
-  ['markets', 'List markets', 'Windows, with their outcome if it is known.'],
+  ['markets', 'List markets', 'Windows, with their winners if they are known.'],
   ['history', 'Read a market’s history', 'Every state of both books, page by page with a cursor.'],
   [
     'book-at',
     'Get the book as of a moment',
-    'Never a later state: only data that you could have seen.',
+    'The state at that moment or before it, never a later one.',
   ],
 ] as const
 const START = 'npx -y bun@1.4.5 run start'
@@ -64,7 +64,7 @@ export function QuickStart() {
       <Choice label="Language" options={languages} value={ending} onChoose={choose} />
       {ending === 'sh' && <Commands>{more}</Commands>}
       {ending !== 'sh' && <Code text={base} />}
-      {/* All at once, so that nothing is seen moving down. */}
+      {/* Shown all at once, so that nothing moves. */}
       {ending !== 'sh' && sources && (
         <>
           {steps.map(([name, title, text]) => (

@@ -1,125 +1,130 @@
-/** The reference of the API, to try out, with the key of the tab. */
+/** The reference of the API: every operation by tag, to try out with the key of the tab. */
 
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 
-import { keyFaultOf } from '../../lib/key-checksum.ts'
-import { apiKey } from '../../lib/key.ts'
-import { useStore } from '../../lib/store.ts'
-import { themeStore } from '../../lib/theme.ts'
+import { type ApiIndex, type IndexedOperation, readIndex } from './api-index.ts'
+import { ApiOperation } from './api-operation.tsx'
 import { DocsFrame } from './docs-frame.tsx'
-import { keepAccessible, linksOutsideButtons } from './swagger-access.ts'
-
-type Given = { apiKey?: { value: unknown } }
-type Ui = {
-  preauthorizeApiKey(name: string, key: string): void
-  authActions: { logout(names: string[]): void }
-}
-/** Its script is in the head of this page's document alone, and comes after ours. */
-declare const SwaggerUIBundle: ((options: object) => Ui) | undefined
-
-/** A sound key that is given there is the key of the tab; forgotten there, it is forgotten. */
-const shareKey = () => ({
-  statePlugins: {
-    auth: {
-      wrapActions: {
-        authorize: (authorize: (given: Given) => unknown) => (given: Given) => {
-          const key = String(given.apiKey?.value ?? '').trim()
-          const isOther = key !== apiKey.store.get()
-          if (keyFaultOf(key) === undefined && isOther) apiKey.set(key, apiKey.isKept())
-          return authorize(given)
-        },
-        logout: (logout: (names: string[]) => unknown) => (names: string[]) => {
-          if (apiKey.store.get() !== undefined) apiKey.forget()
-          return logout(names)
-        },
-      },
-    },
-  },
-})
 
 export function SwaggerPage() {
-  const host = useRef<HTMLDivElement>(null)
-  const theme = useStore(themeStore)
+  const [index, setIndex] = useState<ApiIndex | 'failed'>()
   useEffect(() => {
-    document.documentElement.classList.toggle('dark-mode', theme === 'dark')
-  }, [theme])
-  useEffect(() => (host.current === null ? undefined : keepAccessible(host.current)), [])
-  useEffect(() => {
-    let end = () => {}
-    let isGone = false
-    const begin = async () => {
-      // The head of another page has no script of Swagger UI; a key in memory would not survive
-      // another document.
-      if (typeof SwaggerUIBundle === 'undefined') await loadAssets()
-      if (!isGone && typeof SwaggerUIBundle !== 'undefined') {
-        end = start(SwaggerUIBundle, host.current)
-      }
-    }
-    const beginOrReload = () => void begin().catch(() => location.reload())
-    if (document.readyState === 'complete') beginOrReload()
-    else addEventListener('load', beginOrReload, { once: true })
-    return () => {
-      isGone = true
-      end()
-    }
+    readIndex().then(setIndex, () => setIndex('failed'))
   }, [])
   return (
     <DocsFrame path="/swagger">
-      <div ref={host} class="swagger" />
+      <div class="api">
+        {index === 'failed' && (
+          <p role="alert">
+            The reference could not be loaded. <a href={location.href}>Load again</a>.
+          </p>
+        )}
+        {index === undefined && <div class="page-wait" aria-busy="true" />}
+        {typeof index === 'object' && <Reference index={index} />}
+      </div>
     </DocsFrame>
   )
 }
 
-/** Adds to this document what is in the head of the page's own. */
-async function loadAssets(): Promise<void> {
-  const text = await (await fetch('/swagger')).text()
-  const page = new DOMParser().parseFromString(text, 'text/html')
-  const found = [...page.querySelectorAll('head [href^="/swagger/"], head [src^="/swagger/"]')]
-  const loaded = found.map((each) => {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    // A script that was parsed so does not run: it is made again.
-    const element = document.createElement(each.tagName)
-    for (const { name, value } of each.attributes) element.setAttribute(name, value)
-    element.addEventListener('load', () => resolve())
-    element.addEventListener('error', () =>
-      reject(new Error('The API reference could not be loaded.')),
-    )
-    document.head.append(element)
-    return promise
-  })
-  await Promise.all(loaded)
+/** The tag and the operation that the address names, as Swagger UI writes them. */
+const readHash = (): [tag: string | undefined, id: string | undefined] => {
+  const [, tag, id] = decodeURIComponent(location.hash).split('/')
+  return [tag, id]
 }
 
-type Asked = { url: string; headers: Record<string, string> }
-
-/** With a test key, the document has examples that the key can read. */
-function withKey(asked: Asked): Asked {
-  const key = apiKey.store.get()
-  if (new URL(asked.url, location.href).pathname !== '/swagger/json' || key === undefined) {
-    return asked
-  }
-  return { ...asked, headers: { ...asked.headers, Authorization: `Bearer ${key}` } }
+function Reference({ index }: { index: ApiIndex }) {
+  const [hash, setHash] = useState(readHash)
+  useEffect(() => {
+    const read = () => setHash(readHash())
+    addEventListener('hashchange', read)
+    return () => removeEventListener('hashchange', read)
+  }, [])
+  return (
+    <>
+      <header class="stack">
+        <h1>API reference</h1>
+        <p class="note">
+          Version {index.version} · <a href="/openapi.json">OpenAPI document</a> · Licence:
+          proprietary, all rights reserved
+        </p>
+        <details class="api-about prose">
+          <summary>Conventions: times, names, pages, failures, keys, limits</summary>
+          {/* Our own text. */}
+          <div dangerouslySetInnerHTML={{ __html: index.about }} />
+        </details>
+      </header>
+      {index.tags.map((tag) => (
+        <Tag key={tag.name} index={index} tag={tag} hash={hash} />
+      ))}
+    </>
+  )
 }
 
-function start(bundle: NonNullable<typeof SwaggerUIBundle>, domNode: HTMLElement | null) {
-  const use = () => {
-    const key = apiKey.store.get()
-    if (key === undefined) ui.authActions.logout(['apiKey'])
-    else ui.preauthorizeApiKey('apiKey', key)
+type TagProps = {
+  index: ApiIndex
+  tag: ApiIndex['tags'][number]
+  hash: ReturnType<typeof readHash>
+}
+
+function Tag({ index, tag, hash: [hashTag, hashId] }: TagProps) {
+  const { name, description, operations } = tag
+  const isNamed = hashTag === name
+  const [isOpen, setOpen] = useState(isNamed)
+  useEffect(() => {
+    if (isNamed) setOpen(true)
+  }, [isNamed, hashId])
+  return (
+    <details
+      class="api-tag card flush"
+      open={isOpen}
+      onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+    >
+      <summary>
+        <h2>{name}</h2>
+        <span>{description}</span>
+        <span class="note num">{operations.length}</span>
+      </summary>
+      {isOpen && (
+        <ul>
+          {operations.map((operation) => (
+            <Row
+              key={operation.id}
+              index={index}
+              tag={name}
+              operation={operation}
+              isNamed={isNamed && hashId === operation.id}
+            />
+          ))}
+        </ul>
+      )}
+    </details>
+  )
+}
+
+type RowProps = { index: ApiIndex; tag: string; operation: IndexedOperation; isNamed: boolean }
+
+function Row({ index, tag, operation, isNamed }: RowProps) {
+  const { method, path, id, summary } = operation
+  const [isOpen, setOpen] = useState(isNamed)
+  const row = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    if (!isNamed) return
+    setOpen(true)
+    row.current?.scrollIntoView()
+  }, [isNamed])
+  const toggle = () => {
+    // Puts the operation into the address, without a new entry in the history.
+    if (!isOpen) history.replaceState(history.state, '', `#/${tag}/${id}`)
+    setOpen(!isOpen)
   }
-  const ui = bundle({
-    url: '/swagger/json',
-    domNode,
-    plugins: [shareKey, linksOutsideButtons],
-    requestInterceptor: withKey,
-    // There is nothing to log out from yet.
-    onComplete: () => void (apiKey.store.get() !== undefined && use()),
-    deepLinking: true,
-    displayRequestDuration: true,
-    tryItOutEnabled: true,
-    defaultModelRendering: 'example',
-    defaultModelsExpandDepth: -1,
-    validatorUrl: null,
-  })
-  return apiKey.store.subscribe(use)
+  return (
+    <li ref={row} id={`operations-${tag}-${id}`}>
+      <button type="button" class="api-row" aria-expanded={isOpen} onClick={toggle}>
+        <b class={`api-method ${method.toLowerCase()}`}>{method}</b>
+        <code>{path}</code>
+        <span>{summary}</span>
+      </button>
+      {isOpen && <ApiOperation index={index} operation={operation} />}
+    </li>
+  )
 }

@@ -38,7 +38,7 @@ export function ExplorePage({ params }: { params: Readonly<Record<string, string
   )
 }
 
-/** `held`: what is held of the coin, once it is known. */
+/** `held`: the recorded data of the coin; undefined until it is loaded. */
 type ListingProps = { coin: string; held: Coin | undefined; isOn: boolean }
 
 function Listing({ coin, held, isOn }: ListingProps) {
@@ -64,7 +64,7 @@ function Listing({ coin, held, isOn }: ListingProps) {
   )
 }
 
-/** What is held, and what may be seen of it. */
+/** Counts of books and markets, and what can be read without a key. */
 function Intro({ coin }: { coin: Coin | undefined }) {
   const since = coin?.firstSnapshot ?? null
   const isMixed = coin?.sources.length === 2

@@ -1,4 +1,4 @@
-/** What the list of markets is narrowed to. It is in the address, so that it can be shared. */
+/** Filters of the list of markets, kept in the address so that it can be shared. */
 
 import type { QueryValues } from '../../lib/api.ts'
 import { nowMs } from '../../lib/clock.ts'
@@ -26,7 +26,10 @@ type Filters = {
   isWithBooks: boolean
 }
 
-/** `hasBooks`: some market of the coin has books, so those with books are listed unless the address says no. */
+/**
+ * `hasBooks`: some market of the coin has books, so those with books are listed unless the address
+ * says no.
+ */
 export function useFilters(hasBooks: boolean): Filters {
   const { query } = useLocation()
   const dayMs = Date.parse(`${query.get('date')}T00:00:00Z`)
@@ -38,7 +41,7 @@ export function useFilters(hasBooks: boolean): Filters {
   }
 }
 
-/** As the API is asked. */
+/** The filters as parameters of the API. */
 export const toQuery = ({ timeframe, dayMs, source, isWithBooks }: Filters): QueryValues => ({
   timeframe,
   source,

@@ -12,14 +12,14 @@ import { SimulatedTag } from '../../parts/simulated.tsx'
 
 const PAGE = 25
 
-/** Winners come some time after the window. */
+/** The winner is known some time after the window. */
 const AGAIN_MS = 30_000
 
 type Props = {
   coin: string
   filters: QueryValues
   isOn: boolean
-  /** Which markets are open; undefined until it is known. */
+  /** Ids of the open markets; undefined until they are known. */
   open: string | undefined
 }
 
@@ -107,7 +107,7 @@ export function MarketTable({ coin, filters, isOn, open }: Props) {
 
 type List = Listed<Market> & { of: string }
 
-/** The newest ones as they are now, before those that were shown, where nothing lies in between. */
+/** The newest markets, followed by those of the list if no market between them is missing. */
 function renew(before: List, first: Listed<Market>, of: string): List {
   const ids = new Set(first.data.map(({ conditionId }) => conditionId))
   const last = before.data.findLastIndex(({ conditionId }) => ids.has(conditionId))

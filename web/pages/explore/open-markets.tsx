@@ -7,12 +7,12 @@ import { showCoinPrice, showLength, showPrice, showWindow } from '../../lib/form
 import { usePoll } from '../../lib/poll.ts'
 import { SimulatedTag } from '../../parts/simulated.tsx'
 
-/** Open markets rarely pause as long. */
+/** Open markets rarely pause for so long. */
 const SILENT_MS = 30_000
 
 type OpenMarket = PricesNow['data'][number]
 
-/** Asked for every few seconds; `isOn` once it is known that they may be read. */
+/** Requests the prices every few seconds; `isOn` once it is known that they may be read. */
 export function usePricesNow(coin: string, isOn: boolean): Loaded<PricesNow> {
   const loaded = useApi<PricesNow>(isOn ? `/v1/${coin}/prices` : undefined)
   const { status = 0 } = loaded.problem ?? {}

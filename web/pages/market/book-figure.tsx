@@ -19,10 +19,10 @@ type Props = {
   /** The other outcome's book is shown, mirrored. */
   isMirrored: boolean
   books: readonly Book[]
-  /** Of the outcome. */
+  /** Gaps of the outcome. */
   gaps: readonly Gap[]
   call: Call
-  /** What the figure says while its books are not there. */
+  /** Text in place of books that are not loaded. */
   missing: string | undefined
 }
 
@@ -48,6 +48,7 @@ export function BookFigure({
         calls={[call]}
         canvas={() => canvas.current}
         rows={() => toRows(book)}
+        notes={() => [`${noteOf(book, gap, market)}: cumulative sizes of bids (left) and asks`]}
       >
         <p class="note num">{missing ?? noteOf(book, gap, market)}</p>
         <Ladder book={book} />
@@ -63,13 +64,13 @@ function noteOf(book: Book | undefined, gap: Gap | undefined, { status }: Market
   if (book) return `As of ${showMoment(Date.parse(book.timestamp))} UTC`
   if (gap) return `No book: gap since ${showMoment(gap.fromMs)} UTC`
   return status === 'upcoming'
-    ? 'Shown once the window opens'
+    ? 'Shown when the window opens'
     : 'No book recorded before this moment'
 }
 
 type Known = { book?: Book | undefined; gap?: Gap | undefined }
 
-/** Drawn again when the book is another, not when the crosshair moves. A gap ends what is known. */
+/** The book at the crosshair, unless a gap ended it. Only another book draws the component again. */
 function useBookAt(axis: TimeAxis, books: readonly Book[], gaps: readonly Gap[]): Known {
   const times = useMemo(() => books.map(({ timestamp }) => Date.parse(timestamp)), [books])
   const find = (): Known => {

@@ -22,13 +22,15 @@ import type { Book, Heatmap, Market, Outcome, Trade } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
 import { serverNowMs } from '../../lib/clock.ts'
 import { lostStore } from '../../lib/connection.ts'
-import { outcomeNames, showCompact, showDay, showMoment, showShare } from '../../lib/format.ts'
+import { outcomeNames, showCompact, showDate, showMoment, showShare } from '../../lib/format.ts'
 import { createKept } from '../../lib/kept.ts'
 import { setQuery } from '../../lib/location.ts'
 import { useStore } from '../../lib/store.ts'
 import { Button } from '../../parts/button.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { Figure } from '../../parts/figure.tsx'
+import { LegendKey } from '../../parts/legend-key.tsx'
+import { PanelButton } from '../../parts/panel-button.tsx'
 import { type Aggregation, useFinerHeatmap } from './load-market.ts'
 import { readNumber } from './shared-view.ts'
 
@@ -39,17 +41,17 @@ type Props = {
   /** The other outcome's books are shown, mirrored. */
   isMirrored: boolean
   agg: Aggregation
-  /** Of the whole window. */
+  /** The heat map of the whole window. */
   heat: Heatmap | undefined
   books: readonly Book[]
   best: BestPrices
-  /** Of the outcome. */
+  /** Gaps of the outcome. */
   gaps: readonly Gap[]
   trades: readonly ShownTrade[]
   /** The request of `heat`. */
   call: Call
   tradesCall: Call
-  /** Requests again when it is another one. */
+  /** Another value sends the request again. */
   again: string
 }
 
@@ -62,7 +64,7 @@ const scales = [
   ['root', 'Root'],
   ['log', 'Log'],
 ] as const satisfies readonly [SizeScale, string][]
-/** Which one, in this browser. */
+/** The chosen scale, kept in this browser. */
 const keptScale = createKept<SizeScale>(
   'bookfeed.size-scale',
   (stored) => sizeScales.find((each) => each === stored) ?? 'root',
@@ -86,15 +88,16 @@ export function HeatFigure(props: Props) {
   const finer = useFinerHeatmap({ heat, isMirrored, call, whole: axis.whole, shown: seen, again })
   const shown = useMemo(() => heat && withBooks(heat, books, gaps), [heat, books, gaps])
   const shownFiner = useMemo(() => finer && withBooks(finer, books, gaps), [finer, books, gaps])
-  const edge = () => edgeOf(shown, gaps, market.status === 'open')
+  const edge = () => edgeOf(shown, shownFiner, gaps, market.status === 'open')
   const cutOff = quantileOf(sizes, share / 100)
   const around = (factor: number) => zoom(axis, axis.cursorMs.get(), factor)
-  /** The heat map that has all that is seen, in its finest columns. */
+  /** The finest heat map that covers a range. */
   const seenHeat = (range: Range) =>
     finestOf(
       [shown, shownFiner].filter((each) => each !== undefined),
       range,
     )
+  const notes = notesOf(seenHeat(seen), seen, trades)
   const isWhole = seen.fromMs === axis.whole.fromMs && seen.toMs === axis.whole.toMs
   const calls = isWhole ? [call, tradesCall] : callsOf(call, tradesCall, seenHeat(seen), seen)
   return (
@@ -107,17 +110,11 @@ export function HeatFigure(props: Props) {
       rows={() => cellRows(seenHeat(axis.view.get()), axis.view.get())}
       notes={() => [
         spanText(axis.view.get()),
-        `Full colour at ${showCompact(cutOff)} shares and more (percentile ${share} of sizes)`,
+        `Full colour from ${showCompact(cutOff)} shares (p${share} of sizes), by the ${scale === 'root' ? 'root' : 'logarithm'} of size`,
+        ...notes,
       ]}
       tools={
         <>
-          <Choice
-            label="Size of a cell"
-            look="small"
-            options={modes}
-            value={agg}
-            onChoose={(each) => setQuery({ agg: each === 'max' ? undefined : each })}
-          />
           <span class="row zoom">
             <Button text="+" look="tiny" aria-label="Zoom in" onClick={() => around(1 / ZOOM)} />
             <Button text="−" look="tiny" aria-label="Zoom out" onClick={() => around(ZOOM)} />
@@ -131,69 +128,92 @@ export function HeatFigure(props: Props) {
             />
             <FitButton axis={axis} />
           </span>
+          <PanelButton text="View" name="View of the heat map">
+            {() => (
+              <div class="heat-view">
+                <span>Size of a cell</span>
+                <Choice
+                  label="Size of a cell"
+                  look="small"
+                  options={modes}
+                  value={agg}
+                  onChoose={(each) => setQuery({ agg: each === 'max' ? undefined : each })}
+                />
+                <span>Colour by</span>
+                <Choice
+                  label="Colour by"
+                  look="small"
+                  options={scales}
+                  value={scale}
+                  onChoose={keptScale.set}
+                />
+                <span>Full colour</span>
+                <label class="row cut-off">
+                  <input
+                    type="range"
+                    aria-label="Full colour from this percentile of sizes"
+                    min={SHARE_MIN}
+                    max={100}
+                    step={0.5}
+                    value={share}
+                    onInput={({ currentTarget }) => setShare(Number(currentTarget.value))}
+                    onChange={({ currentTarget: { value } }) =>
+                      setQuery({ full: Number(value) === CUT_OFF_SHARE ? undefined : value })
+                    }
+                  />
+                  <output class="num">p{share}</output>
+                </label>
+                <span>Sizes</span>
+                <HeatScale cutOff={cutOff} scale={scale} />
+                {shown && hasRemoved(shown) && (
+                  <>
+                    <span>Pulled, traded</span>
+                    <label class="check">
+                      <input
+                        type="checkbox"
+                        checked={hasMarks}
+                        onChange={({ currentTarget: { checked } }) => {
+                          setMarks(checked)
+                          setQuery({ marks: checked ? undefined : '0' })
+                        }}
+                      />
+                      marks
+                    </label>
+                  </>
+                )}
+                {notes.map((note) => (
+                  <p key={note} class="note">
+                    {note}
+                  </p>
+                ))}
+              </div>
+            )}
+          </PanelButton>
         </>
       }
       legend={
         <>
           <span class="up">
-            <i class="key square" /> bids, best bid
+            <LegendKey sign="ramp" /> bids
           </span>
           <span class="down">
-            <i class="key square" /> asks, best ask
+            <LegendKey sign="ramp" /> asks{' '}
+            <span class="wide">(full from {showCompact(cutOff)})</span>
           </span>
           <span>
-            <i class="key stripes" /> not recorded
+            <LegendKey sign="stripes" /> <span class="long">not recorded</span>
+            <span class="narrow">gap</span>
           </span>
-          <div class="row cut-off">
-            <Choice
-              label="Colour by"
-              look="small"
-              options={scales}
-              value={scale}
-              onChoose={keptScale.set}
-            />
-            <HeatScale key={cutOff} cutOff={cutOff} scale={scale} />
-            <label class="row">
-              Full colour at percentile
-              <input
-                type="range"
-                min={SHARE_MIN}
-                max={100}
-                step={0.5}
-                value={share}
-                onInput={({ currentTarget }) => setShare(Number(currentTarget.value))}
-                onChange={({ currentTarget: { value } }) =>
-                  setQuery({ full: Number(value) === CUT_OFF_SHARE ? undefined : value })
-                }
-              />
-              <output class="num">{share}</output>
-            </label>
-          </div>
-          {/* Its room is kept: nothing moves when trades and marks come. */}
-          <div class="legend heat-legend">
-            <span class={trades.length > 0 ? 'trade-sizes' : 'trade-sizes unseen'}>
-              <TradeSizes trades={trades} /> trades by side
-            </span>
-            {trades.some(({ isGuessed }) => isGuessed) && (
-              <span>outcome of trades not stated: placed at the price nearer to the mid</span>
-            )}
-            {market.status !== 'upcoming' && (
-              <Marks heat={seenHeat(seen)} seen={seen} cutOff={cutOff} isOn={hasMarks} />
-            )}
-            {shown && hasRemoved(shown) && (
-              <label class="check">
-                <input
-                  type="checkbox"
-                  checked={hasMarks}
-                  onChange={({ currentTarget: { checked } }) => {
-                    setMarks(checked)
-                    setQuery({ marks: checked ? undefined : '0' })
-                  }}
-                />
-                marks
-              </label>
-            )}
-          </div>
+          {/* Its space is reserved, so that nothing moves when trades arrive. */}
+          <span
+            class={trades.length > 0 ? 'trade-sizes' : 'trade-sizes unseen'}
+            data-saved="trades, larger dots for more shares"
+          >
+            <TradeSizes trades={trades} />
+          </span>
+          {market.status !== 'upcoming' && (
+            <Marks heat={seenHeat(seen)} cutOff={cutOff} isOn={hasMarks} seen={seen} />
+          )}
         </>
       }
     >
@@ -231,14 +251,19 @@ function FitButton({ axis }: { axis: TimeAxis }) {
 /** Rows may be newer than the clock of this device. */
 const CLOCK_MS = 2_000
 
-/** While the server cannot be reached, nothing is known of what happens. */
-function edgeOf(heat: Heatmap | undefined, gaps: readonly Gap[], isOpen: boolean): Edge {
+/** Nothing is known of the time since the server was last reached. */
+function edgeOf(
+  heat: Heatmap | undefined,
+  finer: Heatmap | undefined,
+  gaps: readonly Gap[],
+  isOpen: boolean,
+): Edge {
   const untilMs = Math.min(serverNowMs(), lostStore.get() ?? Infinity)
-  const missingToMs = heat && isOpen ? missingTo(heat, gaps, untilMs) : untilMs
+  const missingToMs = heat && isOpen ? missingTo(heat, finer, gaps, untilMs) : untilMs
   return { missingToMs, knownToMs: untilMs + CLOCK_MS }
 }
 
-/** The requests of what is seen, in the columns in which it is seen. */
+/** The requests for the visible time, with its columns. */
 function callsOf(call: Call, tradesCall: Call, heat: Heatmap | undefined, seen: Range): Call[] {
   if (heat === undefined) return [call, tradesCall]
   const { timeBins, from, to } = rangeQuery(heat, seen)
@@ -249,53 +274,92 @@ function callsOf(call: Call, tradesCall: Call, heat: Heatmap | undefined, seen: 
 }
 
 const spanText = ({ fromMs, toMs }: Range): string =>
-  `${showDay(fromMs)} ${new Date(fromMs).getUTCFullYear()}, ${showMoment(fromMs)} to ${showMoment(toMs)} UTC`
+  `${showDate(fromMs)}, ${showMoment(fromMs)} to ${showMoment(toMs)} UTC`
 
 /** Dots of two round sizes, as large as trades of these sizes are drawn. */
 function TradeSizes({ trades }: { trades: readonly Trade[] }) {
   const largest = largestOf(trades)
-  if (largest === 0) return <i class="key dot-key" />
-  const most = 10 ** Math.floor(Math.log10(largest))
+  const most = largest === 0 ? 0 : 10 ** Math.floor(Math.log10(largest))
   const dot = (size: number) => (
-    <i class="key dot-key" style={{ '--radius': `${dotRadius(size, largest)}px` }} />
+    <i
+      class="dot-key"
+      data-sign="dot"
+      style={{ '--radius': `${largest === 0 ? 4 : dotRadius(size, largest)}px` }}
+    />
   )
   return (
     <>
-      {dot(most / 10)} {dot(most)} {showCompact(most / 10)} and {showCompact(most)} shares,
+      {dot(most / 10)} {dot(most)} trades
+      <span class="wide">
+        {' '}
+        of {showCompact(most / 10)} and {showCompact(most)}
+      </span>
     </>
   )
 }
 
+/** Coverage that counts as complete: the first column is never known. */
+const NEARLY_ALL = 0.99
+
+/** Notes that do not fit into the legend. */
+function notesOf(heat: Heatmap | undefined, seen: Range, trades: readonly ShownTrade[]): string[] {
+  const known = heat?.trades !== undefined && hasRemoved(heat) ? removedShare(heat, seen) : 1
+  return [
+    ...(known < NEARLY_ALL
+      ? [`Pulled and traded sizes are known for ${showShare(known)} of this view.`]
+      : []),
+    ...(trades.length > 0
+      ? ['Trades are green where the taker bought this outcome or sold the other, else red.']
+      : []),
+    ...(trades.some(({ isGuessed }) => isGuessed)
+      ? [
+          'The source does not say which outcome was traded: a trade is at the price nearer to the mid.',
+        ]
+      : []),
+  ]
+}
+
 type MarksProps = {
-  /** The heat map that has all of what is seen. */
+  /** The heat map that covers the view. */
   heat: Heatmap | undefined
   seen: Range
   cutOff: number
   isOn: boolean
 }
 
-/** Of the first column nothing is known, and a few others have nothing to say of the whole. */
-const NEARLY_ALL = 0.99
-
-/** What the marks mean, or that there are none: trades are missing, or their sizes and sides. */
+/**
+ * Legend of the marks; says so if there are none because trades, their sizes or sides are missing.
+ */
 function Marks({ heat, seen, cutOff, isOn }: MarksProps) {
-  // A tier without trades sees nothing of it.
+  // A tier without trades has no removed sizes.
   if (heat?.trades === undefined) return null
-  if (!hasRemoved(heat)) return <span>no marks: trades are not recorded here</span>
+  if (!hasRemoved(heat)) {
+    return (
+      <span>
+        no marks<span class="long">: trades are not recorded here</span>
+      </span>
+    )
+  }
   if (!isOn) return null
   const sizes = markSizes(cutOff)
-  const share = removedShare(heat, seen)
+  const known = removedShare(heat, seen)
   return (
     <>
       <span class="pulled">
-        <b aria-hidden="true">×</b> pulled, from {showCompact(sizes.pulled)} shares
+        <LegendKey sign="cross" /> pulled
+        <span class="wide"> from {showCompact(sizes.pulled)}</span>
       </span>
       <span class="traded">
-        <b aria-hidden="true">◆</b> traded, from {showCompact(sizes.traded)}
+        <LegendKey sign="diamond" /> traded
+        <span class="wide"> from {showCompact(sizes.traded)}</span>
       </span>
-      {share < NEARLY_ALL && (
-        <span class="removed-share">
-          Pulled and traded sizes are known for {showShare(share)} of this view
+      {known < NEARLY_ALL && (
+        <span
+          class="removed-share long"
+          data-saved=""
+          title={`Pulled and traded sizes are known for ${showShare(known)} of this view`}
+        >
+          known for {showShare(known)}
         </span>
       )}
     </>

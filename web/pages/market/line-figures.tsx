@@ -13,6 +13,7 @@ import type { Cell } from '../../lib/save.ts'
 import { settlesFrom } from '../../lib/settlement.ts'
 import { useStore } from '../../lib/store.ts'
 import { Figure } from '../../parts/figure.tsx'
+import { LegendKey } from '../../parts/legend-key.tsx'
 import type { SpotSeries } from './load-market.ts'
 
 type Shared = { axis: TimeAxis; market: Market; call: Call }
@@ -45,7 +46,8 @@ export function OutcomesFigure({ axis, market, call, kind, data }: OutcomesProps
         <div class="legend">
           {outcomes.map((each) => (
             <span key={each} class={each}>
-              <i class="key" /> {outcomeNames[each]}
+              <LegendKey sign={kind === 'spread' && each === 'down' ? 'dash' : 'line'} />{' '}
+              {outcomeNames[each]}
             </span>
           ))}
         </div>
@@ -94,10 +96,10 @@ export function SpotFigure({ axis, market, call, ticks, averages }: Shared & Spo
       tools={
         <div class="legend">
           <span class="accent">
-            <i class="key" /> spot
+            <LegendKey sign="line" /> spot
           </span>
           <span>
-            <i class="key" /> strike {showCoinPrice(strike)}
+            <LegendKey sign="dash" /> strike {showCoinPrice(strike)}
           </span>
           {hasAverage && <AverageKey {...{ axis, market, data }} />}
         </div>
@@ -113,7 +115,7 @@ export function SpotFigure({ axis, market, call, ticks, averages }: Shared & Spo
   )
 }
 
-/** The average as of the crosshair, and how much of its time is over. */
+/** The average at the crosshair, with the part of its time that is over. */
 function AverageKey({ axis, market, data }: Pick<Shared, 'axis' | 'market'> & { data: LineData }) {
   const ms = useStore(axis.cursorMs)
   const [times] = data
@@ -122,7 +124,7 @@ function AverageKey({ axis, market, data }: Pick<Shared, 'axis' | 'market'> & { 
   const settledMs = (times[at] ?? 0) * 1000 - (settlesFrom(market) ?? Infinity)
   return (
     <span class="average num">
-      <i class="key" /> settlement average {showCoinPrice(average)}
+      <LegendKey sign="line" /> settlement average {showCoinPrice(average)}
       {settledMs > 0 && `, ${Math.round(settledMs / 1000)} s`}
     </span>
   )

@@ -1,4 +1,4 @@
-/** What comes of an open market while it is looked at. */
+/** Rows and gaps that arrive while an open market is shown. */
 
 import { useEffect, useState } from 'preact/hooks'
 
@@ -8,7 +8,7 @@ import { nowMs } from '../../lib/clock.ts'
 import { followEvents, type ServerEvent } from '../../lib/events.ts'
 
 export type Live = {
-  state: 'off' | 'live' | 'waiting' | 'stale'
+  state: 'off' | 'live' | 'waiting'
   /** When the last row came, or the stream began, by the clock of this device. */
   heardMs: number
   quotes: Quote[]
@@ -16,7 +16,7 @@ export type Live = {
   books: Record<Outcome, Book[]>
 }
 
-/** Rows that come within this are drawn at once. */
+/** Rows that arrive within this time are drawn together. */
 const DRAW_MS = 150
 
 type Options = {
@@ -24,7 +24,7 @@ type Options = {
   isOn: boolean
   /** Whole books, or prices alone. */
   channel: 'snapshots' | 'prices'
-  /** More is known of the market: its strike, that its window is over, who won. */
+  /** Called when the market changes: its strike is known, its window ends, or it has a winner. */
   onChange: () => void
 }
 
@@ -44,12 +44,8 @@ export function useLive({ path, isOn, channel, onChange }: Options): Live {
     }
     const take = ({ event, data }: ServerEvent) => {
       if (event.startsWith('market_')) onChange()
-      if (event === 'stale' || event === 'current') {
-        now.state = event === 'stale' ? 'stale' : 'live'
-        draw()
-      }
       if (event === 'gap') {
-        now.gaps = noteGap(gaps, JSON.parse(data) as Told)
+        now.gaps = noteGap(gaps, JSON.parse(data) as GapEvent)
         draw()
       }
       if (event !== 'row' && event !== 'snapshot') return
@@ -76,27 +72,27 @@ export function useLive({ path, isOn, channel, onChange }: Options): Live {
     )
     return () => {
       aborter.abort()
-      // What came stays until the history has it.
+      // Streamed rows stay until the history has them.
       clearTimeout(timer)
     }
   }, [path, isOn, channel])
   return live
 }
 
-/** Since when neither outcome has been recorded; undefined while one is. */
+/** Time since when neither outcome is recorded; undefined while one is. */
 export function unrecordedSince({ gaps }: Pick<Live, 'gaps'>): number | undefined {
   const open = gaps.filter(({ toMs }) => toMs === Infinity)
   if (new Set(open.map(({ outcome }) => outcome)).size < 2) return undefined
   return Math.max(...open.map(({ fromMs }) => fromMs))
 }
 
-type Told = { outcome: Outcome; reason: string; from: string; to: string | null }
+type GapEvent = { outcome: Outcome; reason: string; from: string; to: string | null }
 
-/** All that are known; nothing is missing after all where one is empty. */
-function noteGap(gaps: Map<string, Gap>, told: Told): Gap[] {
-  const key = `${told.outcome} ${told.reason} ${told.from}`
-  if (told.to === told.from) gaps.delete(key)
-  else gaps.set(key, toGap(told))
+/** Stores a gap and returns all of them; an empty gap withdraws one. */
+function noteGap(gaps: Map<string, Gap>, event: GapEvent): Gap[] {
+  const key = `${event.outcome} ${event.reason} ${event.from}`
+  if (event.to === event.from) gaps.delete(key)
+  else gaps.set(key, toGap(event))
   return [...gaps.values()]
 }
 

@@ -1,4 +1,4 @@
-/** What the page of an open market says of how new it is. */
+/** Says how current the page of an open market is. */
 
 import { useEffect, useState } from 'preact/hooks'
 
@@ -8,10 +8,10 @@ import { showLength, showTime } from '../../lib/format.ts'
 import { useStore } from '../../lib/store.ts'
 import { type Live, unrecordedSince } from './live-market.ts'
 
-/** An open market rarely pauses as long. */
+/** An open market rarely pauses for so long. */
 const SILENT_MS = 30_000
 
-/** Whether what the page shows of an open market may not prevail any more. */
+/** True if the shown state of an open market may be outdated. */
 export function useIsSilent(live: Live): boolean {
   const { state, heardMs } = live
   const isLost = useStore(lostStore) !== undefined
@@ -22,11 +22,11 @@ export function useIsSilent(live: Live): boolean {
     const timer = setTimeout(() => setQuiet(true), Math.max(0, leftMs))
     return () => clearTimeout(timer)
   }, [heardMs])
-  if (isLost || state === 'stale' || unrecordedSince(live) !== undefined) return true
+  if (isLost || unrecordedSince(live) !== undefined) return true
   return state === 'live' && isQuiet
 }
 
-/** Whether the page follows the market. Green is what is live and nothing else. */
+/** State of the live stream. Only live data is green. */
 export function LiveTag({ live }: { live: Live }) {
   const { state, heardMs } = live
   const sinceMs = unrecordedSince(live)
@@ -34,7 +34,6 @@ export function LiveTag({ live }: { live: Live }) {
   const silentMs = useNow() - heardMs
   if (state === 'off') return null
   if (isLost) return <span class="tag">Offline</span>
-  if (state === 'stale') return <span class="tag">Stale</span>
   if (state === 'waiting') return <span class="tag">Connecting…</span>
   if (sinceMs !== undefined) {
     return <span class="tag num">Not recorded since {showTime(sinceMs)} UTC</span>

@@ -1,4 +1,4 @@
-/** What a market page shows, from the routes that the visitor's tier has. */
+/** Loads the data of a market page from the routes that the visitor's tier includes. */
 
 import { useMemo, useState } from 'preact/hooks'
 
@@ -20,14 +20,15 @@ import type {
 import type { Call } from '../../lib/calls.ts'
 import { usePoll } from '../../lib/poll.ts'
 import { averagesOf } from '../../lib/settlement.ts'
+import { pickSeries } from '../../lib/spot-series.ts'
 
 const ROWS_MAX = 10_000
 const BOOKS_MAX = 1_000
-/** A price of one source may come so much later than one of another. */
+/** The most by which the prices of one source are later than those of another. */
 const LATE_MS = 30_000
-/** What is asked for at a time while a market is open: spot, and trades. */
+/** Series that are polled while a market is open: spot and trades. */
 const SERIES = 2
-/** Steps of books: the first of which a window has no more than a page. */
+/** Steps of books, of which the first that fits a window into a page is used. */
 const steps = { '1s': 1, '5s': 5, '15s': 15, '1m': 60, '5m': 300 } as const
 export const aggregations = ['max', 'last', 'time-weighted'] as const
 export type Aggregation = (typeof aggregations)[number]
@@ -35,7 +36,7 @@ export type Aggregation = (typeof aggregations)[number]
 export const baseOf = ({ symbol, conditionId }: Market): string =>
   `/v1/${symbol}/markets/${conditionId}`
 
-/** The trading window, else what is held. */
+/** The trading window, else the span of the stored books. */
 export function spanOf(market: Market): { fromMs: number; toMs: number } {
   const from = market.windowStart ?? market.firstSnapshot
   const to = market.windowEnd ?? market.lastSnapshot
@@ -45,7 +46,7 @@ export function spanOf(market: Market): { fromMs: number; toMs: number } {
 
 export const useMarket = (coin: string, name: string | undefined) =>
   useApi<Market>(name && `/v1/${coin}/markets/${encodeURIComponent(name)}`, undefined, { everyMs })
-/** Who won is known some time after the window. */
+/** The winner is known some time after the window. */
 const everyMs = (market: Market | undefined) => (market?.status === 'closed' ? AGAIN_MS : undefined)
 const AGAIN_MS = 30_000
 
@@ -65,10 +66,10 @@ export function useQuotes(market: Market, name: 'quotes' | 'prices', again: stri
   return { ...loaded, quotes: loaded.data?.data ?? none, call, isLoaded: loaded.data !== undefined }
 }
 
-/** Pages of quotes that are asked for at most to find one moment. */
+/** The most pages of quotes that are requested to find one moment. */
 const PAGES_MAX = 4
 
-/** The quotes of a part of a window, of which the first are kept where there are very many. */
+/** The quotes of a part of a window; only the first ones if there are very many. */
 export async function loadQuotes(
   { path }: Pick<Call, 'path'>,
   { fromMs, toMs }: Range,
@@ -94,18 +95,18 @@ export function useTrades(market: Market, growing: Growing): { trades: Trade[]; 
 
 export type SpotSeries = {
   ticks: Spot[]
-  /** As of each tick; undefined for a window that settles on no average. */
+  /** The averages at each tick; undefined for a window that does not settle on one. */
   averages: (number | null)[] | undefined
 }
 
 export function useSpot(market: Market, growing: Growing): SpotSeries & { call: Call } {
   const { query } = series(market, 'spot')
-  // With the price of the end, up to which the last average is.
+  // Includes the price at the end, where the last average ends.
   const call = { path: `/v1/${market.symbol}/spot`, query: { ...query, to: query.to + 1 } }
   const all = useGrowing<Spot>(call, growing)
   const { source, settlementRule, windowEnd } = market
   const shown = useMemo(() => {
-    const ticks = ofOneSeries(all, source)
+    const ticks = pickSeries(all, source)
     const [first] = ticks
     const published = all.filter(({ windowSeconds }) => windowSeconds > 0)
     const isOfMoment = first?.windowSeconds === 0
@@ -113,23 +114,6 @@ export function useSpot(market: Market, growing: Growing): SpotSeries & { call: 
     return { ticks, averages: isOfMoment ? averagesOf(window, ticks, published) : undefined }
   }, [all, source, settlementRule, windowEnd])
   return { ...shown, call }
-}
-
-const SERIES_MAX = 8
-
-/** As the price in lists: the shortest average that goes on, and no other between its prices. */
-function ofOneSeries(ticks: Spot[], marketSource: Market['source']): Spot[] {
-  const isSimulated = marketSource === 'simulated'
-  const [newest] = ticks
-    .slice(-SERIES_MAX)
-    .filter(({ source }) => (source === 'simulated') === isSimulated)
-    .toReversed()
-    .toSorted((a, b) => a.windowSeconds - b.windowSeconds)
-  if (newest === undefined) return none
-  return ticks.filter(
-    ({ source, windowSeconds }) =>
-      source === newest.source && windowSeconds === newest.windowSeconds,
-  )
 }
 
 type Rows<T> = { of: Listed<T> | undefined; rows: T[] }
@@ -145,7 +129,7 @@ function useGrowing<T extends { timestamp: string }>(
   const grow = async () => {
     const lastMs = Date.parse(rows.at(-1)?.timestamp ?? '') || 0
     const from = Math.max(query.from, lastMs - LATE_MS)
-    // It is asked again whatever happens.
+    // The request is repeated after any result.
     const page = await request<Listed<T>>(path, { query: { ...query, from } }).catch(() => null)
     const held = rows.findIndex(({ timestamp }) => Date.parse(timestamp) >= from)
     const before = held < 0 ? rows : rows.slice(0, held)
@@ -156,10 +140,10 @@ function useGrowing<T extends { timestamp: string }>(
   return rows
 }
 
-/** The same one each time, so that nothing is drawn again. */
+/** One empty list, so that nothing is drawn again. */
 const none: never[] = []
 
-/** The gaps of a market so far; one that is whole is not asked for any. */
+/** The gaps of a market so far. A complete market has none, so they are not requested. */
 export const useCoverage = (market: Market, again: string) => {
   const isWhole = market.outcomes.every(({ coverage }) => coverage.covered === 1)
   const path = isWhole ? undefined : `${baseOf(market)}/coverage`
@@ -169,7 +153,7 @@ export const useCoverage = (market: Market, again: string) => {
 type Picture = { outcome: Outcome; isOn: boolean; again: string }
 type HeatPicture = Picture & {
   agg: Aggregation
-  /** Whether trades may be read: what was pulled and what was traded follows from them. */
+  /** True if trades may be read, from which pulled and traded sizes follow. */
   mayTrades: boolean
 }
 
@@ -190,18 +174,20 @@ export function useHeatmap(market: Market, { isOn, again, ...wanted }: HeatPictu
 }
 
 type FinerPicture = {
-  /** Of the whole window, as it is shown; what is finer is as it. */
+  /**
+   * The heat map of the whole window as it is shown; finer ones have its outcome and aggregation.
+   */
   heat: Heatmap | undefined
-  /** Whether it is the mirror of what was requested. */
+  /** True if the heat map is mirrored. */
   isMirrored: boolean
   call: Call
   whole: Range
-  /** The part that is seen. */
+  /** The visible part. */
   shown: Range
   again: string
 }
 
-/** Finer columns of the part that is seen, once they are here; undefined while they are not needed. */
+/** Finer columns of the visible part, once loaded; undefined while they are not needed. */
 export function useFinerHeatmap(picture: FinerPicture): Heatmap | undefined {
   const { heat, isMirrored, call, whole, shown, again } = picture
   const finer = heat && finerQuery(whole, shown, heat.stepMs)

@@ -7,7 +7,7 @@ import { TierCard } from '../../parts/tier-card.tsx'
 import { useMarket } from './load-market.ts'
 import { LiveMarket } from './market-view.tsx'
 
-/** One market: what it is, then its pictures. */
+/** The page of a market: its facts, then its charts. */
 export function MarketPage({ params }: { params: Readonly<Record<string, string>> }) {
   const { coin = '', market: name = '' } = params
   const rights = useRights()
@@ -15,12 +15,15 @@ export function MarketPage({ params }: { params: Readonly<Record<string, string>
   const { data, problem, reload } = useMarket(coin, mayList ? name : undefined)
   useTitle(problem?.status === 404 ? 'Market not found' : data && showMarket(data))
   if (mayList === false) return <TierCard what={`${coin.toUpperCase()} markets`} />
-  // What is there stays while the server is away for a moment.
+  // Loaded data stays while the server is away.
   if (problem && data === undefined) {
     return (
       <div class="page">
         <h1>{coin.toUpperCase()} market</h1>
         <ProblemCard problem={problem} onRetry={reload} />
+        <p>
+          <a href={`/markets/${coin}`}>All {coin.toUpperCase()} markets</a>
+        </p>
       </div>
     )
   }

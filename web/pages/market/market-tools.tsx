@@ -1,4 +1,4 @@
-/** What can be done with a market: mark it, go to the windows beside it, see it at the venue. */
+/** Actions for a market: mark it, go to the next window, see it at the venue. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 
@@ -15,9 +15,10 @@ import {
 } from '../../lib/saved-markets.ts'
 import { useStore } from '../../lib/store.ts'
 import { Button } from '../../parts/button.tsx'
+import { FigureMenu } from '../../parts/figure-menu.tsx'
 import { type Direction, findNeighbour, pageOf } from './neighbour.ts'
 
-/** `isSettled`: what the page shows first is there. */
+/** `isSettled`: the first charts of the page are loaded. */
 type Props = { market: Market; isSettled: boolean }
 
 export function MarketTools({ market, isSettled }: Props) {
@@ -27,7 +28,7 @@ export function MarketTools({ market, isSettled }: Props) {
   const { slug, source } = market
   const { venue } = facts
   return (
-    // None of it points at a moment, which would end following.
+    // A click here does not point at a moment, which would end following.
     <div class="row market-tools" onPointerDown={(event) => event.stopPropagation()}>
       {mayList && market.windowStart !== null && <Windows market={market} isSettled={isSettled} />}
       <Star market={market} />
@@ -41,6 +42,7 @@ export function MarketTools({ market, isSettled }: Props) {
           {venue.name} ↗<span class="sr"> (opens in a new tab)</span>
         </a>
       )}
+      <FigureMenu />
     </div>
   )
 }
@@ -50,20 +52,20 @@ const windows = [
   ['next', 'Next ›', 'There is no later window with books.'],
 ] as const satisfies readonly (readonly [Direction, string, string])[]
 
-/** The way that was taken to this page: its link has the focus again, for the next step. */
+/** The direction that led to this page: its link gets the focus again, for the next step. */
 let taken: Direction | undefined
 
-/** Of rest, before the windows beside this one are looked for: a first view takes few requests. */
+/** Pause before the neighbouring windows are requested: a first view takes few requests. */
 const REST_MS = 1_000
 
 type Neighbours = Partial<Record<Direction, Market>>
 
 /**
- * Links to the windows before and after. One that is not known yet is looked for when it is chosen;
- * a tab that is opened for it shows the list.
+ * Links to the windows before and after. An unknown one is searched for when its link is clicked;
+ * in a new tab, the link shows the list.
  */
 function Windows({ market, isSettled }: Props) {
-  // What the address has is part of theirs.
+  // Their links keep parts of this address.
   useLocation()
   const list = `/markets/${market.symbol}?timeframe=${market.timeframe}`
   const [said, setSaid] = useState('')
@@ -81,7 +83,7 @@ function Windows({ market, isSettled }: Props) {
   useEffect(() => {
     if (!isSettled) return
     const timer = setTimeout(() => {
-      // If that fails, they are looked for when they are chosen.
+      // If this fails, they are searched for when a link is clicked.
       for (const [direction] of windows) find(direction).catch(() => undefined)
     }, REST_MS)
     return () => clearTimeout(timer)

@@ -1,9 +1,9 @@
-/** The pictures of a market over one axis of time. */
+/** The charts of a market over one time axis. */
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 import { findFinerMove, findLargestMove, type Move } from '../../charts/largest-move.ts'
-import { type Gap, gapsOf, toLines } from '../../charts/line-data.ts'
+import { createLines, type Gap, gapsOf, toLines } from '../../charts/line-data.ts'
 import {
   mirrorBook,
   mirrorGap,
@@ -21,8 +21,8 @@ import {
 } from '../../charts/time-axis.ts'
 import { guessOutcomes } from '../../charts/trade-outcomes.ts'
 import type { Loaded } from '../../lib/api.ts'
-import type { Book, Heatmap, Listed, Market, Outcome } from '../../lib/bodies.ts'
-import { nowMs, useMoment, useSecondsUntil } from '../../lib/clock.ts'
+import type { Book, Heatmap, Listed, Market, Outcome, Spot } from '../../lib/bodies.ts'
+import { nowMs, serverNowMs, useMoment, useNow, useSecondsUntil } from '../../lib/clock.ts'
 import {
   outcomeNames,
   showDuration,
@@ -32,8 +32,10 @@ import {
   showPrice,
 } from '../../lib/format.ts'
 import { useLocation } from '../../lib/location.ts'
+import { neededOfMarket } from '../../lib/needed.ts'
 import { mayRead, type Rights } from '../../lib/rights.ts'
 import { MarketState } from '../../parts/market-state.tsx'
+import { NeededText } from '../../parts/needed-text.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { SimulatedTag } from '../../parts/simulated.tsx'
 import { TierCard } from '../../parts/tier-card.tsx'
@@ -83,11 +85,11 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   const stepped = useBooks(market, { outcome, view, isOn: hasBooks, again })
   const quotes = useQuotes(market, mayQuotes ? 'quotes' : 'prices', again)
   const { trades, call: tradesCall } = useTrades(market, { isOn: mayBooks, isOpen, again })
-  // After the heat map, which is seen first.
+  // Requested after the heat map, which is seen first.
   const spot = useSpot(market, { isOn: mayTrades && (isOpen || isSettled), isOpen, again })
   const coverage = useCoverage(market, again)
   const streamed = useStreamed(market, { isOn: quotes.isLoaded && isSettled, hasBooks, onChange })
-  // What was streamed goes when the history of the whole window is there.
+  // Streamed rows are dropped when the history of the whole window is loaded.
   const isHeld = [quotes, ...(hasBooks ? [heatmap, stepped] : [])].every(
     (loaded) => loaded.again !== 'open',
   )
@@ -100,11 +102,9 @@ export function LiveMarket({ market, rights, onChange }: Props) {
     () => withMirrors([...gapsOf(coverage.data), ...live.gaps], mirrorGap, mirrored),
     [coverage.data, live.gaps, mirrored],
   )
-  const mids = useMemo(() => toLines(all, gaps, ({ mid }) => mid), [all, gaps])
-  const spreads = useMemo(
-    () => toLines(all, gaps, ({ bid, ask }) => (bid === null || ask === null ? null : ask - bid)),
-    [all, gaps],
-  )
+  const lines = useMemo(createMarketLines, [])
+  const mids = useMemo(() => lines.mids(all, gaps), [all, gaps])
+  const spreads = useMemo(() => lines.spreads(all, gaps), [all, gaps])
   const streamedBooks = useMemo(
     () => withMirrors([...streamed.books.up, ...streamed.books.down], mirrorBook, mirrored),
     [streamed.books, mirrored],
@@ -113,14 +113,12 @@ export function LiveMarket({ market, rights, onChange }: Props) {
     () => withLater(stepped.books, ofOutcome(streamedBooks, outcome)),
     [stepped.books, streamedBooks, outcome],
   )
-  // There are more books than quotes in a window with very many of these: their list has an end.
+  // In a window with very many quotes only the first are loaded: later best prices are from books.
+  const tops = useMemo(() => stepped.books.map(topOf), [stepped.books])
   const best = useMemo(() => {
-    const rows = [...all, ...books.map((book) => topOf(book))]
-    return {
-      bids: toLines(rows, gaps, ({ bid }) => bid),
-      asks: toLines(rows, gaps, ({ ask }) => ask),
-    }
-  }, [all, books, gaps])
+    const rows = [...tops, ...all]
+    return { bids: lines.bids(rows, gaps), asks: lines.asks(rows, gaps) }
+  }, [all, tops, gaps])
   const heat = useMemo(
     () =>
       mirrored && heatmap.data && heatmap.data.outcome !== mirrored
@@ -129,7 +127,7 @@ export function LiveMarket({ market, rights, onChange }: Props) {
     [heatmap.data, mirrored],
   )
   const shownTrades = useMemo(() => guessOutcomes(trades, mids), [trades, mids])
-  // The picture keeps its name until that of the other outcome is there.
+  // The chart keeps its outcome until the heat map of the other one is loaded.
   const drawn = outcomeOf(heat, outcome)
   const heatBooks = useMemo(
     () => (live === none ? none.books[drawn] : ofOutcome(streamedBooks, drawn)),
@@ -139,7 +137,10 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   const ownGaps = useGapsOf(gaps, outcome)
   useNewest(axis, { isOn: isLive && isOpen, follows }, [all.at(-1), spot.ticks.at(-1)])
   const isSilent = useIsSilent(live) && isOpen
-  /** Of very many quotes only the first are here: the books of each step are of all the window. */
+  /**
+   * True if only the first of very many quotes are loaded; the stepped books cover the whole
+   * window.
+   */
   const isCut = quotes.data?.nextCursor != null && books.length > 0
   const findMove = (): Move | undefined => {
     const line = isCut ? toLines(books.map(topOf), gaps, ({ mid }) => mid) : mids
@@ -181,12 +182,12 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   }
   return (
     <div class={isSilent ? 'page is-silent' : 'page'} onPointerDown={() => setLive(false)}>
-      <Head {...{ market, chosen, isSettled }} live={isOpen ? live : none} />
+      <Head {...{ market, chosen, isSettled, ticks: spot.ticks }} live={isOpen ? live : none} />
       <NextWindow market={market} isFollowing={isLive} />
       <Readout {...{ axis, market, outcome, mids, spreads, ticks: spot.ticks }} />
       <MirrorNote {...chosen} />
       <div class="market-grid">
-        {/* Before the rest, as on a phone it is shown first; its room is kept until it is there. */}
+        {/* First, as on a phone; its space is reserved until it is loaded. */}
         {mayBooks && !heatmap.problem && (
           <BookFigure
             {...pictures}
@@ -230,7 +231,14 @@ export function LiveMarket({ market, rights, onChange }: Props) {
   )
 }
 
-/** A move is as large as the mid changed within this. */
+const createMarketLines = () => ({
+  mids: createLines(({ mid }) => mid),
+  spreads: createLines(({ bid, ask }) => (bid === null || ask === null ? null : ask - bid)),
+  bids: createLines(({ bid }) => bid),
+  asks: createLines(({ ask }) => ask),
+})
+
+/** The time within which a change of the mid counts as one move. */
 const MOVE_MS_MAX = 10_000
 
 /** `Largest move: Up from 41.5¢ to 63¢ within 8.2 s, at 08:03:12.250.` */
@@ -241,8 +249,8 @@ function describeMove(outcome: Outcome, move: Move | undefined): string {
 }
 
 /**
- * As the address has it; else the newest moment of a market that is open, which is followed, or the
- * start of one that is not yet.
+ * The axis at the moment in the address, else at the newest moment of an open market, which is
+ * followed, at the start of an upcoming one, or in the middle of a finished one.
  */
 function useAxis(market: Market) {
   const isOpen = market.status === 'open'
@@ -276,14 +284,14 @@ const none = nothing('off')
 /** Rows may come for some seconds after the window. */
 const AFTER_MS = 5_000
 
-/** The status that the history was loaded for: it is loaded again when that is another. */
+/** The status for which the history was loaded; another one loads it again. */
 function useHistoryOf({ status, windowStart, windowEnd }: Market, onChange: () => void): string {
   const [loaded, setLoaded] = useState<string>(status)
   useEffect(() => {
     const timer = setTimeout(() => setLoaded(status), status === 'closed' ? AFTER_MS : 0)
     return () => clearTimeout(timer)
   }, [status])
-  // Where nothing is streamed that would say so.
+  // For a visitor without a stream, which would report it.
   const next = { upcoming: windowStart, open: windowEnd, closed: null, resolved: null }[status]
   useMoment(next === null ? undefined : Date.parse(next), onChange)
   return loaded
@@ -291,7 +299,7 @@ function useHistoryOf({ status, windowStart, windowEnd }: Market, onChange: () =
 
 type Streaming = { isOn: boolean; hasBooks: boolean; onChange: () => void }
 
-/** Of a market that was open in this page, until the winner is known, which is told last. */
+/** Streams a market that was open on this page until its winner is known, the last event. */
 function useStreamed(market: Market, { isOn, hasBooks, onChange }: Streaming) {
   const wasOpen = useRef(false)
   wasOpen.current ||= market.status === 'open'
@@ -303,14 +311,17 @@ function useStreamed(market: Market, { isOn, hasBooks, onChange }: Streaming) {
   })
 }
 
-/** The newest state is looked at, and the view moves along, until another moment is pointed at. */
+/**
+ * Moves the crosshair and the view to the newest state, until the visitor points at another moment.
+ * Runs before the paint, so that all charts are drawn once for a row.
+ */
 function useNewest(
   axis: TimeAxis,
   { isOn, follows }: { isOn: boolean; follows: boolean },
   rows: ({ timestamp: string } | undefined)[],
 ) {
   const newestMs = Math.max(...rows.map((row) => Date.parse(row?.timestamp ?? '') || 0))
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOn || newestMs <= 0) return
     const ms = Math.min(axis.whole.toMs, newestMs)
     if (follows) follow(axis, ms)
@@ -319,8 +330,8 @@ function useNewest(
 }
 
 /**
- * Rows with the mirrors of those of the other outcome, where one is shown so: own rows of it, of
- * which there is next to nothing, are left out.
+ * Rows of the recorded outcome with their mirrors, if the other outcome is shown mirrored. The few
+ * rows that were recorded of that one are left out.
  */
 function withMirrors<T extends { outcome: Outcome }>(
   rows: T[],
@@ -334,39 +345,61 @@ function withMirrors<T extends { outcome: Outcome }>(
 const ofOutcome = (books: readonly Book[], outcome: Outcome): Book[] =>
   books.filter((book) => book.outcome === outcome)
 
-/** The last steps come only when a market is closed for good: what was streamed stays. */
+/** Streamed books stay until the last steps are loaded, after the market has closed. */
 function withLater(stepped: readonly Book[], streamed: readonly Book[]): Book[] {
   const last = stepped.at(-1)?.timestamp ?? ''
   return [...stepped, ...streamed.filter(({ timestamp }) => timestamp > last)]
 }
 
-/** How a cell of the heat map is made, from the address, so that it can be shared. */
+/** Aggregation of heat map cells, from the address so that it can be shared. */
 function useAggregation(): Aggregation {
   const named = useLocation().query.get('agg')
   return aggregations.find((each) => each === named) ?? 'max'
 }
 
-type HeadProps = { market: Market; chosen: ChosenOutcome; isSettled: boolean; live: Live }
+type HeadProps = {
+  market: Market
+  chosen: ChosenOutcome
+  isSettled: boolean
+  ticks: readonly Spot[]
+  live: Live
+}
 
-function Head({ market, chosen, isSettled, live }: HeadProps) {
+function Head({ market, chosen, isSettled, ticks, live }: HeadProps) {
   const { symbol, windowStart, question, source } = market
   return (
-    <div class="row spread">
-      <div>
-        <p class="note">
-          <a href={`/markets/${symbol}`}>{symbol.toUpperCase()} markets</a>
-          {market.status === 'upcoming' && <OpensIn start={windowStart} />}
-        </p>
-        <h1 title={question ?? undefined}>{showMarket(market)}</h1>
-        <MarketTools market={market} isSettled={isSettled} />
-      </div>
-      <div class="row market-states">
-        <SimulatedTag source={source} />
-        <MarketState market={market} />
-        <LiveTag live={live} />
-        <OutcomeChoice {...chosen} />
+    <div>
+      {/* A line of its own: its changes move nothing. */}
+      <p class="note">
+        <a href={`/markets/${symbol}`}>{symbol.toUpperCase()} markets</a>
+        {market.status === 'upcoming' && <OpensIn start={windowStart} />}
+        {market.status === 'open' && <NeededNow market={market} ticks={ticks} />}
+      </p>
+      <div class="row spread">
+        <div>
+          <h1 title={question ?? undefined}>{showMarket(market)}</h1>
+          <MarketTools market={market} isSettled={isSettled} />
+        </div>
+        <div class="row market-states">
+          <SimulatedTag source={source} />
+          <MarketState market={market} />
+          <LiveTag live={live} />
+          <OutcomeChoice {...chosen} />
+        </div>
       </div>
     </div>
+  )
+}
+
+/** The move that is needed, in the last minute. */
+function NeededNow({ market, ticks }: Pick<HeadProps, 'market' | 'ticks'>) {
+  useNow()
+  const needed = neededOfMarket(market, ticks, serverNowMs())
+  return needed === undefined ? null : (
+    <>
+      {' '}
+      · <NeededText needed={needed} />
+    </>
   )
 }
 

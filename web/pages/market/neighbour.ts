@@ -5,7 +5,7 @@ import type { Listed, Market } from '../../lib/bodies.ts'
 
 export type Direction = 'previous' | 'next'
 
-/** The nearest one that is known; with `withBooks` of which a book is recorded. */
+/** The nearest known market; with `withBooks`, the nearest with recorded books. */
 export async function findNeighbour(
   { symbol, timeframe, source, windowStart }: Market,
   direction: Direction,
@@ -22,7 +22,7 @@ export async function findNeighbour(
 /** The page of another market that shows it as this page does: its outcome and its colours. */
 export function pageOf({ symbol, conditionId }: Market): string {
   const kept = new URLSearchParams(location.search)
-  // They belong to the window.
+  // These parts of the address belong to the window.
   for (const name of ['at', 'from', 'to', 'view']) kept.delete(name)
   const query = kept.toString()
   return `/markets/${symbol}/${conditionId}${query === '' ? '' : `?${query}`}`

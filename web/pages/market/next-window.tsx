@@ -8,10 +8,10 @@ import { navigate } from '../../lib/location.ts'
 import { Button } from '../../parts/button.tsx'
 import { findNeighbour, pageOf } from './neighbour.ts'
 
-/** Time to see the end, and to stay. */
+/** Time to see the end, and to decide to stay. */
 const STAY_MS = 8_000
 const AGAIN_MS = 2_000
-/** The next window begins as this one ends; later it is another matter. */
+/** The next window begins when this one ends: after so many tries there is none. */
 const TRIES_MAX = 15
 
 /** `isFollowing`: the crosshair is at the newest row, and the visitor pointed nowhere else. */
@@ -48,7 +48,7 @@ export function NextWindow({ market, isFollowing }: { market: Market; isFollowin
   )
 }
 
-/** Looked for until it is listed. */
+/** Repeated until the next window is listed. */
 function useNext(market: Market, isOn: boolean): Market | undefined {
   const [next, setNext] = useState<Market>()
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Which outcome is shown: as it was recorded, or as the mirror of the other. */
+/** The shown outcome: as it was recorded, or as the mirror of the other. */
 
 import { useMemo } from 'preact/hooks'
 
@@ -12,9 +12,9 @@ import { Choice } from '../../parts/choice.tsx'
 
 export type ChosenOutcome = {
   outcome: Outcome
-  /** The one that a market opens on. */
+  /** The outcome that a market opens on. */
   first: Outcome
-  /** The one of which next to nothing was recorded, beside the other. */
+  /** The outcome of which nearly nothing was recorded, unlike the other. */
   missing: Outcome | undefined
   /** The chosen one, where it is missing and shown as the mirror of the other. */
   mirrored: Outcome | undefined
@@ -23,7 +23,7 @@ export type ChosenOutcome = {
 /** From the address, so that it can be shared; else the outcome that is covered best. */
 export function useOutcome(market: Market): ChosenOutcome {
   const { query } = useLocation()
-  // What is recorded while the page is open does not turn it around.
+  // The first outcome stays the same while more is recorded.
   const first = useMemo(() => bestCovered(market), [market.conditionId])
   const outcome = sides.find(([each]) => each === query.get('outcome'))?.[0] ?? first
   const missing = sides.find(([each]) => isMissingIn(market, each))?.[0]
@@ -31,7 +31,7 @@ export function useOutcome(market: Market): ChosenOutcome {
   return { outcome, first, missing, mirrored: isMirrored ? outcome : undefined }
 }
 
-/** As the API names it. */
+/** The view in the words of the API. */
 const MIRRORED = 'consolidated'
 
 const sides = [
@@ -39,7 +39,7 @@ const sides = [
   ['down', '▼ Down'],
 ] as const
 
-/** Of an outcome that counts as recorded. */
+/** The least coverage of an outcome that counts as recorded. */
 const COVERED_MIN = 0.1
 
 const isMissingIn = (market: Market, outcome: Outcome): boolean =>

@@ -22,12 +22,12 @@ type Props = {
   isOpen: boolean
   isLive: boolean
   onLive: () => void
-  /** Whether the last minutes are shown and move along, or the whole window. */
+  /** True if the last minutes are shown and move along; false for the whole window. */
   follows: boolean
   onFollow: (follows: boolean) => void
   /** Goes to the largest move of the window. */
   onMove: () => void
-  /** What was found there. */
+  /** Describes the largest move. */
   moveText: string
 }
 
@@ -136,7 +136,9 @@ type Keys = {
   onMove: () => void
 }
 
-/** Space plays; arrows step, with Shift farther; Home and End go to the ends, M to the largest move. */
+/**
+ * Space plays; arrows step, with Shift farther; Home and End go to the ends, M to the largest move.
+ */
 function useKeys(keys: Keys): void {
   const latest = useRef(keys)
   latest.current = keys
@@ -165,6 +167,6 @@ function deedOf(event: KeyboardEvent, keys: Keys): (() => void) | undefined {
     End: () => seekTo(toMs),
     m: onMove,
   }
-  // On a button it presses that.
+  // On a button, Space presses the button.
   return key === ' ' && !target.closest('button, a, summary') ? toggle : deeds[key]
 }

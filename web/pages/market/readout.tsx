@@ -1,4 +1,4 @@
-/** What prevailed at the crosshair, in numbers. */
+/** The state at the crosshair, in numbers. */
 
 import { useMemo } from 'preact/hooks'
 
@@ -41,13 +41,13 @@ export function Readout({ axis, market, outcome, mids, spreads, ticks }: Props) 
       const other = prices[each === 'up' ? 'down' : 'up']
       const name = outcomeNames[each]
       if (known.includes(each)) return [[name, showPrice(prices[each]), each]]
-      // What the books of the other say of one that was not recorded.
+      // Derived from the books of the other outcome.
       if (other != null) return [[`${name} (mirror)`, showPrice(1 - other), each]]
       return each === outcome ? [[name, showPrice(undefined), each]] : []
     }),
     [`${outcomeNames[outcome]} spread`, showPrice(spreads[outcome === 'up' ? 1 : 2]?.[spreadAt])],
     ['Strike', showCoinPrice(strike)],
-    // No moment before the end knows it.
+    // Before the end, the winner is unknown.
     left !== null && left <= 0 && finalPrice !== null
       ? ['Final', showCoinPrice(finalPrice)]
       : [nameOf(ageMs), showCoinPrice(spot), toneOf(spot, strike)],

@@ -1,11 +1,11 @@
-/** The moment, the zoom and the cut-off in the address: a link shows what its sender sees. */
+/** The moment, the zoom and the cut-off in the address, so that a link shows the same view. */
 
 import { useEffect } from 'preact/hooks'
 
 import type { Range, TimeAxis } from '../../charts/time-axis.ts'
 import { setQuery } from '../../lib/location.ts'
 
-/** Of rest, before the address is written: browsers bound how often it may be. */
+/** Pause before the address is written: browsers limit how often it may be. */
 const SETTLED_MS = 400
 
 /** A number of the address within bounds; undefined where there is none. */
@@ -26,13 +26,13 @@ export function readView(whole: Range, lengthMs: number): Range {
   return fromMs && toMs ? { fromMs, toMs } : whole
 }
 
-/** Keeps the address as the axis is, but while `isFollowing`, when both are of the newest moment. */
+/** Writes the moment and the view into the address; removes them while `isFollowing`. */
 export function useSharedView({ whole, view, cursorMs }: TimeAxis, isFollowing: boolean): void {
   useEffect(() => {
     let timer = 0
     const { pathname } = location
     const write = () => {
-      // On the way to another page, this one is still there.
+      // This page is still shown while another one is loaded.
       if (location.pathname !== pathname) return
       const { fromMs, toMs } = view.get()
       const hasNone = isFollowing || (fromMs === whole.fromMs && toMs === whole.toMs)

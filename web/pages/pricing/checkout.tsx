@@ -49,7 +49,7 @@ const Step = ({ title, children }: { title: string; children: preact.ComponentCh
   </div>
 )
 
-/** What takes the place of what was clicked takes its focus too. */
+/** Buys a tier. An element that replaces a clicked one takes its focus. */
 function Pay({ tier, payer }: { tier: Tier; payer: Payer }) {
   const purchase = usePurchase(payer)
   const place = useRef<HTMLDivElement>(null)
@@ -238,7 +238,7 @@ const SameAgain = ({ onAgain }: { onAgain: () => void }) => (
 
 const RESUBMIT_SECONDS = 10
 
-/** Never what the problem says: "try again" would be one payment too many. */
+/** Does not show the text of the problem: "try again" would lead to a second payment. */
 function Resubmit({ problem, onDue }: { problem: Problem; onDue: () => void }) {
   const [dueMs] = useState(serverNowMs() + (problem.retryAfterSeconds ?? RESUBMIT_SECONDS) * 1000)
   const seconds = useSecondsUntil(dueMs)
@@ -254,7 +254,7 @@ function Resubmit({ problem, onDue }: { problem: Problem; onDue: () => void }) {
       </p>
       <p>
         Keep this page open, and check that you are online. If you close the page, your payments
-        show the outcome, and a new quote reports this payment while it may still arrive.
+        show the outcome, and a new quote shows this payment until its outcome is known.
       </p>
     </>
   )

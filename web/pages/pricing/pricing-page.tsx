@@ -9,7 +9,7 @@ import { Facts } from '../../parts/facts.tsx'
 import { ProblemCard } from '../../parts/problem.tsx'
 import { Checkout } from './checkout.tsx'
 
-/** What the catalogue offers can then be read, and not bought. */
+/** True if the catalogue can be read, but nothing bought. */
 const isClosed = facts.isSelling === false
 
 /** Prices change, and purchases are paused and resumed, while the page is open. */
@@ -48,7 +48,7 @@ export function PricingPage() {
           <TierCard key={each.tierId} tier={each} isChosen={each === tier} />
         ))}
       </div>
-      {/* Not before the tiers: it would be seen moving down. */}
+      {/* Shown after the tiers, which would move it. */}
       {isCheckout && <Checkout key={tier.tierId} tier={tier} />}
       {!isCheckout && (tiers ?? problem) && <Promises />}
     </div>

@@ -9,7 +9,7 @@ import { type Problem, request, toProblem } from '../../lib/api.ts'
 import { draftPayment, type Quote, settle } from '../../lib/billing.ts'
 import { type Payer, signTypedData, WalletError } from '../../lib/wallet.ts'
 
-/** `anotherPeriod`: also beside a payment of the same tier and token. */
+/** `anotherPeriod`: allowed although another payment for the same tier and token is open. */
 export type Order = { tierId: string; network: string; token: string; anotherPeriod?: boolean }
 
 export type Stage =
@@ -72,10 +72,10 @@ export function usePurchase(payer: Payer): Purchase {
   }
 }
 
-/** What helps with a payment that was signed and not taken. */
+/** Advice for a payment that was signed and not accepted. */
 export type Remedy = 'new_quote' | 'same_by_itself' | 'same_by_hand' | 'approve' | 'stop'
 
-/** Where nothing is known, money may be on its way: the same payment is submitted again. */
+/** An unknown outcome may mean that money is on its way: the same payment is submitted again. */
 export function remedyOf({ retryAction, status }: Problem): Remedy {
   switch (retryAction) {
     case 'sign_anew':

@@ -15,10 +15,10 @@ import {
 import { Button } from '../../parts/button.tsx'
 import { Facts } from '../../parts/facts.tsx'
 
-/** Too little to sign, submit and be mined. */
+/** Too little time to sign and submit a payment and have it mined. */
 const SIGN_SECONDS_MIN = 60
 
-/** What the wallet says of itself; undefined where it did not answer. */
+/** Network, balance and allowance of a wallet; undefined where it did not answer. */
 type Known = { chainId?: number; balance?: bigint | undefined; allowance?: bigint | undefined }
 
 async function readFacts(payer: Payer, quote: Quote): Promise<Known> {
