@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The book as of a moment: the state at or before it, never after. Fails if it is older than 5 s.
-# Usage: KEY=bf_live_… curl/book-at.sh [market] [time] [coin]; by default half a minute after the start
-# of the newest market that is over.
+# The book as of a time: the state at or before it, never after. Fails if it is older than 5 s.
+# Usage: KEY=bf_live_… curl/book-at.sh [market] [time] [coin]; the default time is half a minute
+# after the start of the newest finished market.
 server=${SERVER:-http://127.0.0.1:3000}
 coin=${3:-btc}
 newest=$(curl -sS -H "Authorization: Bearer $KEY" \

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Downloads a day of a coin in one stream, and compares it with the SHA-256 of what was sent.
+# Downloads a day of a coin in one stream, and compares it with the SHA-256 of the bytes sent.
 # Usage: KEY=bf_live_… curl/export-day.sh [2026-04-13] [file] [coin] [ndjson|csv|parquet]
 server=${SERVER:-http://127.0.0.1:3000}
 day=${1:-$(date -u +%Y-%m-%d)}
@@ -8,7 +8,7 @@ coin=${3:-btc}
 format=${4:-ndjson}
 
 authorization="Authorization: Bearer $KEY"
-# No --compressed: the file stays as it was sent, and so does its digest.
+# Without --compressed: the file stays as sent, and so does its digest.
 id=$(curl -sS --fail -H "$authorization" -o "$file" -w '%header{x-export-id}' \
   "$server/v1/$coin/export?day=$day&format=$format")
 sent=$(curl -sS --fail -H "$authorization" "$server/v1/exports" |

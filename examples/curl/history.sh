@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Pages through a market's history, with the cursor of each page. Prints a page of JSON per line.
-# Usage: KEY=bf_live_… curl/history.sh [market] [coin]; by default the newest market that is over.
+# Pages through a market's history, following the cursor of each page. Prints one page of JSON per
+# line.
+# Usage: KEY=bf_live_… curl/history.sh [market] [coin]; the default is the newest finished market.
 server=${SERVER:-http://127.0.0.1:3000}
 coin=${2:-btc}
 newest() {

@@ -23,7 +23,7 @@ except HTTPError as error:
     sys.exit(error.read().decode())
 for state in states:
     print(f"{state['outcome']}, of {state['timestamp']}, {state['ageMs']} ms old")
-    # Best first in each list: reversed, the asks read downwards to the spread.
+    # Lists begin with the best level: reversed, the asks read downwards to the spread.
     for level in reversed(state["asks"]):
         print(f"{level['price']:>8} {level['size']}")
     print("     ---")

@@ -29,7 +29,7 @@ def sha256(text):
 
 
 def rows(path):
-    """The text of each object of a list, as it was sent."""
+    """The text of each object of a list, as sent."""
     cursor, decoder = "", json.JSONDecoder()
     while cursor is not None:
         page = get(f"{path}?limit=1000{cursor}")
@@ -84,13 +84,13 @@ def check_chain():
 def check_market(coin, market):
     path = f"/v1/{coin}/markets/{market['conditionId']}"
     names = "conditionId symbol timeframe source slug windowStart windowEnd strike finalPrice winner"
-    # Numbers as the digits that were printed.
+    # Numbers keep their printed digits.
     shown = json.loads(get(path), parse_float=str, parse_int=str)
     facts = json.dumps([shown[name] for name in names.split()], separators=(",", ":"), ensure_ascii=False)
     served = {
         "facts": facts,
         "snapshots": "".join(row + "\n" for row in rows(path + "/snapshots")),
-        # Without the hash where it is null: trades had no such member when the first manifests were signed.
+        # A null hash is left out: trades had no such member when the first manifests were signed.
         "trades": "".join(row.replace(',"transactionHash":null', "") + "\n" for row in rows(path + "/trades")),
     }
     for name, text in served.items():

@@ -20,7 +20,7 @@ headers = {"Authorization": f"Bearer {os.environ['KEY']}", "Accept-Encoding": "g
 
 
 def get(path):
-    """Waits as long as the server says when the allowance of a minute is used up."""
+    """Waits as long as the server asks when the rate limit is reached."""
     try:
         with urlopen(Request(server + path, headers=headers)) as response:
             body = response.read()
@@ -35,7 +35,7 @@ def get(path):
 
 
 def replay(path):
-    """Every snapshot once. Only `limit` may change from page to page."""
+    """Yields every snapshot once. Only `limit` may change from page to page."""
     cursor = ""
     while cursor is not None:
         page = get(path + (f"&cursor={cursor}" if cursor else ""))

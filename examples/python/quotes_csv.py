@@ -19,7 +19,7 @@ headers = {"Authorization": f"Bearer {os.environ['KEY']}"}
 columns = ["time", "outcome", "bid", "bidSize", "ask", "askSize", "mid", "spread"]
 path = f"{server}/v1/{coin}/markets/{market}/quotes?interval=1s&limit=1000"
 
-# What an empty side leaves undefined is null, and an empty field here.
+# Fields that an empty side leaves undefined are null, which becomes an empty field.
 table = csv.DictWriter(sys.stdout, columns, extrasaction="ignore", lineterminator="\n")
 table.writeheader()
 cursor = ""

@@ -1,5 +1,5 @@
 /**
- * Prints the book as of a moment: the state at or before it, never after.
+ * Prints the book as of a time: the state at or before it, never after.
  * Usage: KEY=bf_live_… bun book-at.ts market time [coin]
  */
 type Level = { price: number; size: number }
@@ -20,7 +20,7 @@ const { data } = (await response.json()) as { data: State[] }
 const print = ({ price, size }: Level) => console.log(String(price).padStart(8), size)
 for (const { outcome, timestamp, ageMs, bids, asks } of data) {
   console.log(`${outcome}, of ${timestamp}, ${ageMs} ms old`)
-  // Best first in each list: reversed, the asks read downwards to the spread.
+  // Lists begin with the best level: reversed, the asks read downwards to the spread.
   asks.toReversed().forEach(print)
   console.log('     ---')
   bids.forEach(print)

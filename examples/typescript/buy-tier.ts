@@ -14,7 +14,7 @@ type Problem = { code: string; detail: string }
 const server = process.env.SERVER ?? 'http://127.0.0.1:3000'
 const [tierId = 'pro'] = process.argv.slice(2)
 const wallet = privateKeyToAccount(`0x${process.env.WALLET_KEY?.replace(/^0x/, '')}`)
-// Without this the client refuses to sign more than $1.
+// Without this, the client refuses to sign more than $1.
 const client = new x402Client()
   .register('eip155:137', new ExactEvmScheme(wallet))
   .setSpendControls({ maxAmountPerPayment: '$50' })
@@ -42,23 +42,23 @@ if (!anotherPeriod && [current, ...upcoming].some((period) => period?.tierId ===
   console.log('You have this tier. ANOTHER_PERIOD=1 buys one more period.')
   process.exit(0)
 }
-// An offer that is valid for ten minutes; `payer` matters if it is not the wallet of the account.
+// The quote is valid for ten minutes; `payer` matters if it is not the wallet of the account.
 const network = 'eip155:137'
 const order = { tierId, network, token: 'USDC', payer: wallet.address, anotherPeriod }
 type Quote = { quoteId: string; paymentInFlight?: { paymentId: string } }
 const { quoteId, paymentInFlight } = await read<Quote>(await post('/v1/billing/x402/quote', order))
-// The server answers 402; the client signs what it asks for and sends the request again, paid. While
-// an earlier payment may arrive, nothing is signed: the answer is that of the earlier payment.
+// The server answers 402; the client signs the payment and repeats the request. While an earlier
+// payment may still arrive, nothing is signed, and the answer is about the earlier payment.
 if (paymentInFlight) console.log('in flight:', paymentInFlight.paymentId)
 const send = paymentInFlight ? fetch : payingFetch
 let answer = await post('/v1/billing/x402/settle', { quoteId }, send)
 let payment = await read<Payment>(answer)
-// In flight: never sign another. If this program dies here, run it again.
+// In flight: never sign another one. If this program dies here, run it again.
 while (payment.status === 'pending') {
   const seconds = Number(answer.headers.get('retry-after') ?? 10)
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
   answer = await fetch(new URL(payment.pollUrl, server), { headers })
-  // A 429 says when to ask again, and nothing else.
+  // A 429 only says when to ask again.
   if (answer.status !== 429) payment = await read<Payment>(answer)
 }
 console.log(payment.status, payment.settlement?.transaction)

@@ -1,5 +1,5 @@
 /**
- * Downloads a day of a coin in one stream, and compares it with the SHA-256 of what was sent.
+ * Downloads a day of a coin in one stream, and compares it with the SHA-256 of the bytes sent.
  * Usage: KEY=bf_live_… bun export-day.ts 2026-04-13 file [coin] [ndjson|csv|parquet]
  */
 import { createHash } from 'node:crypto'
@@ -13,7 +13,7 @@ if (path === undefined) {
   console.error('Which day, and which file?')
   process.exit(1)
 }
-// fetch would unpack gzip on the way, and the digest is that of the bytes that were sent.
+// fetch would decompress gzip, but the digest covers the bytes as sent.
 const headers = { authorization: `Bearer ${process.env.KEY}`, 'accept-encoding': 'identity' }
 
 const response = await fetch(`${server}/v1/${coin}/export?day=${day}&format=${format}`, { headers })
@@ -33,7 +33,7 @@ const list = await fetch(`${server}/v1/exports`, { headers })
 const { data } = (await list.json()) as { data: Sent[] }
 const sent = data.find(({ exportId }) => exportId === response.headers.get('x-export-id'))
 if (sent?.sha256 !== digest.digest('hex')) {
-  console.error(`${path} is not what was sent.`)
+  console.error(`${path} differs from what was sent.`)
   process.exit(1)
 }
 console.log(`${sent.snapshots} snapshots, ${sent.bytes} bytes, complete: ${path}`)

@@ -12,7 +12,7 @@ if (market === undefined) {
   process.exit(1)
 }
 
-/** Waits as long as the server says when the allowance of a minute is used up. */
+/** Waits as long as the server asks when the rate limit is reached. */
 async function get(path: string): Promise<Response> {
   const headers = { authorization: `Bearer ${process.env.KEY}` }
   const response = await fetch(server + path, { headers })
@@ -26,7 +26,7 @@ async function get(path: string): Promise<Response> {
   return get(path)
 }
 
-/** Every snapshot once. Only `limit` may change from page to page. */
+/** Yields every snapshot once. Only `limit` may change from page to page. */
 async function* replay(path: string): AsyncGenerator<Snapshot> {
   let cursor: string | null = ''
   while (cursor !== null) {

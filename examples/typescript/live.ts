@@ -1,6 +1,6 @@
 /**
- * Prints the top of the book of every open market as it changes; of one market that is named,
- * what was recorded of it, in the same messages.
+ * Prints the top of the book of every open market as it changes; for a named market, replays its
+ * recording with the same messages.
  * Usage: KEY=bf_live_… bun live.ts [coin] [market]
  */
 type Quote = { timestamp: string; outcome: string; bid: number | null; ask: number | null }
@@ -19,7 +19,7 @@ const first =
     ? { op: 'subscribe', ...what }
     : { op: 'replay', ...what, conditionId: market, speed: 0 }
 
-/** The same for live rows and for a replay. */
+/** Handles live rows and those of a replay. */
 function handle({ conditionId, data, skipped }: Message & { type: 'row' | 'snapshot' }): void {
   const { timestamp, outcome, bid, ask } = data
   if (skipped) console.log(`${skipped} states were left out`)
@@ -30,7 +30,7 @@ let failures = 0
 function connect(): void {
   const socket = new WebSocket(`${server.replace(/^http/, 'ws')}/v1/stream`)
   let isOver = false
-  // A connection can die without a word: a heartbeat is asked for, and missed.
+  // A connection can die silently: request heartbeats, and reconnect when they stop.
   let silence = setTimeout(() => socket.close(), SILENT_MS)
   socket.onopen = () => {
     // The key is never in the URL.
@@ -57,7 +57,7 @@ function connect(): void {
     clearTimeout(silence)
     if (isOver) return
     console.error(`closed: ${code} ${reason}`)
-    // 4001: the key. 4029: too many connections. Neither gets better by itself.
+    // 4001: wrong key. 4029: too many connections. Retrying fixes neither.
     if (code === 4001 || code === 4029) process.exit(1)
     setTimeout(connect, Math.random() * Math.min(30_000, 1000 * 2 ** failures++))
   }

@@ -1,5 +1,5 @@
 /**
- * Writes the top of a market's book as CSV, as of each second.
+ * Writes the top of a market's book as CSV, one row per second.
  * Usage: KEY=bf_live_… bun quotes-csv.ts market [coin] > quotes.csv
  */
 type Quote = Record<string, string | number | null>
@@ -22,7 +22,7 @@ for (let url: string | undefined = path; url !== undefined;) {
     data: Quote[]
     nextCursor: string | null
   }
-  // What an empty side leaves undefined is null, and an empty field here.
+  // Fields that an empty side leaves undefined are null, which becomes an empty field.
   for (const quote of data) console.log(columns.map((name) => quote[name] ?? '').join(','))
   url = nextCursor === null ? undefined : `${path}&cursor=${nextCursor}`
 }

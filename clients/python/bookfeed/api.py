@@ -53,7 +53,7 @@ class ExportDay(TypedDict, total=False):
     day: Time
     timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
     source: Literal["recorded", "simulated", "all"]
-    shape: Literal["levels", "states"]
+    shape: Literal["levels", "states", "changes"]
     depth: int
     include: Literal["receivedAt"]
     outcome: Literal["up", "down"]
@@ -61,7 +61,8 @@ class ExportDay(TypedDict, total=False):
 
 
 class ExportMarket(TypedDict, total=False):
-    shape: Literal["levels", "states"]
+    kind: Literal["book", "trades"]
+    shape: Literal["levels", "states", "changes"]
     depth: int
     include: Literal["receivedAt"]
     outcome: Literal["up", "down"]
@@ -75,7 +76,7 @@ class FollowBoard(TypedDict, total=False):
 
 
 class FollowCoin(TypedDict, total=False):
-    channel: Literal["snapshots", "quotes", "prices", "trades"]
+    channel: Literal["snapshots", "changes", "quotes", "prices", "trades"]
     outcome: Literal["up", "down"]
     depth: int
     heartbeat: int
@@ -84,11 +85,20 @@ class FollowCoin(TypedDict, total=False):
 
 
 class FollowMarket(TypedDict, total=False):
-    channel: Literal["snapshots", "quotes", "prices", "trades"]
+    channel: Literal["snapshots", "changes", "quotes", "prices", "trades"]
     outcome: Literal["up", "down"]
     depth: int
     heartbeat: int
     cursor: str | None
+
+
+class GetArchiveSql(TypedDict, total=False):
+    kind: Literal["snapshots", "levels", "quotes", "trades", "panel", "changes"]
+    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
+    numbers: Literal["decimal", "double"]
+    from_: Time
+    to: Time
+    links: Literal["10m", "1h", "6h", "1d", "7d"]
 
 
 class GetBoard(TypedDict, total=False):
@@ -111,6 +121,9 @@ class GetFill(TypedDict, total=False):
     view: Literal["own", "consolidated"]
     fee_bps: Decimals
     fee_rate: Decimals
+    fees: Literal["market", "none"]
+    latency_ms: int
+    delay: int
     limit_price: Decimals
     max_age_ms: int
 
@@ -146,6 +159,16 @@ class GetPanel(TypedDict, total=False):
     source: Literal["recorded", "simulated", "all"]
 
 
+class GetRestingFill(TypedDict, total=False):
+    outcome: Literal["up", "down"]
+    side: Literal["buy", "sell"]
+    price: Decimals
+    size: Decimals
+    from_: Time
+    until: Time
+    latency_ms: int
+
+
 class GetSnapshotsAt(TypedDict, total=False):
     outcome: Literal["up", "down"]
     max_age_ms: int
@@ -156,6 +179,14 @@ class GetSnapshotsAt(TypedDict, total=False):
 
 class LabelKey(TypedDict, total=False):
     label: str
+
+
+class ListChanges(TypedDict, total=False):
+    from_: Time
+    to: Time
+    limit: int
+    cursor: str | None
+    outcome: Literal["up", "down"]
 
 
 class ListCoverage(TypedDict, total=False):
@@ -169,13 +200,26 @@ class ListCurrentPrices(TypedDict, total=False):
     timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
 
 
+class ListDays(TypedDict, total=False):
+    from_: Time
+    to: Time
+    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
+    source: Literal["recorded", "simulated", "all"]
+
+
 class ListFiles(TypedDict, total=False):
     timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
     day: Time
-    kind: Literal["snapshots", "levels", "quotes", "trades", "panel"]
+    kind: Literal["snapshots", "levels", "quotes", "trades", "panel", "changes"]
     numbers: Literal["decimal", "double"]
+    links: Literal["10m", "1h", "6h", "1d", "7d"]
     limit: int
     cursor: str | None
+
+
+class ListIncidents(TypedDict, total=False):
+    from_: Time
+    to: Time
 
 
 class ListManifests(TypedDict, total=False):
@@ -226,6 +270,17 @@ class ListQuotes(TypedDict, total=False):
 class ListRevisions(TypedDict, total=False):
     since: Time
     coin: Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"]
+    limit: int
+    cursor: str | None
+
+
+class ListSettlements(TypedDict, total=False):
+    from_: Time
+    to: Time
+    timeframe: Literal["5m", "15m", "1h", "4h", "1d"]
+    source: Literal["recorded", "simulated", "all"]
+    agreement: Literal["agrees", "disagrees", "unknown"]
+    order: Literal["asc", "desc"]
     limit: int
     cursor: str | None
 
@@ -408,6 +463,27 @@ Challenge = TypedDict(
         "expiresAt": str,
     },
 )
+Change = TypedDict(
+    "Change",
+    {
+        "id": str,
+        "prevId": Optional[str],
+        "outcome": Literal["up", "down"],
+        "timestamp": str,
+        "receivedAt": Optional[str],
+        "verified": Optional[bool],
+        "snapshot": bool,
+        "bids": list["ChangedLevel"],
+        "asks": list["ChangedLevel"],
+    },
+)
+ChangedLevel = TypedDict(
+    "ChangedLevel",
+    {
+        "price": Amount,
+        "size": Amount,
+    },
+)
 Citation = TypedDict(
     "Citation",
     {
@@ -486,7 +562,7 @@ DayFile = TypedDict(
         "url": str,
         "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
         "day": str,
-        "kind": Literal["snapshots", "levels", "quotes", "trades", "panel"],
+        "kind": Literal["snapshots", "levels", "quotes", "trades", "panel", "changes"],
         "numbers": Literal["decimal", "double"],
         "revision": int,
         "isLatest": bool,
@@ -495,6 +571,18 @@ DayFile = TypedDict(
         "bytes": int,
         "sha256": str,
         "madeAt": str,
+        "link": str,
+        "linkExpires": str,
+    },
+)
+DayKind = TypedDict(
+    "DayKind",
+    {
+        "day": str,
+        "kind": Literal["snapshots", "trades", "settlements"],
+        "state": Literal["complete", "gaps", "pending", "missing"],
+        "reasons": list[Literal["recorder_down", "venue_silent", "venue_restart", "hash_mismatch", "not_open", "import", "replica_behind", "window_unknown", "no_market", "no_trade", "winner_differs", "void", "no_winner", "not_over", "no_tick_at_start", "no_tick_at_end", "candle", "rule_unknown"]],
+        "since": str,
     },
 )
 Export = TypedDict(
@@ -503,7 +591,7 @@ Export = TypedDict(
         "exportId": str,
         "name": str,
         "state": Literal["running", "complete", "broken_off"],
-        "format": Literal["ndjson", "csv", "parquet"],
+        "format": Literal["ndjson", "csv", "parquet", "npz", "tardis", "pmxt"],
         "contentEncoding": Optional[Literal["gzip"]],
         "snapshots": int,
         "bytes": int,
@@ -520,6 +608,10 @@ Fill = TypedDict(
         "side": Literal["buy", "sell"],
         "view": Literal["own", "consolidated"],
         "ts": str,
+        "matchedAt": str,
+        "delayMs": int,
+        "delaySource": Literal["request", "market", "venue", "unknown", "none"],
+        "fees": dict[str, Any],
         "timestamp": str,
         "ageMs": int,
         "sources": "LadderSources",
@@ -568,6 +660,19 @@ Heatmap = TypedDict(
         "priceStep": Amount,
         "trades": Optional[dict[str, Any]],
         "columns": list[Optional[dict[str, Any]]],
+    },
+)
+Incident = TypedDict(
+    "Incident",
+    {
+        "id": str,
+        "source": Literal["recorder", "venue"],
+        "cause": Literal["recorder_down", "venue_restart", "venue_silent"],
+        "from": str,
+        "to": Optional[str],
+        "durationMs": Optional[int],
+        "markets": int,
+        "affected": list[dict[str, Any]],
     },
 )
 Key = TypedDict(
@@ -649,6 +754,8 @@ Market = TypedDict(
         "finalPriceSource": Optional[Literal["catalogue", "price_page", "dataset", "chain", "feed", "simulated"]],
         "finalPriceTime": Optional[str],
         "feeSchedule": Optional[dict[str, Any]],
+        "takerDelayMs": Optional[int],
+        "orderAgeMs": Optional[int],
         "spot": Optional[dict[str, Any]],
         "outcomes": list["MarketOutcome"],
         "snapshots": int,
@@ -888,13 +995,14 @@ Problem = TypedDict(
         "type": str,
         "title": str,
         "status": int,
-        "code": Literal["invalid_parameter", "invalid_request", "challenge_invalid", "signature_invalid", "cursor_invalid", "cursor_mismatch", "payment_invalid", "unauthenticated", "payment_required", "payment_rejected", "tier_coin", "tier_route", "operator_only", "not_found", "unknown_coin", "unknown_market", "no_snapshot", "stale", "unknown_tier", "unknown_network", "unknown_token", "unknown_offer", "unknown_payment", "unknown_file", "unknown_key", "method_not_allowed", "market_conflict", "challenge_used", "tier_not_for_sale", "offer_limit", "payment_limit", "offer_used", "payment_conflict", "payment_in_review", "key_replaced", "key_limit", "offer_expired", "allowance_required", "challenge_expired", "payload_too_large", "unsupported_media_type", "range_not_satisfiable", "idempotency_mismatch", "rate_limited", "too_many_streams", "sanctioned", "internal", "damaged", "signup_closed", "billing_unavailable", "screening_unavailable", "storage_unavailable", "unavailable"],
+        "code": Literal["invalid_parameter", "invalid_request", "challenge_invalid", "signature_invalid", "cursor_invalid", "cursor_mismatch", "payment_invalid", "unauthenticated", "payment_required", "payment_rejected", "tier_coin", "tier_route", "link_invalid", "operator_only", "not_found", "unknown_coin", "unknown_market", "no_snapshot", "stale", "unknown_tier", "unknown_network", "unknown_token", "unknown_offer", "unknown_payment", "unknown_file", "unknown_key", "method_not_allowed", "market_conflict", "challenge_used", "tier_not_for_sale", "offer_limit", "payment_limit", "offer_used", "payment_conflict", "payment_in_review", "key_replaced", "key_limit", "offer_expired", "allowance_required", "file_replaced", "challenge_expired", "payload_too_large", "unsupported_media_type", "range_not_satisfiable", "idempotency_mismatch", "rate_limited", "too_many_streams", "sanctioned", "internal", "damaged", "signup_closed", "billing_unavailable", "screening_unavailable", "storage_unavailable", "unavailable"],
         "error": str,
         "detail": str,
         "requestId": str,
         "param": str,
         "retryAfterSeconds": int,
         "requiredTier": str,
+        "replacedBy": str,
         "reason": str,
         "retryAction": Literal["sign_anew", "retry_same_payment", "poll", "approve_then_retry", "wait_and_retry", "abandon", "ask_operator"],
         "paymentRequired": "PaymentRequired",
@@ -959,6 +1067,26 @@ ResourceList = TypedDict(
         "openapi": str,
     },
 )
+RestingFill = TypedDict(
+    "RestingFill",
+    {
+        "conditionId": str,
+        "outcome": Literal["up", "down"],
+        "side": Literal["buy", "sell"],
+        "price": Amount,
+        "size": Amount,
+        "from": str,
+        "placedAt": str,
+        "until": str,
+        "queueAhead": Optional[Amount],
+        "lower": dict[str, Any],
+        "upper": dict[str, Any],
+        "tradedThrough": Amount,
+        "tradedAt": Amount,
+        "fees": dict[str, Any],
+        "doubts": list[Literal["gap", "trades_unknown", "unclear_trades", "queue_unknown", "crossed"]],
+    },
+)
 Revision = TypedDict(
     "Revision",
     {
@@ -1010,6 +1138,40 @@ SeriesDigest = TypedDict(
         "revision": int,
         "sha256": str,
         "markets": list["MarketDigest"],
+    },
+)
+Settlement = TypedDict(
+    "Settlement",
+    {
+        "conditionId": str,
+        "symbol": Literal["btc", "eth", "sol", "xrp", "doge", "bnb", "hype", "zec"],
+        "timeframe": Literal["5m", "15m", "1h", "4h", "1d"],
+        "source": Literal["recorded", "simulated"],
+        "slug": Optional[str],
+        "windowStart": Optional[str],
+        "windowEnd": Optional[str],
+        "settlementRule": Optional[Literal["twap60", "twap30", "spot", "binance-1h", "binance-1d"]],
+        "agreement": Literal["agrees", "disagrees", "unknown"],
+        "reason": Optional[Literal["winner_differs", "void", "no_winner", "not_over", "no_tick_at_start", "no_tick_at_end", "candle", "rule_unknown", "window_unknown"]],
+        "proof": Optional[dict[str, Any]],
+        "estimate": Optional[dict[str, Any]],
+        "strike": Optional[Amount],
+        "strikeSource": Optional[Literal["catalogue", "price_page", "dataset", "chain", "feed", "simulated"]],
+        "finalPrice": Optional[Amount],
+        "finalPriceSource": Optional[Literal["catalogue", "price_page", "dataset", "chain", "feed", "simulated"]],
+        "result": Optional[Literal["up", "down", "void"]],
+        "winnerSource": Optional[Literal["venue", "dataset", "simulated"]],
+    },
+)
+SettlementTick = TypedDict(
+    "SettlementTick",
+    {
+        "source": str,
+        "windowSeconds": int,
+        "timestamp": str,
+        "price": Amount,
+        "receivedAt": Optional[str],
+        "lateMs": int,
     },
 )
 Snapshot = TypedDict(
@@ -1166,6 +1328,7 @@ AMOUNTS = frozenset(
         "open",
         "price",
         "priceStep",
+        "queueAhead",
         "rate",
         "rebateRate",
         "size",
@@ -1174,6 +1337,8 @@ AMOUNTS = frozenset(
         "strike",
         "tickSize",
         "total",
+        "tradedAt",
+        "tradedThrough",
         "unfilled",
         "usdc",
         "verified",
@@ -1259,6 +1424,18 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
             "endedAt": ("", {"ended_at": "time?"}),
         },
     ],
+    "/v1/incidents": [
+        {
+            "id": ("", {"id": "text"}),
+            "source": ("", {"source": "text"}),
+            "cause": ("", {"cause": "text"}),
+            "from": ("", {"from": "time"}),
+            "to": ("", {"to": "time?"}),
+            "durationMs": ("", {"duration_ms": "int?"}),
+            "markets": ("", {"markets": "int"}),
+            "affected": ("", {"affected": [{"symbol":"text","timeframe":"text","markets":"int","firstWindow":"text","lastWindow":"text"}]}),
+        },
+    ],
     "/v1/keys": [
         {
             "id": ("", {"id": "text"}),
@@ -1301,6 +1478,25 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
             "facts": ("", {"facts": [{"fact":"text","before":"text","after":"text"}]}),
         },
     ],
+    "/v1/sample/files": [
+        {
+            "name": ("", {"name": "text"}),
+            "url": ("", {"url": "text"}),
+            "timeframe": ("", {"timeframe": "text"}),
+            "day": ("", {"day": "text"}),
+            "kind": ("", {"kind": "text"}),
+            "numbers": ("", {"numbers": "text"}),
+            "revision": ("", {"revision": "int"}),
+            "isLatest": ("", {"is_latest": "bool"}),
+            "markets": ("", {"markets": "int"}),
+            "rows": ("", {"rows": "int"}),
+            "bytes": ("", {"bytes": "int"}),
+            "sha256": ("", {"sha256": "text"}),
+            "madeAt": ("", {"made_at": "time"}),
+            "link": ("", {"link": "text"}),
+            "linkExpires": ("", {"link_expires": "time"}),
+        },
+    ],
     "/v1/{coin}/calibration": [
         {
             "symbol": ("", {"symbol": "text"}),
@@ -1327,6 +1523,15 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
             "longestSilenceMs": ("", {"longest_silence_ms": "int?"}),
         },
     ],
+    "/v1/{coin}/days": [
+        {
+            "day": ("", {"day": "text"}),
+            "kind": ("", {"kind": "text"}),
+            "state": ("", {"state": "text"}),
+            "reasons": ("", {"reasons": ["text"]}),
+            "since": ("", {"since": "time"}),
+        },
+    ],
     "/v1/{coin}/files": [
         {
             "name": ("", {"name": "text"}),
@@ -1342,6 +1547,8 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
             "bytes": ("", {"bytes": "int"}),
             "sha256": ("", {"sha256": "text"}),
             "madeAt": ("", {"made_at": "time"}),
+            "link": ("", {"link": "text"}),
+            "linkExpires": ("", {"link_expires": "time"}),
         },
     ],
     "/v1/{coin}/markets": [
@@ -1367,12 +1574,27 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
             "finalPriceSource": ("", {"final_price_source": "text?"}),
             "finalPriceTime": ("", {"final_price_time": "time?"}),
             "feeSchedule": ("", {"fee_schedule_rate": "float?", "fee_schedule_exponent": "float?", "fee_schedule_taker_only": "bool?", "fee_schedule_rebate_rate": "float?"}),
+            "takerDelayMs": ("", {"taker_delay_ms": "int?"}),
+            "orderAgeMs": ("", {"order_age_ms": "int?"}),
             "spot": ("", {"spot_price": "float?", "spot_source": "text?", "spot_window_seconds": "int?", "spot_timestamp": "time?"}),
             "outcomes": ("", {"outcomes": [{"outcome":"text","assetId":"text","snapshots":"int","verifiedSnapshots":"int","firstSnapshot":"text","lastSnapshot":"text","coverage":{"covered":"float","gaps":"int","longestSilenceMs":"int","verified":"float"}}]}),
             "snapshots": ("", {"snapshots": "int"}),
             "firstSnapshot": ("", {"first_snapshot": "time?"}),
             "lastSnapshot": ("", {"last_snapshot": "time?"}),
             "revision": ("", {"revision": "int"}),
+        },
+    ],
+    "/v1/{coin}/markets/{conditionId}/changes": [
+        {
+            "id": ("", {"id": "text"}),
+            "prevId": ("", {"prev_id": "text?"}),
+            "outcome": ("", {"outcome": "text"}),
+            "timestamp": ("", {"timestamp": "time"}),
+            "receivedAt": ("", {"received_at": "time?"}),
+            "verified": ("", {"verified": "bool?"}),
+            "snapshot": ("", {"snapshot": "bool"}),
+            "bids": ("", {"bids": [{"price":"float","size":"float"}]}),
+            "asks": ("", {"asks": [{"price":"float","size":"float"}]}),
         },
     ],
     "/v1/{coin}/markets/{conditionId}/prices": [
@@ -1417,7 +1639,7 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
             "mid": ("", {"mid": "float?"}),
             "spread": ("", {"spread": "float?"}),
             "imbalance": ("", {"imbalance": "float?"}),
-            "receivedAt": ("fields", {"received_at": "time?"}),
+            "receivedAt": ("", {"received_at": "time?"}),
         },
     ],
     "/v1/{coin}/markets/{conditionId}/snapshots": [
@@ -1433,6 +1655,22 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
             "asks": ("", {"asks": [{"price":"float","size":"float","source":"text"}]}),
             "receivedAt": ("fields", {"received_at": "time?"}),
             "sources": ("view", {"sources_own_id": "text?", "sources_own_timestamp": "time?", "sources_mirror_id": "text?", "sources_mirror_timestamp": "time?", "sources_skew_ms": "int?"}),
+        },
+    ],
+    "/v1/{coin}/markets/{conditionId}/snapshots/at": [
+        {
+            "id": ("", {"id": "text"}),
+            "assetId": ("", {"asset_id": "text?"}),
+            "conditionId": ("", {"condition_id": "text"}),
+            "symbol": ("", {"symbol": "text"}),
+            "outcome": ("", {"outcome": "text"}),
+            "timeframe": ("", {"timeframe": "text"}),
+            "timestamp": ("", {"timestamp": "time"}),
+            "bids": ("", {"bids": [{"price":"float","size":"float","source":"text"}]}),
+            "asks": ("", {"asks": [{"price":"float","size":"float","source":"text"}]}),
+            "receivedAt": ("fields", {"received_at": "time?"}),
+            "sources": ("view", {"sources_own_id": "text?", "sources_own_timestamp": "time?", "sources_mirror_id": "text?", "sources_mirror_timestamp": "time?", "sources_skew_ms": "int?"}),
+            "ageMs": ("", {"age_ms": "int"}),
         },
     ],
     "/v1/{coin}/markets/{conditionId}/trades": [
@@ -1478,6 +1716,28 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
             "up": ("", {"up_bid": "float?", "up_ask": "float?", "up_mid": "float?", "up_timestamp": "time?"}),
             "down": ("", {"down_bid": "float?", "down_ask": "float?", "down_mid": "float?", "down_timestamp": "time?"}),
             "lastTrade": ("", {"last_trade_price": "float?", "last_trade_outcome": "text?", "last_trade_timestamp": "time?"}),
+        },
+    ],
+    "/v1/{coin}/settlements": [
+        {
+            "conditionId": ("", {"condition_id": "text"}),
+            "symbol": ("", {"symbol": "text"}),
+            "timeframe": ("", {"timeframe": "text"}),
+            "source": ("", {"source": "text"}),
+            "slug": ("", {"slug": "text?"}),
+            "windowStart": ("", {"window_start": "time?"}),
+            "windowEnd": ("", {"window_end": "time?"}),
+            "settlementRule": ("", {"settlement_rule": "text?"}),
+            "agreement": ("", {"agreement": "text"}),
+            "reason": ("", {"reason": "text?"}),
+            "proof": ("", {"proof_strike": "float?", "proof_final_price": "float?", "proof_winner": "text?", "proof_ticks": [{"source":"text","windowSeconds":"int","timestamp":"text","price":"float","receivedAt":"text","lateMs":"int"}]}),
+            "estimate": ("", {"estimate_strike": "float?", "estimate_final_price": "float?", "estimate_winner": "text?", "estimate_source": "text?"}),
+            "strike": ("", {"strike": "float?"}),
+            "strikeSource": ("", {"strike_source": "text?"}),
+            "finalPrice": ("", {"final_price": "float?"}),
+            "finalPriceSource": ("", {"final_price_source": "text?"}),
+            "result": ("", {"result": "text?"}),
+            "winnerSource": ("", {"winner_source": "text?"}),
         },
     ],
     "/v1/{coin}/spot": [

@@ -1,4 +1,4 @@
-"""The client: one method for each thing to ask."""
+"""The client: one method per kind of request."""
 
 from __future__ import annotations
 
@@ -7,51 +7,60 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import api
 from .api import (
     AgedSnapshot,
+    CalibrationTable,
+    Change,
     DayFile,
+    DayKind,
+    Incident,
     Market,
     PanelRow,
     Price,
     Quote,
     Revision,
+    Settlement,
     Snapshot,
     Time,
     Trade,
 )
 from .decode import decode
-from .export import Download, Progress, download
-from .filters import ExportFilters, LatestFilters, accept
+from .export import Download, Progress, download, download_all
+from .filters import ExportFilters, LatestFilters, Replayed, Subscribed, accept
 from .frames import Library, columns_of, read_parquet, require
 from .live import Live
+from .stream import Replay, Subscription
 from .transport import Fault, Request, Transport, keep, name_of, path_of, read_key, to_json
-from .walk import Page, Walk
+from .walk import Page, Rows, Walk
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+Kind = Literal["snapshots", "levels", "quotes", "trades", "panel", "changes"]
+"""What a file of a day has."""
 MOMENTS_MAX = 400
-"""Of one request: a body has at most 64 KiB."""
+"""Maximum per request: a body has at most 64 KiB."""
 SERVER = "http://127.0.0.1:3000"
 
 
 class Client:
-    """Asks a server. With `exact`, prices and sizes are `Decimal`, digit for digit, else `float`.
+    """A client of a Bookfeed server. Prices and sizes are `float`, or exact `Decimal` with `exact`.
 
-    `key` is that of the environment variable `BOOKFEED_KEY` unless it is given, else `sample`;
-    `server` is that of `BOOKFEED_URL`, else `http://127.0.0.1:3000`.
+    `key` defaults to the environment variable `BOOKFEED_KEY`, or `sample`; `server` defaults to
+    `BOOKFEED_URL`, or `http://127.0.0.1:3000`.
 
-    What fails for a reason that passes is sent up to `attempts` times, each time after as long as
-    the server says, unless that is more than `wait_max` seconds. A server may take up to two
-    minutes to answer a long request, which is why `timeout` (seconds) is longer.
+    A request that fails temporarily is sent up to `attempts` times, each time after the delay that
+    the server asks for, unless that exceeds `wait_max` seconds. A server may take up to two minutes
+    to answer a long request, so `timeout` (in seconds) is longer than that.
 
-    With a test key, each request asks for `fault`, or for the fault that it returns:
-    `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`.
+    With a test key, every request asks for the fault `fault`, or for the one that this function
+    returns: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`.
     """
 
     def __init__(
@@ -78,30 +87,36 @@ class Client:
     def _get(self, *parts: str, **query: object) -> Any:
         return decode(self._transport.fetch(Request(path_of(*parts), query))[1], self.exact)
 
-    def get(self, path: str, **query: object) -> Any:
+    def get(self, path: str, /, **query: object) -> Any:
         """The JSON of any route, such as `get("/v1/manifests", limit=1)`."""
         return decode(self._transport.fetch(Request(path, query))[1], self.exact)
 
-    def walk(self, path: str, **filters: Any) -> Walk[Any]:
-        """Any list with a cursor, such as `walk("/v1/manifests")`; `cursor` continues a walk."""
-        filters = keep(filters)
+    def walk(self, path: str, /, **filters: Any) -> Walk[Any]:
+        """Walks any list with a cursor, such as `walk("/v1/manifests")`; `cursor` continues a walk."""
+        cursor: str | None = filters.get("cursor")
+        kept = keep(filters)
 
         def read(at: str | None) -> Page[Any]:
-            request = Request(path, {**filters, "cursor": at})
+            request = Request(path, {**kept, "cursor": at})
             headers, body = self._transport.fetch(request)
             page = decode(body, self.exact)
-            following: str | None = page["nextCursor"]
+            following: str | None = page.get("nextCursor")
             place = following or headers.get("X-Resume-Cursor")
             return Page(page["data"], place, following is None, headers.get("X-Coverage"))
 
-        return Walk(read, filters.get("cursor"), columns_of(path, filters), self.exact)
+        return Walk(read, cursor, columns_of(path, kept), self.exact)
 
     def _walk(self, limit: int, filters: Mapping[str, Any], *parts: str) -> Walk[Any]:
         return self.walk(path_of(*parts), **{"limit": limit, **filters})
 
-    def coins(self) -> list[dict[str, Any]]:
-        """Coins and timeframes that are served, and how much is held of them."""
-        return self._get("coins")["data"]
+    def _rows(self, filters: Mapping[str, Any], *parts: str) -> Rows[Any]:
+        kept = keep(filters)
+        columns = columns_of(path_of(*parts), kept)
+        return Rows(self._get(*parts, **kept)["data"], columns, self.exact)
+
+    def coins(self) -> Rows[dict[str, Any]]:
+        """The coins and timeframes on this server, and how much data it holds of each."""
+        return self._rows({}, "coins")
 
     def markets(self, coin: str, **filters: Unpack[api.ListMarkets]) -> Walk[Market]:
         """Markets of a coin, the newest first."""
@@ -109,18 +124,25 @@ class Client:
         return self._walk(1000, filters, coin, "markets")
 
     def market(self, coin: str, market: str) -> Market:
-        """A market by its condition id, its slug or one of its asset ids, here and below."""
+        """A market by condition id, slug or asset id, any of which other methods accept as well."""
         return self._get(coin, "markets", market)
 
     def snapshots(
         self, coin: str, market: str, **filters: Unpack[api.ListSnapshots]
     ) -> Walk[Snapshot]:
-        """Whole books in the order of time."""
+        """Whole books in order of time."""
         accept("snapshots", api.ListSnapshots, filters)
         return self._walk(1000, filters, coin, "markets", market, "snapshots")
 
+    def changes(
+        self, coin: str, market: str, **filters: Unpack[api.ListChanges]
+    ) -> Walk[Change]:
+        """Books as the levels that changed, which a `Book` applies."""
+        accept("changes", api.ListChanges, filters)
+        return self._walk(1000, filters, coin, "markets", market, "changes")
+
     def quotes(self, coin: str, market: str, **filters: Unpack[api.ListQuotes]) -> Walk[Quote]:
-        """Changes of the top of the book; with `interval`, what prevailed at each step."""
+        """Changes of the top of the book; with `interval`, the prevailing one at each step."""
         accept("quotes", api.ListQuotes, filters)
         return self._walk(10_000, filters, coin, "markets", market, "quotes")
 
@@ -132,46 +154,75 @@ class Client:
     def trades(
         self, coin: str, market: str, **filters: Unpack[api.ListTrades]
     ) -> Walk[Trade]:
-        """Trades that the venue announced."""
+        """Trades reported by the venue."""
         accept("trades", api.ListTrades, filters)
         return self._walk(10_000, filters, coin, "markets", market, "trades")
 
     def spot(self, coin: str, **filters: Unpack[api.ListSpot]) -> Walk[dict[str, Any]]:
-        """Prices of the coin itself; with `interval`, bars of them."""
+        """Prices of the coin itself; with `interval`, bars."""
         accept("spot", api.ListSpot, filters)
         return self._walk(10_000, filters, coin, "spot")
 
+    def settlement(self, coin: str, market: str) -> Settlement:
+        """The prices by which a market was settled, and whether they lead to its result."""
+        return self._get(coin, "markets", market, "settlement")
+
+    def settlements(
+        self, coin: str, **filters: Unpack[api.ListSettlements]
+    ) -> Walk[Settlement]:
+        """The same of every window of a coin that is over, newest first."""
+        accept("settlements", api.ListSettlements, filters)
+        return self._walk(1000, filters, coin, "settlements")
+
+    def days(self, coin: str, **filters: Unpack[api.ListDays]) -> Rows[DayKind]:
+        """What each day of a coin is worth: a word for each kind of data."""
+        accept("days", api.ListDays, filters)
+        return self._rows(filters, coin, "days")
+
+    def incidents(self, **filters: Unpack[api.ListIncidents]) -> Rows[Incident]:
+        """List outages of recorder and venue, newest first; needs no key."""
+        accept("incidents", api.ListIncidents, filters)
+        return self._rows(filters, "incidents")
+
     def panel(self, coin: str, **filters: Unpack[api.GetPanel]) -> Walk[PanelRow]:
-        """A row for each market of a `timeframe` and each of `offsets` before its end (`-60s`)."""
+        """One row per market of a `timeframe` and per offset in `offsets` before its end (`-60s`)."""
         accept("panel", api.GetPanel, filters)
         return self._walk(500, filters, coin, "panel")
 
     def prices_now(
         self, coin: str, **filters: Unpack[api.ListCurrentPrices]
-    ) -> list[dict[str, Any]]:
-        """Top of book and last trade of every open market."""
+    ) -> Rows[dict[str, Any]]:
+        """Top of the book and last trade of every open market."""
         accept("prices_now", api.ListCurrentPrices, filters)
-        return self._get(coin, "prices", **filters)["data"]
+        return self._rows(filters, coin, "prices")
+
+    def calibration(
+        self, coin: str, **filters: Unpack[api.GetCalibration]
+    ) -> Rows[CalibrationTable]:
+        """How often Up won, by distance from the strike, at moments before the end."""
+        accept("calibration", api.GetCalibration, filters)
+        return self._rows(filters, coin, "calibration")
 
     def latest(
         self, coin: str, market: str, **filters: Unpack[LatestFilters]
-    ) -> list[Snapshot]:
-        """The last book of each outcome, or of the one asked for; none where none is recorded."""
+    ) -> Rows[Snapshot]:
+        """The last book of each outcome, or of the requested one; empty if none is recorded."""
         accept("latest", LatestFilters, filters)
-        rows: list[Snapshot] = []
-        asked = filters.get("outcome")
+        parts = [coin, "markets", market, "snapshots"]
         kept = keep(filters)
+        rows: Rows[Snapshot] = Rows([], columns_of(path_of(*parts), kept), self.exact)
+        asked = filters.get("outcome")
         for outcome in ["up", "down"] if asked is None else [asked]:
             last = {**kept, "outcome": outcome, "order": "desc", "limit": 1}
-            rows += self._get(coin, "markets", market, "snapshots", **last)["data"]
+            rows += self._get(*parts, **last)["data"]
         return rows
 
     def as_of(
         self, coin: str, market: str, ts: Time, **filters: Unpack[api.GetSnapshotsAt]
-    ) -> list[AgedSnapshot]:
-        """The book of each outcome at or before a moment, never after it."""
+    ) -> Rows[AgedSnapshot]:
+        """The book of each outcome at or before a time, never after it."""
         accept("as_of", api.GetSnapshotsAt, filters)
-        return self._get(coin, "markets", market, "snapshots", "at", ts=ts, **filters)["data"]
+        return self._rows({**filters, "ts": ts}, coin, "markets", market, "snapshots", "at")
 
     def as_of_many(
         self,
@@ -179,9 +230,9 @@ class Client:
         moments: Iterable[tuple[str, str, Time]],
         **filters: Unpack[api.ListSnapshotsAt],
     ) -> Iterator[dict[str, Any]]:
-        """Books at any number of moments (market, outcome, ts), in their order.
+        """Books at any number of times (market, outcome, ts), in their order.
 
-        Each has `snapshot` and its `ageMs`, or `error`: `unknown_market`, `no_snapshot`, `stale`.
+        Each has `snapshot` and `ageMs`, or `error`: `unknown_market`, `no_snapshot`, `stale`.
         """
         accept("as_of_many", api.ListSnapshotsAt, filters)
         options = {
@@ -202,9 +253,16 @@ class Client:
     def fill(
         self, coin: str, market: str, ts: Time, **filters: Unpack[api.GetFill]
     ) -> dict[str, Any]:
-        """What a market order would have met: of `outcome`, `side`, and `size` or `usdc`."""
+        """The hypothetical fill of a market order, given `outcome`, `side`, and `size` or `usdc`."""
         accept("fill", api.GetFill, filters)
         return self._get(coin, "markets", market, "fill", ts=ts, **filters)
+
+    def resting_fill(
+        self, coin: str, market: str, **filters: Unpack[api.GetRestingFill]
+    ) -> dict[str, Any]:
+        """Bounds of the fill of a resting order of an `outcome`: `side`, `price`, `size`, `from_`, `until`."""
+        accept("resting_fill", api.GetRestingFill, filters)
+        return self._get(coin, "markets", market, "fill", "resting", **filters)
 
     def coverage(
         self,
@@ -212,7 +270,7 @@ class Client:
         market: str | None = None,
         **filters: Unpack[api.ListCoverage],
     ) -> dict[str, Any]:
-        """What is recorded of a market and what is not; without one, of a coin day by day."""
+        """The recorded and missing spans of a market; without a market, of a coin day by day."""
         kind = api.ListCoverage if market is None else api.GetMarketCoverage
         accept("coverage", kind, filters)
         parts = [coin, "coverage"] if market is None else [coin, "markets", market, "coverage"]
@@ -221,32 +279,67 @@ class Client:
     def heatmap(
         self, coin: str, market: str, **filters: Unpack[api.GetHeatmap]
     ) -> dict[str, Any]:
-        """Sizes of an outcome's book by price and time, in bins that the server makes."""
+        """Sizes of an outcome's book by price and time, in bins."""
         accept("heatmap", api.GetHeatmap, filters)
         return self._get(coin, "markets", market, "heatmap", **filters)
 
     def revisions(self, **filters: Unpack[api.ListRevisions]) -> Walk[Revision]:
-        """What changed after it could be served, and why, the newest first."""
+        """Changes of data that was already available, with their causes, the newest first."""
         accept("revisions", api.ListRevisions, filters)
         return self._walk(1000, filters, "revisions")
 
     def files(self, coin: str, **filters: Unpack[api.ListFiles]) -> Walk[DayFile]:
-        """Parquet files of whole days that never change; `download` writes one to the disk."""
+        """Parquet files of whole days, which never change; `download` writes one to disk."""
         accept("files", api.ListFiles, filters)
         return self._walk(1000, filters, coin, "files")
+
+    def archive_sql(self, coin: str, **filters: Unpack[api.GetArchiveSql]) -> str:
+        """A statement for DuckDB that makes the files of many days one view, by links."""
+        accept("archive_sql", api.GetArchiveSql, filters)
+        return self._transport.fetch(Request(path_of(coin, "archive.sql"), filters))[1].decode()
 
     def download(
         self, file: DayFile, path: str | Path | None = None, *, progress: Progress = False
     ) -> Download:
-        """Writes a file of `files`, to its own name in this folder unless a path is given.
+        """Writes a file of `files` to `path`, by default under its own name in the current folder.
 
-        The file is there once it is whole and has its digest; until then it is `….part`.
+        The file appears when it is complete and its digest is verified; until then it is `….part`.
         """
         target = Path(path or file["name"])
         return download(self._transport, Request(file["url"]), target, progress)
 
+    def download_days(
+        self,
+        coin: str,
+        kind: Kind,
+        folder: str | Path = ".",
+        *,
+        from_: date | str | None = None,
+        to: date | str | None = None,
+        timeframe: str | None = None,
+        numbers: Literal["decimal", "double"] = "double",
+        connections: int = 4,
+        progress: Progress = False,
+    ) -> list[Download]:
+        """Writes the files of many days to a folder, `connections` at a time, the oldest day first.
+
+        `from_` is the first day, `to` the day after the last one, both in UTC. Of each day and
+        timeframe the latest revision is taken. A file that is in the folder already, with its
+        digest, is not requested again.
+        """
+        first, end = str(from_ or ""), str(to or "9999")
+        files = [
+            file
+            for file in self.files(coin, kind=kind, numbers=numbers)
+            if first <= file["day"] < end
+            and file["isLatest"]
+            and timeframe in (None, file["timeframe"])
+        ]
+        files.sort(key=lambda file: (file["day"], file["name"]))
+        return download_all(self._transport, files, Path(folder), connections, progress)
+
     def usage(self) -> dict[str, Any]:
-        """The tier of the key, what is left of its allowance, and what was used."""
+        """The tier of the key, its remaining requests, and its usage."""
         return self._get("usage")
 
     def live(
@@ -255,15 +348,43 @@ class Client:
         market: str | None = None,
         **filters: Unpack[api.FollowCoin],
     ) -> Live:
-        """Rows of a market, or of every open one of the coin, as they are written.
+        """Follows new rows of a market, or of all open markets of the coin.
 
-        `channel` is `snapshots` (the default), `quotes`, `prices` or `trades`. With the `cursor` of
-        a walk of the same rows that is at its end, none is missing or repeated in between.
+        `channel` is `snapshots` (the default), `changes`, `quotes`, `prices` or `trades`. Given the
+        `cursor` of a finished walk of the same rows, no row is missing or repeated in between.
         """
         kind = api.FollowCoin if market is None else api.FollowMarket
         accept("live", kind, filters)
         path = path_of(coin, "live") if market is None else path_of(coin, "markets", market, "live")
         return Live(self._transport, path, filters, self.exact)
+
+    def stream(
+        self,
+        coin: str,
+        market: str | None = None,
+        *,
+        cursor: str | None = None,
+        places: Mapping[str, str] | None = None,
+        **filters: Unpack[Subscribed],
+    ) -> Subscription:
+        """As `live`, over a WebSocket, which also has the channels `spot` and `markets`.
+
+        Continues after the `cursor` of a walk or a stream of the same rows, or for a coin at the
+        `places` of an earlier stream. Needs the extra `stream`.
+        """
+        accept("stream", Subscribed, filters)
+        return Subscription(self, coin, market, filters, cursor, places)
+
+    def replay(
+        self, coin: str, market: str | None = None, **filters: Unpack[Replayed]
+    ) -> Replay:
+        """Plays a market, or every market of a coin between `from_` and `to`, as a stream.
+
+        `speed` is a multiple of the original pace, or 0, the default: as fast as you take the
+        events. Needs the extra `stream`.
+        """
+        accept("replay", Replayed, filters)
+        return Replay(self, coin, market, filters)
 
     def export(
         self,
@@ -271,17 +392,19 @@ class Client:
         coin: str,
         market: str | None = None,
         *,
+        format: Literal["tardis", "pmxt"] | None = None,
         progress: Progress = False,
         **filters: Unpack[ExportFilters],
     ) -> Download:
         """Writes a market, or a `day` of a coin, to a file.
 
-        The format is that of its name: `.ndjson`, `.csv` or `.parquet`. The file is there once it
-        is whole and has the digest that the server says; until then it is `….part`.
+        The extension selects the format: `.ndjson`, `.csv`, `.parquet` or `.npz`; `format` names
+        those of other engines. The file appears when it is complete and its digest is verified;
+        until then it is `….part`.
         """
         accept("export", ExportFilters, filters)
         parts = [coin, "export"] if market is None else [coin, "markets", market, "export"]
-        query = {**filters, "format": Path(path).suffix.removeprefix(".")}
+        query = {**filters, "format": format or Path(path).suffix.removeprefix(".")}
         return download(self._transport, Request(path_of(*parts), query), Path(path), progress)
 
     def to_df(
@@ -293,10 +416,10 @@ class Client:
         progress: Progress = False,
         **filters: Unpack[ExportFilters],
     ) -> Any:
-        """Books of a market, or of a `day` of a coin, as a table of pandas, polars or pyarrow.
+        """Books of a market, or of a `day` of a coin, as a pandas, polars or pyarrow table.
 
-        Read from Parquet: a row per level, or with `shape="states"` a row per book. Needs the
-        extra of the library's name. Each list has `to_df` as well: `quotes(…).to_df()`.
+        Read from Parquet: one row per level, or with `shape="states"` one row per book. Needs the
+        extra named after the library. Lists have `to_df` as well: `quotes(…).to_df()`.
         """
         require(library)
         with tempfile.TemporaryDirectory() as folder:

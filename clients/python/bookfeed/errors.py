@@ -1,4 +1,4 @@
-"""Failures. Those that the server reports have a class by their code (docs/errors.md)."""
+"""Errors. An error of the server has a class named after its code (docs/errors.md)."""
 
 from __future__ import annotations
 
@@ -12,36 +12,39 @@ KEYS = re.compile(r"(bf_(?:live|test)_)\w*(\w{4})")
 
 
 def without_keys(text: str) -> str:
-    """A text that is shown, with no more of a key than its last four characters."""
+    """A text that is safe to show: only the last four characters of a key remain."""
     return KEYS.sub(r"\1…\2", text)
 
 
 class BookfeedError(Exception):
-    """Whatever goes wrong in this package."""
+    """Any error of this package."""
 
     is_retryable = False
-    """Whether the same request may succeed a little later."""
+    """True if the same request may succeed a little later."""
     retry_after: float | None = None
-    """Seconds that the server asks to wait before."""
+    """Seconds to wait before the next attempt, as requested by the server."""
 
 
 class MissingExtra(BookfeedError):
-    """A package that only `to_df` needs is not installed; the message names the extra."""
+    """A package that only this method needs is not installed; the message names the extra."""
+
+
+class BookBroken(BookfeedError):
+    """A row of `changes` does not fit the book that it was applied to."""
 
 
 class Disconnected(BookfeedError):
-    """The server could not be reached, or what it sent broke off or is damaged."""
+    """The server could not be reached, or its response was incomplete or damaged."""
 
     is_retryable = True
 
 
 class ApiError(BookfeedError):
-    """The server refused, and says why.
+    """The server refused the request, and says why.
 
-    Branch on the class, or on `code` where it has none of its own: more may be added. `detail` is
-    for people. `param` names the parameter that was refused, `required_tier` the lowest tier that
-    includes what was asked for; `problem` is all of the document. Quote `request_id` when you
-    report something.
+    Branch on the class, or on `code` if it has no class: codes may be added. `detail` is for
+    people. `param` names the refused parameter, `required_tier` the lowest tier that includes the
+    request; `problem` is the whole document. Quote `request_id` when you report a problem.
     """
 
     def __init__(self, status: int, problem: Mapping[str, Any], retry_after: float | None) -> None:
@@ -51,14 +54,14 @@ class ApiError(BookfeedError):
         self.request_id: str | None = problem.get("requestId")
         self.param: str | None = problem.get("param")
         self.required_tier: str | None = problem.get("requiredTier")
-        # Without a code it is from a proxy, as while a server behind it starts again.
+        # Without a code it comes from a proxy, for example while the server behind it restarts.
         self.is_retryable = type(self).is_retryable or ("code" not in problem and status >= 502)
         request = f" ({self.request_id})" if self.request_id else ""
         super().__init__(f"{self.code}: {self.detail}{request}")
 
 
 class Passing(ApiError):
-    """What may be over a little later; the client has tried as often as it may."""
+    """A temporary error, raised after all attempts have failed."""
 
     is_retryable = True
 
@@ -66,21 +69,21 @@ class Passing(ApiError):
 # fmt: off
 class InvalidParameter(ApiError): """A parameter is unknown, missing or wrong: see `param`."""
 class CursorInvalid(ApiError): """The cursor was not issued by this server."""
-class CursorMismatch(ApiError): """The cursor is of another query; only `limit` may change."""
-class Unauthenticated(ApiError): """No key, or none that is valid."""
+class CursorMismatch(ApiError): """The cursor belongs to another query; only `limit` may change."""
+class Unauthenticated(ApiError): """The key is missing or invalid."""
 class TierCoin(ApiError): """The tier does not include this coin: see `required_tier`."""
 class TierRoute(ApiError): """The tier does not include this route: see `required_tier`."""
-class UnknownCoin(ApiError): """Not one of the coins that are served."""
-class UnknownMarket(ApiError): """Nothing of the coin is recorded under this name."""
-class NoSnapshot(ApiError): """No book was recorded by the moment."""
-class Stale(ApiError): """The newest book by the moment is older than `max_age_ms`."""
-class Sanctioned(ApiError): """The address of the account is on a sanctions list."""
-class Damaged(ApiError): """What is stored is damaged, and refused until it is restored."""
-class RateLimited(Passing): """The allowance of requests a minute is used up."""
-class TooManyStreams(Passing): """As many exports and live streams run as the tier includes."""
-class Internal(Passing): """A fault of the server."""
+class UnknownCoin(ApiError): """The server does not have this coin."""
+class UnknownMarket(ApiError): """The coin has no market with this name."""
+class NoSnapshot(ApiError): """No book was recorded at or before this time."""
+class Stale(ApiError): """The newest book at or before this time is older than `max_age_ms`."""
+class Sanctioned(ApiError): """The account's address is on a sanctions list."""
+class Damaged(ApiError): """The stored data is damaged, and not served until it is restored."""
+class RateLimited(Passing): """The rate limit is reached."""
+class TooManyStreams(Passing): """The tier's limit of concurrent exports and streams is reached."""
+class Internal(Passing): """An internal error of the server."""
 class StorageUnavailable(Passing): """The server cannot write to its disk."""
-class Unavailable(Passing): """The server is starting, stopping, or at its limit of work."""
+class Unavailable(Passing): """The server is starting, stopping, or overloaded."""
 # fmt: on
 
 
@@ -95,8 +98,12 @@ BY_CODE = {
 }
 
 
+def _kind_of(problem: Mapping[str, Any]) -> type[ApiError]:
+    return BY_CODE.get(str(problem.get("code")), ApiError)
+
+
 def error_of(status: int, retry_after: str | None, body: bytes) -> ApiError:
-    """What a response of 400 or more says."""
+    """The error in a response with a status of 400 or more."""
     try:
         problem = json.loads(body)
     except ValueError:
@@ -104,5 +111,10 @@ def error_of(status: int, retry_after: str | None, body: bytes) -> ApiError:
     if not isinstance(problem, dict):
         problem = {}
     after = retry_after or ""
-    kind = BY_CODE.get(str(problem.get("code")), ApiError)
-    return kind(status, problem, float(after) if after.isdigit() else None)
+    return _kind_of(problem)(status, problem, float(after) if after.isdigit() else None)
+
+
+def refusal_of(message: Mapping[str, Any]) -> ApiError:
+    """The error in a message of a stream."""
+    kind = _kind_of(message)
+    return kind(503 if issubclass(kind, Passing) else 400, message, None)

@@ -1,4 +1,4 @@
-"""Tables of pandas, polars or pyarrow, which are loaded only here."""
+"""Tables of pandas, polars or pyarrow, which are imported only here."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import importlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from .api import AMOUNTS, COLUMNS
+from .decode import to_datetime
 from .errors import MissingExtra
 
 Library = Literal["pandas", "polars", "pyarrow"]
 Columns = Mapping[str, Any]
-"""What is in each column: `float`, `int`, `bool`, `time`, `text`, or `any`; with `?` also null.
-Of a list the kind of its items, `[kind]`; of objects in one those of their members."""
+"""The type of each column: `float`, `int`, `bool`, `time`, `text`, or `any`; with `?` nullable. For
+a list, `[type]` of its items; for a list of objects, the types of their members."""
 DECIMAL = (38, 18)
-"""Digits of decimals, and how many of them are after the point, as in Parquet of the server."""
+"""Precision and scale of decimals, as in the server's Parquet files."""
 NEEDED = {"pandas": ["pandas", "pyarrow"], "polars": ["polars"], "pyarrow": ["pyarrow"]}
 
 
@@ -26,7 +26,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
 Members = Mapping[str, "tuple[str, dict[str, Any]]"]
-"""Of a row: the parameter that each member needs, and the columns that it makes."""
+"""For each member of a row, the parameter that it depends on, and its columns."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,13 @@ Table = Mapping[str, Column]
 
 
 def column_of(*path: str) -> str:
-    """The column of a member, as in exports and files: `best_bid` of `bestBid`, `up_bid` of `up.bid`."""
+    """The column name of a member, as in exports and files: `bestBid` is `best_bid`, `up.bid` is
+    `up_bid`."""
     return "_".join(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower() for name in path)
 
 
 def _flat(members: Mapping[str, Any], *path: str) -> dict[str, Any]:
-    """Members of objects within a row become columns of their own; lists stay lists."""
+    """Flattens objects in a row into columns; lists stay lists."""
     columns: dict[str, Any] = {}
     for name, value in members.items():
         if isinstance(value, Mapping):
@@ -66,19 +67,15 @@ def _with_floats(name: str, value: Any) -> Any:
     return value
 
 
-def _time(value: Any) -> Any:
-    return value and datetime.fromisoformat(value.replace("Z", "+00:00"))
-
-
 def _kind_of(values: list[Any]) -> str:
-    """Of a column that this version does not know: times in UTC where every value is one."""
+    """The type of an unknown column: a time if all values are UTC times."""
     present = [value for value in values if value is not None]
     is_time = all(isinstance(each, str) and TIME.fullmatch(each) for each in present)
     return "time" if present and is_time else "any"
 
 
 def columns_of(path: str, filters: Mapping[str, Any]) -> Columns:
-    """Columns of the rows that a list has with these filters, and what is in each."""
+    """The columns of a list with these filters, and their types."""
     parts = path.split("/")
     for template, kinds in COLUMNS.items():
         known = template.split("/")
@@ -109,7 +106,7 @@ def _chosen(members: Members, filters: Mapping[str, Any]) -> Columns:
 def make_table(
     rows: Iterable[Mapping[str, Any]], library: Library, columns: Columns, exact: bool
 ) -> Any:
-    """A table with a row for each of the rows, and columns as `column_of` names them."""
+    """A table with one row per row, and the column names of `column_of`."""
     require(library)
     flat = [_flat(row) for row in rows]
     others = list(dict.fromkeys(name for row in flat for name in row if name not in columns))
@@ -129,7 +126,7 @@ def make_table(
             can_be_null = can_be_null or kind.endswith("?")
             kind = kind.rstrip("?")
         if kind == "time":
-            values = [_time(value) for value in values]
+            values = [value and to_datetime(value) for value in values]
         elif kind == "float" and not exact:
             values = [None if value is None else float(value) for value in values]
         table[name] = Column(values, _with_decimals(kind) if exact else kind, can_be_null)
@@ -151,7 +148,7 @@ def _make_pandas(table: Table) -> Any:
         "float": "float64",
         "int": "int64",
         "bool": "bool",
-        # Before version 3, text is in columns of objects.
+        # Before pandas 3, text columns have dtype `object`.
         "text": "str" if int(pandas.__version__.split(".")[0]) > 2 else "object",
     }
     nullable = {**types, "int": "Int64", "bool": "boolean"}
@@ -220,7 +217,7 @@ MAKERS: dict[str, Callable[[Table], Any]] = {
 
 
 def require(library: Library) -> None:
-    """Raises before anything is downloaded."""
+    """Checks the library before anything is downloaded."""
     if library not in NEEDED:
         raise ValueError(f"{library!r} is none of {', '.join(NEEDED)}.")
     for name in NEEDED[library]:
@@ -232,7 +229,7 @@ def require(library: Library) -> None:
 
 
 def read_parquet(path: Path, library: Library, exact: bool) -> Any:
-    """With `exact`, decimals stay decimals; without, they become 64-bit floats."""
+    """Decimals stay decimals with `exact`, and become 64-bit floats otherwise."""
     if library == "polars":
         polars = importlib.import_module("polars")
         frame = polars.read_parquet(path)
@@ -241,7 +238,7 @@ def read_parquet(path: Path, library: Library, exact: bool) -> Any:
     table = importlib.import_module("pyarrow.parquet").read_table(path)
     for index, each in enumerate(table.schema):
         if not exact and arrow.types.is_decimal(each.type):
-            # By way of text: the direct cast makes 0.5399999999999999 of 0.54.
+            # Converted as text: a direct cast turns 0.54 into 0.5399999999999999.
             floats = table.column(index).cast(arrow.string()).cast(arrow.float64())
             table = table.set_column(index, each.with_type(arrow.float64()), floats)
     return table if library == "pyarrow" else table.to_pandas()

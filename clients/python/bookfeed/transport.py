@@ -23,24 +23,24 @@ from urllib.parse import quote, urlencode, urlsplit
 from .errors import ApiError, Disconnected, error_of, without_keys
 
 log = logging.getLogger("bookfeed")
-"""Requests at DEBUG; attempts that failed and connections that are opened again at WARNING."""
+"""Requests are logged at DEBUG; failed attempts and reopened connections at WARNING."""
 log.addHandler(logging.NullHandler())
 T = TypeVar("T")
 Fault = Union[str, Callable[[], Union[str, None]], None]
 
 BACKOFF_SECONDS = 0.5
 BACKOFF_SECONDS_MAX = 30.0
-"""Pauses grow from the one to the other where the server does not say how long to wait."""
+"""Backoff grows between these bounds if the server does not say how long to wait."""
 CONNECTIONS_MAX = 8
-"""Idle connections that are kept for the next requests."""
+"""Number of idle connections that are kept."""
 KEY = re.compile(r"[!-~]+")
-"""What a header can hold without changing it."""
+"""Characters that a header can hold unchanged."""
 WHOLE = re.compile(r"-?[0-9]{1,16}")
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def keep(query: Mapping[str, object]) -> dict[str, object]:
-    """Parameters that can be read again: an iterator gives its values only once."""
+    """Makes parameters reusable: an iterator yields its values only once."""
     return {
         name: list(value) if isinstance(value, Iterator) else value
         for name, value in query.items()
@@ -61,7 +61,7 @@ class Request:
 
 @contextmanager
 def as_disconnected(connection: HTTPConnection) -> Iterator[None]:
-    """Closes the connection at any failure, and reports one of the way as `Disconnected`."""
+    """Closes the connection after any failure; raises network errors as `Disconnected`."""
     try:
         yield
     except BaseException as error:
@@ -76,18 +76,18 @@ def path_of(*parts: str) -> str:
 
 
 def read_key(given: str | None) -> str:
-    """The key that is given, else that of `BOOKFEED_KEY`, else `sample`, without space around it.
+    """The given key, or that of `BOOKFEED_KEY`, or `sample`, without white space around it.
 
     Raises `ValueError`, which does not show the key.
     """
     key = (given or os.environ.get("BOOKFEED_KEY") or "").strip() or "sample"
     if KEY.fullmatch(key) is None:
-        raise ValueError(f"The key that ends in {key[-4:]!r} has a character that no key has.")
+        raise ValueError(f"The key that ends in {key[-4:]!r} contains an invalid character.")
     return key
 
 
 def to_text(value: object) -> str:
-    """A parameter as the API reads it. A date, or a datetime without a time zone, is in UTC."""
+    """A parameter in the form of the API. A date, or a datetime without a time zone, is in UTC."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
@@ -97,7 +97,7 @@ def to_text(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, (float, Decimal)):
-        # The API takes no exponent.
+        # The API does not accept exponents.
         return format(Decimal(str(value)), "f")
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         return ",".join(map(to_text, value))
@@ -105,7 +105,7 @@ def to_text(value: object) -> str:
 
 
 def to_json(value: object) -> object:
-    """The same in a body, where booleans and whole numbers, also those in a text, are of JSON."""
+    """The same for a body, where booleans and integers, also those given as text, are JSON values."""
     if isinstance(value, bool):
         return value
     text = to_text(value)
@@ -113,13 +113,13 @@ def to_json(value: object) -> object:
 
 
 def name_of(name: str) -> str:
-    """The parameter of an argument: `from` of `from_`, `maxAgeMs` of `max_age_ms`."""
+    """The parameter name of an argument: `from_` is `from`, `max_age_ms` is `maxAgeMs`."""
     first, *others = name.rstrip("_").split("_")
     return first + "".join(map(str.capitalize, others))
 
 
 class Transport:
-    """Sends requests again as often and as late as is sensible. May be used by several threads."""
+    """Sends requests with retries and backoff. Thread-safe."""
 
     def __init__(
         self,
@@ -134,9 +134,9 @@ class Transport:
         url = urlsplit(server)
         if url.scheme not in ("http", "https") or not url.hostname:
             shown = without_keys(server)
-            raise ValueError(f"{shown!r} is not an address such as https://books.example.com.")
+            raise ValueError(f"{shown!r} is not a URL such as https://books.example.com.")
         if attempts < 1:
-            raise ValueError("At least one attempt is needed.")
+            raise ValueError("attempts must be at least 1.")
         self._is_secure = url.scheme == "https"
         self._tls = ssl.create_default_context() if self._is_secure else None
         self._host, self._port, self._base = url.hostname, url.port, url.path.rstrip("/")
@@ -152,9 +152,9 @@ class Transport:
                 self._idle.pop().close()
 
     def wait_before(self, error: ApiError | Disconnected, failures: int) -> float:
-        """Seconds to wait before the same request is sent again; raises if that is no use.
+        """Seconds to wait before the next attempt; raises if there should be none.
 
-        `failures` is how often it has failed so far, this time included.
+        `failures` counts the failures so far, including this one.
         """
         backoff = min(BACKOFF_SECONDS * 2 ** (failures - 1), BACKOFF_SECONDS_MAX)
         asked = error.retry_after
@@ -175,7 +175,7 @@ class Transport:
             self.sleep(wait)
 
     def fetch(self, request: Request) -> tuple[Message, bytes]:
-        """Headers and body, inflated. Everything asked for is read only and may be sent again."""
+        """Headers and decompressed body. All requests are read-only and may be repeated."""
         return self.retrying(lambda: self._fetch_once(request))
 
     def _fetch_once(self, request: Request) -> tuple[Message, bytes]:
@@ -188,7 +188,7 @@ class Transport:
     def open(
         self, request: Request, timeout: float | None = None
     ) -> tuple[HTTPConnection, HTTPResponse]:
-        """Sends once; whoever asks reads the body, and closes the connection."""
+        """Sends once; the caller reads the body and closes the connection."""
         try:
             connection = self._idle.pop()
         except IndexError:
@@ -202,7 +202,7 @@ class Transport:
                 response = self._send(connection, request)
                 body = _whole(response) if response.status >= 400 else b""
         except Disconnected as error:
-            # A server that has gone, or closes what is idle, has left all of them.
+            # The server has restarted, or closes idle connections: all idle ones are gone.
             self.close()
             if is_used and isinstance(error.__cause__, ConnectionError):
                 return self.open(request, timeout)
@@ -226,10 +226,18 @@ class Transport:
             headers["Bookfeed-Fault"] = fault
         connection.request(request.method, target, body=request.body, headers=headers)
         response = connection.getresponse()
-        # To http.client, headers that break off are whole, and no body follows them.
+        # http.client accepts truncated headers as complete, without a body.
         if response.length is None and not response.chunked:
-            raise HTTPException("The answer broke off in its headers.")
+            raise HTTPException("The response ended within its headers.")
         return response
+
+    def socket_address(self, path: str) -> dict[str, Any]:
+        """Arguments of `websockets` for a WebSocket of the server."""
+        scheme = "wss" if self._is_secure else "ws"
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        port = f":{self._port}" if self._port else ""
+        uri = f"{scheme}://{host}{port}{self._base}{path}"
+        return {"uri": uri, "additional_headers": self._headers, "ssl": self._tls}
 
     def _connect(self) -> HTTPConnection:
         if self._is_secure:
@@ -242,7 +250,7 @@ def is_gzip(response: HTTPResponse) -> bool:
 
 
 def inflater() -> Any:
-    """Inflates gzip piece by piece, and checks it at its end."""
+    """Decompresses gzip piece by piece, and verifies it at the end."""
     return zlib.decompressobj(wbits=31)
 
 

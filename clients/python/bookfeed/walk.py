@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -15,19 +15,32 @@ Row = TypeVar("Row")
 class Page(Generic[Row]):
     rows: list[Row]
     cursor: str | None
-    """Continues after this page, also when it is the last one and rows are still being written."""
+    """Continues after this page, even after the last one while rows are still being written."""
     is_last: bool
     coverage: str | None
-    """How much of the time is recorded, as `full` or `partial;covered=0.98;…` (docs/data.md)."""
+    """The recorded share of the time, such as `full` or `partial;covered=0.98;…` (docs/data.md)."""
+
+
+class Rows(list[Row]):
+    """The rows of a list that comes whole."""
+
+    def __init__(self, rows: Iterable[Row], columns: Columns, exact: bool) -> None:
+        super().__init__(rows)
+        self._columns, self._exact = columns, exact
+
+    def to_df(self, library: Library = "pandas") -> Any:
+        """The rows as a table, as `Walk.to_df`."""
+        rows: Any = self
+        return make_table(rows, library, self._columns, self._exact)
 
 
 class Walk(Generic[Row]):
-    """Every row once, page after page, in order; iterate over it, or over its `pages`.
+    """Yields every row once, in order, across pages; iterate over it, or over its `pages`.
 
-    `cursor` is where the page begins that rows are taken from. Keep it, and a walk with it begins
-    there: rows of a page that was not taken to its end come again. To save your place without
-    that, go page by page and keep `page.cursor`. Once a walk is at its end, iterating again
-    returns what was written since, and bars that may have grown once more.
+    `cursor` is the start of the page that rows are taken from. A walk that continues from it begins
+    there: rows of a page that was not finished are repeated. To avoid that, iterate over pages and
+    keep `page.cursor`. After the end of a walk, iterating again yields the rows written since, and
+    bars that may have grown.
     """
 
     def __init__(
@@ -50,11 +63,11 @@ class Walk(Generic[Row]):
                 return
 
     def to_df(self, library: Library = "pandas") -> Any:
-        """The rows that are left, as a table of pandas, polars or pyarrow.
+        """The remaining rows as a pandas, polars or pyarrow table.
 
         Columns have the names of exports and files (`best_bid`, `up_bid`), and times are
-        timestamps; both are the same whatever the rows are, also if there is none. Needs the extra
-        of the library's name. Large histories: `Client.to_df`.
+        timestamps; names and types do not depend on the rows, even if there are none. Needs the
+        extra named after the library. For large histories, use `Client.to_df`.
         """
         rows: Any = self
         return make_table(rows, library, self._columns, self._exact)

@@ -9,8 +9,10 @@ import io
 import json
 import tempfile
 import unittest
+import zipfile
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from bookfeed import Disconnected, errors
 from tests.world import Waits, connect, cutting, finished
@@ -49,6 +51,16 @@ class Exports(unittest.TestCase):
         rows = (self.folder / "day.ndjson").read_text().splitlines()
         self.assertEqual(ids, {json.loads(row)["id"] for row in rows})
 
+    def test_files_that_engines_load(self) -> None:
+        done = self.client.export(self.folder / "up.npz", "btc", self.id)
+        with zipfile.ZipFile(done.path) as file:
+            self.assertIsNone(file.testzip())
+            self.assertEqual(file.namelist(), ["data.npy", "clipped.npy"])
+        more: Any = {"format": "tardis", "kind": "trades", "outcome": "down"}
+        done = self.client.export(self.folder / "down.csv", "btc", self.id, **more)
+        header = done.path.read_text().splitlines()[0]
+        self.assertEqual(header.split(",")[4:], ["id", "side", "price", "amount"])
+
     def test_progress_is_reported(self) -> None:
         seen: list[tuple[int, int | None]] = []
         done = self.client.export(
@@ -77,6 +89,34 @@ class Exports(unittest.TestCase):
             again = connect(server, sleep=waits).export(self.folder / "b.parquet", "btc", self.id)
         self.assertEqual(again.path.read_bytes(), whole.path.read_bytes())
         self.assertGreaterEqual(len(waits), 1)
+
+    def test_files_of_days_come_together_and_none_comes_twice(self) -> None:
+        seen: list[tuple[int, int | None]] = []
+        waits = Waits()
+        with cutting(0, 30_000, 5_000) as server:
+            client = connect(server, sleep=waits)
+            done = client.download_days(
+                "btc", "quotes", self.folder, progress=lambda *each: seen.append(each)
+            )
+        self.assertGreaterEqual(len(waits), 3)
+        listed = list(self.client.files("btc", kind="quotes", numbers="double"))
+        self.assertEqual([each.path.name for each in done], [file["name"] for file in listed])
+        for each, file in zip(done, listed):
+            self.assertEqual(hashlib.sha256(each.path.read_bytes()).hexdigest(), file["sha256"])
+            self.assertTrue(each.is_verified)
+        total = sum(file["bytes"] for file in listed)
+        self.assertEqual(seen[-1], (total, total))
+
+        # A file that is whole is not requested again, and one that is damaged is.
+        before = done[0].path.stat().st_mtime_ns
+        again = self.client.download_days("btc", "quotes", self.folder)
+        self.assertEqual([each.sha256 for each in again], [each.sha256 for each in done])
+        self.assertEqual(done[0].path.stat().st_mtime_ns, before)
+        done[0].path.write_bytes(b"damaged")
+        self.client.download_days("btc", "quotes", self.folder)
+        self.assertEqual(hashlib.sha256(done[0].path.read_bytes()).hexdigest(), done[0].sha256)
+        before_all = self.client.download_days("btc", "quotes", self.folder, to="2026-04-13")
+        self.assertEqual(before_all, [])
 
     def test_nothing_is_left_of_one_that_never_came_whole(self) -> None:
         with cutting(*[20_000] * 30) as server, self.assertRaises(Disconnected):

@@ -1,12 +1,14 @@
 """Tables of pandas, polars and pyarrow, where these are installed."""
 
 import importlib.util
+import re
 import unittest
 from decimal import Decimal
 from itertools import islice
 from unittest import mock
 
 from bookfeed import Page, errors
+from bookfeed.frames import columns_of
 from tests.world import connect, finished
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
@@ -56,6 +58,59 @@ class Frames(unittest.TestCase):
             # A list without rows is a table without rows.
             none = client.markets("btc", to="2020-01-01T00:00:00Z").to_df(library)
             self.assertEqual(len(none), 0)
+
+    def test_every_list_of_the_api_is_a_table_with_known_columns(self) -> None:
+        self._require("pandas")
+        client = connect()
+        market = finished(client)
+        place = {"{coin}": "btc", "{conditionId}": market["conditionId"]}
+        more = {
+            "/v1/{coin}/panel": {"timeframe": "5m", "offsets": "-60s"},
+            "/v1/{coin}/markets/{conditionId}/snapshots/at": {"ts": market["windowEnd"]},
+        }
+        lists = 0
+        for path, methods in client.get("/swagger/json")["paths"].items():
+            answer = methods.get("get", {}).get("responses", {}).get("200", {})
+            schema = answer.get("content", {}).get("application/json", {}).get("schema", {})
+            if "items" not in schema.get("properties", {}).get("data", {}):
+                continue
+            lists += 1
+            with self.subTest(path):
+                filled = re.sub(r"\{\w+\}", lambda name: place[name[0]], path)
+                self.assertGreater(len(columns_of(filled, {})), 0)
+                if path == "/v1/billing/payments":
+                    # This server sells nothing.
+                    continue
+                table = client.walk(filled, **more.get(path, {})).to_df()
+                self.assertLessEqual(set(columns_of(filled, {})), set(table.columns))
+        self.assertGreater(lists, 20)
+
+    def test_files_are_read_by_their_links_without_a_key(self) -> None:
+        self._require("polars")
+        for name in ("pandas", "polars"):
+            library = importlib.import_module(name)
+            files = connect().files("btc", kind="quotes", numbers="double", links="1h")
+            tables = [library.read_parquet(file["link"]) for file in files]
+            self.assertGreater(len(tables), 0)
+            self.assertIn("bid", tables[0].columns)
+
+    def test_lists_that_come_whole_are_tables_too(self) -> None:
+        self._require("pandas")
+        client = connect()
+        market = finished(client)
+        id = market["conditionId"]
+        for rows in (
+            client.coins(),
+            client.days("btc"),
+            client.incidents(),
+            client.prices_now("btc"),
+            client.calibration("btc"),
+            client.latest("btc", id),
+            client.as_of("btc", id, market["windowEnd"]),
+        ):
+            table = rows.to_df()
+            self.assertEqual(len(table), len(rows))
+            self.assertGreater(len(table.columns), 0)
 
     def test_columns_are_the_same_whatever_the_values_are(self) -> None:
         for exact in (False, True):

@@ -5,11 +5,10 @@ import time
 import unittest
 from collections import defaultdict
 from itertools import islice
+from unittest import mock
 
 from bookfeed import Disconnected, errors
-from tests.world import Waits, connect, cutting, finished
-
-PATIENCE_SECONDS = 60
+from tests.world import PATIENCE_SECONDS, Waits, connect, cutting, finished, open_market
 
 
 class Live(unittest.TestCase):
@@ -60,7 +59,7 @@ class Live(unittest.TestCase):
 
     def test_a_walk_goes_on_live_without_a_seam(self) -> None:
         client = connect(exact=True)
-        market = _open_market(client)
+        market = open_market(client)
         walk = client.quotes("btc", market)
         rows = list(walk)
         live = client.live("btc", market, channel="quotes", cursor=walk.cursor)
@@ -88,18 +87,14 @@ class Live(unittest.TestCase):
         with self.assertRaises(errors.Unauthenticated):
             next(iter(connect(key="bf_live_unknown").live("btc", market)))
 
+    def test_without_its_package_a_websocket_names_it(self) -> None:
+        hidden = {"websockets": None, "websockets.sync": None, "websockets.sync.client": None}
+        with mock.patch.dict("sys.modules", hidden):
+            for call in (connect().stream, connect().replay):
+                with self.assertRaises(errors.MissingExtra) as caught:
+                    call("btc")
+                self.assertIn("pip install 'bookfeed[stream]'", str(caught.exception))
+
 
 def _rows(live):
     return (event for event in live if event.name == "row")
-
-
-def _open_market(client):
-    """An open market that stays so for the test; the next one opens within its five minutes."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        for market in client.markets("btc", status="open"):
-            left = time.time() + 15
-            if market["windowEnd"] > time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(left)):
-                return market["conditionId"]
-        time.sleep(0.5)
-    raise AssertionError("No market is open.")

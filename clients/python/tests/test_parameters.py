@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import tempfile
 import unittest
 from collections.abc import Callable, Iterator
@@ -45,17 +46,22 @@ def moments(moment: datetime) -> Forms:
     return [[*numbers, f"{naive}Z".replace(" ", "T"), f"{day}", day, naive, moment, zoned]]
 
 
+def without_links(sql: str) -> str:
+    """Two requests never get the same links, because a link contains when it expires."""
+    return re.sub(r"bf_link_\w+", "", sql)
+
+
 def forms_of(name: str, kind: Any) -> Forms:
     if get_origin(kind) is Literal:
         return [[each] for each in get_args(kind)]
     if kind == api.Time:
-        return moments(MOMENT + timedelta(days=name == "to"))
+        return moments(MOMENT + timedelta(days=name in ("to", "until")))
     if name in TEXTS:
         return TEXTS[name]
     if kind == api.Decimals:
         # Fees have four decimals, and a price is below one.
         small = [] if name == "fee_bps" else [["0.00001", 0.00001, Decimal("1e-5")]]
-        whole = [] if name == "limit_price" else [["1", 1, 1.0]]
+        whole = [] if name in ("limit_price", "price") else [["1", 1, 1.0]]
         return [["0.5", 0.5, Decimal("0.5")], *small, *whole]
     if kind is bool:
         return [[True], [False]]
@@ -98,10 +104,18 @@ class Parameters(unittest.TestCase):
         return {
             "markets": (api.ListMarkets, over, lambda **f: client.markets("btc", **f)),
             "snapshots": (api.ListSnapshots, few, lambda **f: client.snapshots("btc", market, **f)),
+            "changes": (api.ListChanges, few, lambda **f: client.changes("btc", market, **f)),
             "quotes": (api.ListQuotes, few, lambda **f: client.quotes("btc", market, **f)),
             "prices": (api.ListPrices, few, lambda **f: client.prices("btc", market, **f)),
             "trades": (api.ListTrades, few, lambda **f: client.trades("btc", market, **f)),
             "spot": (api.ListSpot, spot, lambda **f: client.spot("btc", **f)),
+            "settlements": (
+                api.ListSettlements,
+                spot,
+                lambda **f: client.settlements("btc", **f),
+            ),
+            "days": (api.ListDays, {}, lambda **f: client.days("btc", **f)),
+            "incidents": (api.ListIncidents, {}, lambda **f: client.incidents(**f)),
             "panel": (api.GetPanel, panel, lambda **f: client.panel("btc", **f)),
             "prices_now": (api.ListCurrentPrices, {}, lambda **f: client.prices_now("btc", **f)),
             "latest": (LatestFilters, {}, lambda **f: client.latest("btc", market, **f)),
@@ -112,6 +126,17 @@ class Parameters(unittest.TestCase):
                 lambda **f: client.as_of_many("btc", [(market, "up", ts)], **f),
             ),
             "fill": (api.GetFill, fill, lambda **f: client.fill("btc", market, ts, **f)),
+            "resting_fill": (
+                api.GetRestingFill,
+                {**fill, "price": "0.5", "from_": MOMENT, "until": MOMENT + timedelta(days=1)},
+                lambda **f: client.resting_fill("btc", market, **f),
+            ),
+            "calibration": (api.GetCalibration, {}, lambda **f: client.calibration("btc", **f)),
+            "archive_sql": (
+                api.GetArchiveSql,
+                {"kind": "quotes", **over, "from_": MOMENT},
+                lambda **f: without_links(client.archive_sql("btc", **f)),
+            ),
             "coverage": (
                 api.GetMarketCoverage,
                 {},
@@ -147,8 +172,8 @@ class Parameters(unittest.TestCase):
             if "filters" in inspect.signature(method).parameters
         }
         tried = {name.partition(" ")[0] for name in self.calls()}
-        # Those take what any route does; `to_df` is an export.
-        self.assertEqual(takes - {"get", "walk", "to_df"}, tried)
+        # Those take what any route does; `to_df` is an export; test_stream.py has the others.
+        self.assertEqual(takes - {"get", "walk", "to_df", "stream", "replay"}, tried)
 
     def test_every_parameter_in_every_type(self) -> None:
         for method, (kind, needed, call) in self.calls().items():
@@ -157,7 +182,7 @@ class Parameters(unittest.TestCase):
                     answers = []
                     for value in forms:
                         with self.subTest(f"{method}({name}={value!r})"):
-                            left_out = {"usdc": ["size"], "slug": ["to"]}.get(name, [])
+                            left_out = {"usdc": ["size"], "slug": ["to"], "shape": ["depth"]}.get(name, [])
                             others = {k: v for k, v in needed.items() if k not in left_out}
                             answers.append(self.read(call(**{**others, name: value})))
                     with self.subTest(f"{method}({name}): {forms} are the same"):
@@ -166,8 +191,11 @@ class Parameters(unittest.TestCase):
     def values(self, method: str, name: str, kind: Any) -> Forms:
         if name == "slug":
             return [[self.market["slug"]]]
-        if (method, name) == ("live of a coin", "timeframe"):
-            # Of other lengths no window is open, so no event comes.
+        if (method, name) == ("export", "kind"):
+            # It needs a format of its own: test_export.py has one.
+            return []
+        if (method, name) in (("live of a coin", "timeframe"), ("archive_sql", "timeframe")):
+            # Of other lengths no window is open, so no event comes, and there is no file.
             return [["5m"]]
         if name == "after":
             row = next(iter(self.client.snapshots("btc", self.id, limit=1)))
@@ -175,9 +203,10 @@ class Parameters(unittest.TestCase):
         return forms_of(name, kind)
 
     def test_a_boolean_is_one(self) -> None:
-        all_of_them = list(self.client.markets("btc"))
-        with_books = list(self.client.markets("btc", with_books=True))
-        self.assertEqual(with_books, [row for row in all_of_them if row["snapshots"] > 0])
+        rows = list(self.client.markets("btc"))
+        # Open markets change from one request to the next.
+        with_books = [row["conditionId"] for row in self.client.markets("btc", with_books=True)]
+        self.assertEqual(with_books, [row["conditionId"] for row in rows if row["snapshots"] > 0])
 
     def test_an_iterator_is_read_once_and_sent_with_every_page(self) -> None:
         names = ["id", "outcome"]

@@ -13,7 +13,9 @@ from tests.world import KEY, ROOT, SERVER
 
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 FRAMES = [block for block in BLOCKS if "to_df" in block]
+SOCKETS = [block for block in BLOCKS if ".replay(" in block or ".stream(" in block]
 HAS_PANDAS = all(importlib.util.find_spec(name) for name in ("pandas", "pyarrow"))
+HAS_WEBSOCKETS = importlib.util.find_spec("websockets") is not None
 
 
 def run(blocks: list[str]) -> str:
@@ -35,7 +37,7 @@ def run(blocks: list[str]) -> str:
 
 class Readme(unittest.TestCase):
     def test_every_example_runs(self) -> None:
-        said = run([block for block in BLOCKS if block not in FRAMES])
+        said = run([block for block in BLOCKS if block not in (*FRAMES, *SOCKETS)])
         for expected in ("rows of history", "market.parquet", "row {", "no_snapshot", "more"):
             self.assertIn(expected, said)
 
@@ -43,3 +45,8 @@ class Readme(unittest.TestCase):
     def test_the_example_of_tables_runs(self) -> None:
         self.assertEqual(len(FRAMES), 1)
         self.assertIn("float64", run([BLOCKS[0], *FRAMES]))
+
+    @unittest.skipUnless(HAS_WEBSOCKETS, "websockets is not installed")
+    def test_the_examples_of_websockets_run(self) -> None:
+        self.assertEqual(len(SOCKETS), 2)
+        self.assertRegex(run([BLOCKS[0], *SOCKETS]), "(?s)sim-btc.*(up|down).*True")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from bookfeed import Client
 
 ROOT = Path(__file__).parent.parent
 SERVER, KEY, FREE_KEY = os.environ["SERVER"], os.environ["KEY"], os.environ["FREE_KEY"]
+PATIENCE_SECONDS = 60
 FAULTS = os.environ["FAULTS"]
 """Answers `/{times}/{code}/{name}/v1/…` so often with the error, then as the server."""
 
@@ -26,6 +28,18 @@ def connect(server: str = SERVER, **options: Any) -> Client:
 def finished(client: Client) -> Any:
     """A market that is over, of the day that was simulated: not the one that moves."""
     return next(iter(client.markets("btc", status="resolved", limit=1, to="2026-04-14T00:00:00Z")))
+
+
+def open_market(client: Client) -> str:
+    """An open market that stays so for the test; the next one opens within its five minutes."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        for market in client.markets("btc", status="open"):
+            left = time.time() + 15
+            if market["windowEnd"] > time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(left)):
+                return market["conditionId"]
+        time.sleep(0.5)
+    raise AssertionError("No market is open.")
 
 
 class Waits(list[float]):

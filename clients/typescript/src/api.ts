@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * The coins
-         * @description What is recorded of each coin. Needs no key: everybody may see what there is.
+         * @description List coins with a summary of their recordings. Needs no key.
          */
         get: operations["listCoins"];
         put?: never;
@@ -28,8 +28,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Markets of a coin
-         * @description Newest window first. `source` says which markets are listed: recorded and simulated ones are mixed only with `all`. A market whose window is unknown is placed at its first snapshot, which `from` and `to` then mean. With `status`, a market that changes its own during a walk may be left out of it.
+         * List markets of a coin
+         * @description Newest window first. `source` selects recorded markets, simulated markets, or `all`. A market with an unknown window is sorted, and filtered by `from` and `to`, by its first snapshot. With `status`, a market may be missed if its status changes while you page.
          */
         get: operations["listMarkets"];
         put?: never;
@@ -49,7 +49,7 @@ export interface paths {
         };
         /**
          * One market
-         * @description What is known of a market, how much is held of it, and how complete that is. GET /v1/{coin}/markets?slug= finds one by the name that the venue gives it.
+         * @description Facts of a market, with the amount and coverage of its recordings. To find a market by the venue's slug, use GET /v1/{coin}/markets?slug=.
          */
         get: operations["getMarket"];
         put?: never;
@@ -68,8 +68,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is recorded of a market
-         * @description Per outcome when it is recorded and when it is not, and why. A book prevails from its snapshot to the next; where the next one is more than `silenceMs` later, the time between, from the millisecond after the snapshot, counts as a gap, because it is not known whether nothing happened or nothing was seen. Recordings often begin before the window: then so does the market.
+         * Get the coverage of a market
+         * @description For each outcome, the intervals that are recorded and the gaps, with their reasons. A snapshot holds until the next one. If the next one is more than `silenceMs` later, the time after the snapshot counts as a gap, because a quiet book cannot be told from a missed one. Recordings often begin before the window; if so, the time of the market does too.
          */
         get: operations["getMarketCoverage"];
         put?: never;
@@ -88,10 +88,90 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is recorded of a coin, by day
-         * @description One entry for each UTC day, also for one without any market. A market belongs to the day in which its window begins, and its coverage is that of its window. One whose window is not known belongs to the day of its first snapshot, where it counts as `window_unknown` and in no window. Days that are over are up to a minute old.
+         * Get the coverage of a coin by day
+         * @description One entry for each UTC day, including days without markets. A market belongs to the day on which its window begins, and only its window counts. A market with an unknown window belongs to the day of its first snapshot and counts as `window_unknown` only. Past days may be cached for a minute.
          */
         get: operations["listCoverage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/{coin}/days": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the completeness of days
+         * @description State of each UTC day and kind of data, with the reasons and the time since when it holds. Windows that settle on candles of Binance do not count in `settlements`, unless there are no others. Past days may be cached for a minute.
+         */
+        get: operations["listDays"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/{coin}/markets/{conditionId}/settlement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the settlement of a market
+         * @description The settlement rule, the recorded prices at both ends of the window, the winner by these prices, and whether the market's result agrees. If a price is missing, there is no proof, and `reason` says why.
+         */
+        get: operations["getSettlement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/{coin}/settlements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List settlements of a coin
+         * @description Ended windows of a coin, newest first, each as in GET …/{conditionId}/settlement. `agreement=disagrees` lists those whose result contradicts recorded prices.
+         */
+        get: operations["listSettlements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List outages of recorder and venue
+         * @description When nothing was recorded, why, and which markets were affected; also as an Atom feed, with `format=atom`. Derived from gaps of recorded markets: a gap of a single market is in its coverage only. Outages of less than five seconds are left out. Needs no key.
+         */
+        get: operations["listIncidents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -108,10 +188,30 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * History of a market's order books
-         * @description Full-depth books by `timestamp`, then by `id`, best level first. Follow `nextCursor` until it is `null`: a walk repeats nothing and skips nothing that was there when it began, even while rows are being written. To follow an open market, resume from `X-Resume-Cursor`. Send `Accept-Encoding: gzip`: pages are stored compressed, about 90 bytes a snapshot instead of 3,000. `depth`, `interval` and `fields` leave out what you do not need; the rest stays the same.
+         * List order books of a market
+         * @description Full-depth order books by `timestamp`, then by `id`, best level first. Follow `nextCursor` until it is `null`: paging neither repeats nor skips rows that existed when it began, even while rows are being written. To follow an open market, resume from `X-Resume-Cursor`. Send `Accept-Encoding: gzip`: pages are stored compressed, about 90 bytes a snapshot instead of 3,000. `depth`, `interval` and `fields` reduce the response.
          */
         get: operations["listSnapshots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/{coin}/markets/{conditionId}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Changes of a market's order books
+         * @description Every state of `…/snapshots` as the levels in which it differs from the state before it of its outcome. A row with `snapshot: true` has the whole book: the first of each outcome, the first after a gap, at a finer tick, and where a late state came in between; any other changes the state `prevId`. Set each level to its size, or remove it if that is 0: the result is the snapshot `id`, digit for digit. Follow `nextCursor` until it is `null`; resume from `X-Resume-Cursor`, which also knows the books you have.
+         */
+        get: operations["listChanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -128,8 +228,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The book as of a moment
-         * @description The last snapshot of each outcome at or before `ts`, to the millisecond and never after it, with its age; in a gap or after the expiry that is the last one before, and `X-Coverage` says so. An outcome that has none by then, or none that `maxAgeMs` allows, is left out; if that leaves nothing, 404 says why.
+         * Get the order books as of a moment
+         * @description Returns the last snapshot of each outcome at or before `ts`, with its age; a later snapshot is never used. If `ts` is in a gap or after the expiry, that snapshot is still returned and `X-Coverage` shows the gap. An outcome without a snapshot by then, or with none within `maxAgeMs`, is left out. If no outcome remains, the answer is a 404 that says why.
          */
         get: operations["getSnapshotsAt"];
         put?: never;
@@ -150,8 +250,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Books as of up to 500 moments
-         * @description Each entry is answered by itself, in the order of the request, as `GET …/snapshots/at` would: one that has no answer says why and fails no other. All together are one request of the allowance. A malformed entry is refused with its place, and nothing is answered.
+         * Get order books as of up to 500 moments
+         * @description Results are in the order of the request, and each is what `GET …/snapshots/at` would return: an entry that fails carries its own error and does not affect the others. The batch counts as one request of the rate limit. If an entry is malformed, the whole batch is refused with the index of that entry.
          */
         post: operations["listSnapshotsAt"];
         delete?: never;
@@ -168,10 +268,30 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What an order would have filled at a moment
-         * @description Walks the ladder prevailing at `ts` (at or before, never after) with a market order, or one that is limited by `limitPrice`. Arithmetic is exact; an amount of money is rounded once, when it is printed. Nothing of the queue, of latency or of the order’s own effect on the market is modelled.
+         * Simulate a fill
+         * @description Executes a market order, or a limit order with `limitPrice`, against the book at `matchedAt`: `ts`, plus `latencyMs`, plus the delay of the venue for taker orders at that time. A later book is never used. Fees are those of the market at `ts`. `fees=none` and `delay=0` leave them out; the response states the values used. Arithmetic is exact; amounts are rounded only when printed. The impact of the order on the market is not modelled.
          */
         get: operations["getFill"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/{coin}/markets/{conditionId}/fill/resting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Simulate a resting order
+         * @description A lower and an upper bound of the fill of a limit order that rests at `price` between `from` and `until`, with times. Computed from trades through the price, and from trades at the price after the queue ahead; not from shrinking depth, because orders may be cancelled. A trade of the other outcome at p counts as a trade of this outcome at 1 − p with the opposite side. Trades in the millisecond in which the order arrives count in `upper` only. `doubts` lists what the data cannot show. Also needs a tier with `prices`, as trades do.
+         */
+        get: operations["getRestingFill"];
         put?: never;
         post?: never;
         delete?: never;
@@ -188,8 +308,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Best bid and ask over time
-         * @description Without `interval` every change of best bid, best ask or their sizes: a state that equals the previous one of its outcome is left out; the first state of each outcome in the range is always there. With `interval` the state prevailing at each step, at or before it and never after. A step in a gap, before the first state or after the expiry (or after the last state, where that is later) has no row, because what prevailed is not known; so an interval longer than the market often has no rows at all. On an open market a step appears once a later state of each requested outcome is recorded. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`.
+         * List best bid and ask over time
+         * @description Without `interval`: every change of best bid, best ask or their sizes, beginning with the first state of each outcome in the range. With `interval`: the prevailing state at each step; a later state is never used. A step has no row where the prevailing state is unknown: in a gap, before the first state, and once both the window and the last state have passed. So an interval longer than the market often returns no rows. On an open market, a step is returned once a later state of each requested outcome is recorded. Follow `nextCursor` until it is null; to resume later, use `X-Resume-Cursor`.
          */
         get: operations["listQuotes"];
         put?: never;
@@ -209,7 +329,7 @@ export interface paths {
         };
         /**
          * Prices now
-         * @description Every market of the coin that is open now, with the last state of both outcomes and the last trade. A market whose window is over is not there; a market whose window is unknown is, until its history is closed. Send the `ETag` as `If-None-Match`: as long as no state or trade has come and no market has opened or closed, the answer is a 304.
+         * @description All open markets of the coin, with the last state of both outcomes and the last trade. A market whose window has ended is left out; a market with an unknown window is listed until its history is closed. Send the `ETag` as `If-None-Match` to get a 304 until a state or trade is recorded, or a market opens or closes.
          */
         get: operations["listCurrentPrices"];
         put?: never;
@@ -228,8 +348,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Prices of a market over time
-         * @description Without `interval` one row for each state at which the mid or the last trade changed; the first state of each outcome in the range is always there. With `interval` bars: open, high, low and close of the mid over the states that lie both in the range and in the step; a step without a state has no bar. `from` and `to` need not be multiples of the interval: a bar that they cut is made of the states inside the range, and its `covered` is below 1. While a market is open its last bars may still grow: `X-Resume-Cursor` lies before them, so they are returned again.
+         * List prices of a market
+         * @description Without `interval`: one row for each state in which the mid or the last trade changed, beginning with the first state of each outcome in the range. With `interval`: bars with open, high, low and close of the mid, over states that are both in the range and in the step; a step without a state has no bar. `from` and `to` need not be multiples of the interval: a bar at the edge uses the states inside the range only, and its `covered` is below 1. The last bars of an open market may still change: `X-Resume-Cursor` lies before them, so they are returned again.
          */
         get: operations["listPrices"];
         put?: never;
@@ -248,8 +368,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Every open window now
-         * @description Every window that is open now, of every coin of your tier: time, strike, price of the coin, settlement average so far, best prices, depth, volume, the state of the recording, and how it came to this. Made at most four times a second. To follow it, use GET /v1/board/live. A market whose window is unknown is there until its history is closed. A window whose stored data is damaged has null for what is read of it, and `damaged` as the state of its recording. `X-Coverage` is of all windows together that are not damaged.
+         * List all open windows
+         * @description Every open window of the coins of your tier: times, strike, spot price, settlement average so far, best prices, depth, volume, recording status and price history. Updated up to four times a second. For a stream of changes, use GET /v1/board/live. A market whose window is unknown is listed until its history is closed. A window with damaged data has null in the affected members and the recording status `damaged`. `X-Coverage` covers all windows together, except damaged ones.
          */
         get: operations["getBoard"];
         put?: never;
@@ -268,8 +388,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The board as it changes
-         * @description Server-sent events. `board`: `data` is an object with `time`, the moment that it is of, `data`, the rows of GET /v1/board that changed, without `history`, and `closed`, the condition ids of windows that are not open any more; the first has every row. An event without rows comes when nothing changed for five seconds. At most two a second: a row that changed more often is sent as it is then, and a slow reader skips what was in between. `stale`, `current` and `end` are those of GET /v1/{coin}/live. A connection that takes nothing for 60 seconds is cut off. Counted like an export, and bounded like connections of /v1/stream.
+         * Stream changes of the board
+         * @description Server-sent events. The `data` of a `board` event is an object: `time`, when the event was made; `data`, the changed rows of GET /v1/board without `history`; and `closed`, the condition ids of windows that have closed. The first event has every row. After five seconds without a change, an event without rows is sent. At most two events a second are sent: a row that changed several times is sent once, in its latest state, and a slow reader skips the states in between. The `end` event is the same as in GET /v1/{coin}/live. A connection that reads nothing for 60 seconds is closed. The stream counts as an export, and towards the limit of /v1/stream connections.
          */
         get: operations["followBoard"];
         put?: never;
@@ -288,8 +408,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Trades of a market
-         * @description Every trade that the venue announced while the market was recorded. Last trade prices that were imported are none: `lastTrade` of prices has them. Trades of a gap of the books are missing, and the venue announces no trade twice.
+         * List trades of a market
+         * @description Every trade that the venue announced while the market was recorded. Imported last-trade prices are not trades: see `lastTrade` of prices. Trades during a gap are missing, because the venue announces each trade only once.
          */
         get: operations["listTrades"];
         put?: never;
@@ -308,8 +428,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Every market at moments before its expiry
-         * @description One row per market and offset: the state prevailing at that moment before the expiry (at or before it, never after), and the outcome that won. A market is in the panel once its expiry is past, so a row changes later only through a backfill or when its winner becomes known. A market whose window is not known is in no panel; if books of it are held in the range, `X-Coverage` says `window_unknown`. `X-Coverage` also counts the moments of windows that are not held, between `from`, the cursor or the first market and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; resume later from `X-Resume-Cursor`. `lastTrade` and `spot` belong to the routes of `prices`: a tier without them gets rows, and tables, without these members.
+         * Get every market at offsets before its expiry
+         * @description One row for each market and offset: the state that prevails at that moment before the expiry, and the winning outcome; a later state is never used. A market is included once it has expired, so a row changes later only through a backfill or when its winner becomes known. A market with an unknown window is left out; if snapshots of it are recorded in the range, `X-Coverage` counts it as `window_unknown`. `X-Coverage` also counts the moments of windows that are not recorded, between `from`, the cursor or the first market, and the last market or, on the last page, `to`. Follow `nextCursor` until it is null; to resume later, use `X-Resume-Cursor`. `lastTrade` and `spot` belong to the routes of `prices`: for a tier without them, rows and tables lack these members.
          */
         get: operations["getPanel"];
         put?: never;
@@ -328,8 +448,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Liquidity by price and time
-         * @description The sizes of a book in cells of price and time, made of every recorded state: what a state shows counts from its moment to that of the next one, as far as the book is known then. Sizes of levels in one bin are added up; `max` and `last` are exact, averages are rounded to hundredths. With `include=removed` each column says what was pulled and what was traded, exactly.
+         * Get a heat map of liquidity
+         * @description Sizes of a book by price and time, from every recorded state: a state prevails until the next one, and only while the book is known. Sizes of levels in the same price bin are added up. `max` and `last` are exact, averages are rounded to hundredths. With `include=removed`, each column also has the sizes that were pulled and traded, exactly.
          */
         get: operations["getHeatmap"];
         put?: never;
@@ -348,8 +468,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All snapshots of a market as one file
-         * @description One stream of any length, sent as fast as you read it. NDJSON holds the objects of `snapshots`, one per line; with `Accept-Encoding: gzip` it is sent as it is stored, about 90 bytes a snapshot. CSV and Parquet have `timestamp`, `id`, `conditionId`, `outcome`, then with `shape=levels` `side` (`bid` or `ask`), `level` (1 is the best), `price`, `size`, one row per level; a snapshot without any level is one row without a side. With `shape=states` they have `bid_price_1`, `bid_size_1` … `ask_price_1` … instead, one row per snapshot. With `include=receivedAt` the time at which the recorder received the state comes last: `receivedAt`, or the column `received_at`; null or empty where it is not known. Where any market of the file is simulated, each row ends with its `source`, as a member or column. Parquet: times as TIMESTAMP, prices and sizes as DECIMAL(18,6). A connection that takes nothing for 60 seconds is cut off. Resume an interrupted download with `after`.
+         * Export a market
+         * @description One stream of any length, sent as fast as you read it. NDJSON holds the objects of `snapshots`, one per line; with `Accept-Encoding: gzip` it is sent as it is stored, about 90 bytes a snapshot. CSV and Parquet have `timestamp`, `id`, `conditionId`, `outcome`, then with `shape=levels` `side` (`bid` or `ask`), `level` (1 is the best), `price`, `size`, one row per level; a snapshot without any level is one row without a side. With `shape=states` they have `bid_price_1`, `bid_size_1` … `ask_price_1` … instead, one row per snapshot. With `shape=changes` they have `prev_id`, `outcome`, `received_at`, `verified`, `snapshot`, `side`, `price`, `size`, one row per level that changed (size 0 if it is gone), and NDJSON has the rows of `…/changes`, each with its `conditionId`. With `include=receivedAt` the time at which the recorder received the state comes last: `receivedAt`, or the column `received_at`; null or empty where it is not known. Where any market of the file is simulated, each row ends with its `source`, as a member or column. Parquet: times as TIMESTAMP, prices and sizes as DECIMAL(18,6). A connection that reads nothing for 60 seconds is closed. Resume an interrupted download with `after`.
          */
         get: operations["exportMarket"];
         put?: never;
@@ -368,8 +488,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All snapshots of a coin and day as one file
-         * @description The markets of a day one after the other, oldest window first, each as in its own export. `X-Coverage` also counts windows that are not held: of `timeframe`, or of each timeframe held that day. One stream of any length, sent as fast as you read it. NDJSON holds the objects of `snapshots`, one per line; with `Accept-Encoding: gzip` it is sent as it is stored, about 90 bytes a snapshot. CSV and Parquet have `timestamp`, `id`, `conditionId`, `outcome`, then with `shape=levels` `side` (`bid` or `ask`), `level` (1 is the best), `price`, `size`, one row per level; a snapshot without any level is one row without a side. With `shape=states` they have `bid_price_1`, `bid_size_1` … `ask_price_1` … instead, one row per snapshot. With `include=receivedAt` the time at which the recorder received the state comes last: `receivedAt`, or the column `received_at`; null or empty where it is not known. Where any market of the file is simulated, each row ends with its `source`, as a member or column. Parquet: times as TIMESTAMP, prices and sizes as DECIMAL(18,6). A connection that takes nothing for 60 seconds is cut off. Resume an interrupted download with `after`.
+         * Export a coin by day
+         * @description The markets of a day one after the other, oldest window first, each as in its own export. `X-Coverage` also counts windows that are not recorded: those of `timeframe`, or of each timeframe recorded on that day. One stream of any length, sent as fast as you read it. NDJSON holds the objects of `snapshots`, one per line; with `Accept-Encoding: gzip` it is sent as it is stored, about 90 bytes a snapshot. CSV and Parquet have `timestamp`, `id`, `conditionId`, `outcome`, then with `shape=levels` `side` (`bid` or `ask`), `level` (1 is the best), `price`, `size`, one row per level; a snapshot without any level is one row without a side. With `shape=states` they have `bid_price_1`, `bid_size_1` … `ask_price_1` … instead, one row per snapshot. With `shape=changes` they have `prev_id`, `outcome`, `received_at`, `verified`, `snapshot`, `side`, `price`, `size`, one row per level that changed (size 0 if it is gone), and NDJSON has the rows of `…/changes`, each with its `conditionId`. With `include=receivedAt` the time at which the recorder received the state comes last: `receivedAt`, or the column `received_at`; null or empty where it is not known. Where any market of the file is simulated, each row ends with its `source`, as a member or column. Parquet: times as TIMESTAMP, prices and sizes as DECIMAL(18,6). A connection that reads nothing for 60 seconds is closed. Resume an interrupted download with `after`.
          */
         get: operations["exportDay"];
         put?: never;
@@ -388,8 +508,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A market as it happens
-         * @description Server-sent events (WHATWG HTML), as `EventSource` reads them. First `snapshot` events with the last row of each outcome, unless a place is given to continue from, only the last of them with an `id`; then a `row` event for each row as it is written: `data` is exactly the row of the route of the channel, `id` its cursor. `gap`: a gap began, or is known better, or has ended. `market_open`, `market_update` (more is known of it, such as its strike), `market_closed`, `market_resolved`: `data` is the market. `stale`: the server has not heard from its database, and sends nothing of what was recorded `since`; `current`: that is over, and what was recorded came before it. `end`, the last event: your key or your tier does not include the stream any more, or keys cannot be checked; `data` has the `code` and `detail` of a problem document. Comment lines are heartbeats and padding. With `Accept-Encoding: gzip` the events are one gzip member without an end, each complete as it comes: whole books (`snapshots` without `depth`) as they are stored, other rows as what changed since the one before. Counted and bounded like an export. A connection that takes nothing for 60 seconds is cut off; a slow reader gets every row later. `EventSource` sends no `Authorization`: read the stream with `fetch`, and never put a key into an address.
+         * Stream a market
+         * @description Server-sent events (WHATWG HTML), as `EventSource` reads them. Unless the stream resumes from a cursor, it begins with `snapshot` events: the last row of each outcome; only the last of them has an `id`. Then each new row is a `row` event: `data` is the row as the channel's route returns it, and `id` is its cursor. `gap`: a gap began, changed or ended. A gap with the reason `replica_behind` is withdrawn once its rows have arrived: it then ends where it began. `market_open`, `market_update` (for example with the strike), `market_closed`, `market_resolved`: `data` is the market. `end` is the last event: your key or tier no longer includes the stream, or keys cannot be checked; `data` has `code` and `detail` of a problem document. Comment lines are heartbeats and padding. With `Accept-Encoding: gzip`, the events are one endless gzip member, flushed after each event: whole books (`snapshots` without `depth`) as stored, other rows as changes of the previous row. The stream counts as an export, and towards its limits. A connection that reads nothing for 60 seconds is closed; a slower reader gets every row later. `EventSource` cannot send `Authorization`: use `fetch`, and never put a key into a URL.
          */
         get: operations["followMarket"];
         put?: never;
@@ -408,8 +528,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Every open market of a coin as it happens
-         * @description Markets that open join, with `market_open` and then their last rows as `snapshot` events; they leave when they are resolved. The `id` of an event is a place in every market, so after reconnecting you get everything that was recorded of any of them in between, and what opened in between from its first row on. In `quotes`, `prices` and `trades`, whose rows do not name their market, `conditionId` is the first member of `data`, before those of the row. Server-sent events (WHATWG HTML), as `EventSource` reads them. First `snapshot` events with the last row of each outcome, unless a place is given to continue from, only the last of them with an `id`; then a `row` event for each row as it is written: `data` is exactly the row of the route of the channel, `id` its cursor. `gap`: a gap began, or is known better, or has ended. `market_open`, `market_update` (more is known of it, such as its strike), `market_closed`, `market_resolved`: `data` is the market. `stale`: the server has not heard from its database, and sends nothing of what was recorded `since`; `current`: that is over, and what was recorded came before it. `end`, the last event: your key or your tier does not include the stream any more, or keys cannot be checked; `data` has the `code` and `detail` of a problem document. Comment lines are heartbeats and padding. With `Accept-Encoding: gzip` the events are one gzip member without an end, each complete as it comes: whole books (`snapshots` without `depth`) as they are stored, other rows as what changed since the one before. Counted and bounded like an export. A connection that takes nothing for 60 seconds is cut off; a slow reader gets every row later. `EventSource` sends no `Authorization`: read the stream with `fetch`, and never put a key into an address.
+         * Stream all open markets of a coin
+         * @description Markets join the stream when they open, with `market_open` and then their last rows as `snapshot` events; they leave it when they are resolved. The `id` of an event is a position in every market, so after reconnecting you get all rows that were recorded in between, including those of markets that opened. In `quotes`, `prices` and `trades`, whose rows do not name their market, `conditionId` is the first member of `data`. Server-sent events (WHATWG HTML), as `EventSource` reads them. Unless the stream resumes from a cursor, it begins with `snapshot` events: the last row of each outcome; only the last of them has an `id`. Then each new row is a `row` event: `data` is the row as the channel's route returns it, and `id` is its cursor. `gap`: a gap began, changed or ended. A gap with the reason `replica_behind` is withdrawn once its rows have arrived: it then ends where it began. `market_open`, `market_update` (for example with the strike), `market_closed`, `market_resolved`: `data` is the market. `end` is the last event: your key or tier no longer includes the stream, or keys cannot be checked; `data` has `code` and `detail` of a problem document. Comment lines are heartbeats and padding. With `Accept-Encoding: gzip`, the events are one endless gzip member, flushed after each event: whole books (`snapshots` without `depth`) as stored, other rows as changes of the previous row. The stream counts as an export, and towards its limits. A connection that reads nothing for 60 seconds is closed; a slower reader gets every row later. `EventSource` cannot send `Authorization`: use `fetch`, and never put a key into a URL.
          */
         get: operations["followCoin"];
         put?: never;
@@ -428,8 +548,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Reference prices of a coin
-         * @description What markets are settled by, as feeds publish it: every price that was recorded, or bars. A server without a source of prices has none, and `reason` says so. Prices of different sources and averages are different series: `source` and `window` choose one. The settlement of 5m, 15m and 4h markets is by Chainlink's average of a minute, `window=60`.
+         * List reference prices of a coin
+         * @description Prices that markets are settled by, as published by feeds: every recorded price, or bars. If the server has no source of prices, the list is empty and `reason` says so. Each source and averaging window is a separate series: select one with `source` and `window`. Markets of 5m, 15m and 4h settle on Chainlink's average of a minute, `window=60`.
          */
         get: operations["listSpot"];
         put?: never;
@@ -448,8 +568,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Files of whole days
-         * @description Parquet files of each day (UTC) and timeframe that is final: all its windows are over, their history is sealed, and every winner is known or three days have passed. A file never changes. If something of the day becomes known later, another revision is made and listed beside it. Empty where the operator makes no files.
+         * List files of whole days
+         * @description Parquet files for each UTC day and timeframe. A day is final if all its windows have ended, their history is sealed, and every winner is known or three days have passed. Files never change: if data of a final day changes, another revision is made and listed beside the first. With `links`, each file of the newest revision has a link: a URL that needs no header until it expires. Empty if the operator makes no files.
          */
         get: operations["listFiles"];
         put?: never;
@@ -468,10 +588,70 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A file of a day, or a part of it
-         * @description The file as it was made. `Range` gives one part of it (206), with `If-Range` only of the same file; more than one range at once gives the whole file. DuckDB, pandas and polars read so what they need of it. A tier must include what the routes of the same data need: every file needs `snapshots`, `quotes` also `quotes`, and `trades` and `panel` (which has last trades) also `prices`.
+         * Download a file of a day
+         * @description `Range` requests one range of bytes (206), and with `If-Range` only if the file is the same; several ranges return the whole file. DuckDB, pandas and polars use ranges to read only the columns that they need. A tier must include the routes of the same data: `snapshots` for every file, also `quotes` for `quotes`, and also `prices` for `trades` and `panel` (which has last trades).
          */
         get: operations["getFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/{coin}/links/{link}/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a file by a link
+         * @description The `link` of GET /v1/{coin}/files, for programs that send no header: DuckDB, polars, pandas, `curl -O`. A link belongs to the key that it was made with: its requests and bytes count towards the account, in a window of 3,000 requests a minute, and it ends with the key. `Range`, `If-Range`, `HEAD` and `ETag` work as for the file itself. If the file was replaced by another revision, the response is a 410 with a link to the new file.
+         */
+        get: operations["getLinkedFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/{coin}/archive.sql": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get many days as one table in DuckDB
+         * @description `CREATE OR REPLACE VIEW … AS SELECT * FROM read_parquet([…])` over links to the files of one kind of all days in a range, for `.read` and `duckdb.sql(text)`. DuckDB reads only the parts of each file that a query needs. The name of the view is the coin, the timeframe if there is one, and the kind, such as `btc_5m_quotes`.
+         */
+        get: operations["getArchiveSql"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sample/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Files of one day, without a key
+         * @description All kinds of files of one day, each with a link that needs no key: the newest day of which every market is simulated, or the day that the operator opened (`BOOKFEED_SAMPLE_DAY`). Requests count as those of the sample, 120 a minute of one network address. Empty where there is none.
+         */
+        get: operations["listSampleFiles"];
         put?: never;
         post?: never;
         delete?: never;
@@ -488,8 +668,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What changed after it was served
-         * @description Every change of what could be served before, and why: rows that came late or by an import, facts that became known or were corrected, gaps, deletions. What a market gains after its last snapshot while it is recorded is no change of what was served, and is not listed. `completeSince` says since when changes are noted; what changed before is not known. Keep `X-Resume-Cursor` to ask for what is new.
+         * List changes of published data
+         * @description Every later change of data that could have been served, with its reason: rows that arrived late or by an import, facts that became known or were corrected, gaps, and deletions. New data that extends a market while it is recorded is not a change. `completeSince` is the time since when changes are recorded; earlier changes are unknown. Keep `X-Resume-Cursor` to get later changes.
          */
         get: operations["listRevisions"];
         put?: never;
@@ -508,8 +688,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The chain of manifests
-         * @description Every manifest with its signature, in order: enough to check the chain. Each names the digest of the one before, so none can be changed or left out unseen. Needs no key, so that anybody may keep a copy.
+         * List manifests
+         * @description Every manifest with its signature, in order, so that the chain can be verified. Each manifest contains the digest of the previous one, so none can be changed or removed unnoticed. Needs no key, so that anyone can keep a copy.
          */
         get: operations["listManifests"];
         put?: never;
@@ -528,8 +708,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The digests of a day
-         * @description Digests of every market whose window begins in a UTC day: of its snapshots, its trades and its facts, to be compared with what the other routes serve. Made once the markets of the day are closed and their winners known, three days after it at the latest, and again when something of it changed. Without a parameter the newest.
+         * Get the manifest of a day
+         * @description SHA-256 digests of every market whose window begins on a UTC day: of its snapshots, its trades and its facts, to compare with the other routes. A manifest is made once all markets of the day are closed and their winners known, at the latest three days after the day, and again when data of the day changes. By default the newest manifest.
          */
         get: operations["getManifest"];
         put?: never;
@@ -548,8 +728,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a citation stands for
-         * @description A citation such as `bookfeed:btc/5m/2026-04-14@r3` names the markets of a coin, timeframe and UTC day as they were at a revision. The answer has their digest, the manifest that was signed over it, the moment at which the data was as cited, and whether it still is.
+         * Resolve a citation
+         * @description A citation such as `bookfeed:btc/5m/2026-04-14@r3` identifies the markets of a coin, timeframe and UTC day at a revision. Returns their digest, the signed manifest that contains it, the time at which the data was as cited, and whether it still is.
          */
         get: operations["getCitation"];
         put?: never;
@@ -568,8 +748,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The key that signs manifests
-         * @description The public key, and the head of the chain.
+         * Get the key that signs manifests
+         * @description Public key, and head of the chain.
          */
         get: operations["getWellKnown"];
         put?: never;
@@ -588,8 +768,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How often Up won, by distance from the strike
-         * @description In how many windows Up won, by the distance of the price of the coin from the strike, in standard deviations of the time that is left, and by that time. Counted once a day from at most 5,000 windows of each length that are over and have a strike, a winner and prices of the coin within ten seconds of each moment; windows that are void are left out. If windows of the coin are recorded, simulated ones are not counted. The share of the entry nearest to a window is what the board shows as its fair price.
+         * Get how often Up won, by distance from the strike
+         * @description Share of windows that Up won, by time left and by the distance of the price from the strike, in standard deviations of the time that is left. Counted once a day from up to 5,000 expired windows of each timeframe that have a strike, a winner, and a price of the coin within ten seconds of each moment; void windows are left out. If windows of the coin are recorded, simulated ones are not counted. The board shows the share for the current distance of a window as its fair price.
          */
         get: operations["getCalibration"];
         put?: never;
@@ -608,8 +788,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What became of your exports
-         * @description Whether each export was sent completely, how many snapshots it had, and its SHA-256 to check a file against. The last 20 exports of an account, until the server restarts.
+         * List your exports
+         * @description For each export: whether it was sent completely, its number of snapshots, and its SHA-256 to check the file. Kept for the last 20 exports of an account, until the server restarts.
          */
         get: operations["listExports"];
         put?: never;
@@ -631,7 +811,7 @@ export interface paths {
         put?: never;
         /**
          * Get a test key
-         * @description Returns a sandbox key, `bf_test_…`, without a wallet; the server stores nothing. It reads two simulated hours with every route, follows a live stream that repeats them, and requests faults with the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each response to it has `Bookfeed-Mode: test`. All test keys of a network address share one rate window.
+         * @description Returns a sandbox key, `bf_test_…`, without a wallet; the server stores nothing. The key works on every route, with two hours of simulated data and a live stream that repeats them. To simulate a fault, send the header `Bookfeed-Fault`: `rate_limited`, `stale`, `gap`, `slow` or `payment_pending`. Each response has `Bookfeed-Mode: test`. All test keys of a network address share one rate limit.
          */
         post: operations["createTestKey"];
         delete?: never;
@@ -650,8 +830,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin a signup
-         * @description Gives a message for your wallet to sign, good for five minutes. Nothing is stored, and signing it moves no funds.
+         * Create a sign-in message
+         * @description Returns a message for your wallet to sign, valid for five minutes. The server stores nothing, and the signature moves no funds.
          */
         post: operations["createChallenge"];
         delete?: never;
@@ -668,14 +848,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Your account's keys
-         * @description Keys that are valid now, oldest first. The keys themselves are never shown again.
+         * List keys
+         * @description Valid keys of your account, oldest first. The secret keys are never shown again.
          */
         get: operations["listKeys"];
         put?: never;
         /**
          * Get an API key
-         * @description Takes the signed message of POST /v1/keys/challenge and gives a key of the wallet's account, which begins on the Free tier. An account that never paid has one key: the new one ends the old one at once. The address is screened for sanctions. The key is shown this once.
+         * @description Takes the signed message of POST /v1/keys/challenge and returns a key of the wallet's account, which starts on the Free tier. An account that never paid has one key: the new key ends the old one at once. The address is screened for sanctions. The key is shown only once.
          */
         post: operations["createKey"];
         delete?: never;
@@ -695,7 +875,7 @@ export interface paths {
         put?: never;
         /**
          * Replace a key
-         * @description Gives a new key in place of one of yours. The old one continues to work for `overlapSeconds`; both share one allowance. A key that was replaced already cannot be again. With an `overlapSeconds` of 0 the key that asks may end itself, and the answer cannot be asked for again.
+         * @description Returns a new key in place of one of yours. The old key remains valid for `overlapSeconds`; both share one rate limit. A key can be replaced only once. If `overlapSeconds` is 0 and the request uses that key itself, the request cannot be repeated.
          */
         post: operations["rotateKey"];
         delete?: never;
@@ -716,14 +896,14 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key
-         * @description Ends one of your keys at once and for good; also the one that asks. Revoking it again changes nothing.
+         * @description Ends one of your keys at once and permanently, including the key of the request itself. The request is idempotent.
          */
         delete: operations["revokeKey"];
         options?: never;
         head?: never;
         /**
          * Label a key
-         * @description Gives one of your valid keys another label. Doing so again changes nothing.
+         * @description Changes the label of one of your valid keys. The request is idempotent.
          */
         patch: operations["labelKey"];
         trace?: never;
@@ -736,8 +916,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Your tier, allowances and usage
-         * @description The allowances are those of the key that asks; requests and bytes are those of all keys of the account.
+         * Get tier, rate limits and usage
+         * @description Rate limits are those of the key of this request; requests and bytes are summed over all keys of the account.
          */
         get: operations["getUsage"];
         put?: never;
@@ -756,8 +936,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What may be read without a key
-         * @description With `Authorization: Bearer sample` in place of a key, GET answers what the Free tier includes (also of coins of which only simulated markets are held), everything of one market that is over, and everything of simulated markets. Each address has a window of its own. Anything else is 401, as without a key.
+         * List data that needs no key
+         * @description With `Authorization: Bearer sample` instead of a key, GET requests can read everything that the Free tier includes (also for coins with simulated markets only), one whole expired market, and all simulated markets. Each network address has its own rate limit. Other requests are a 401, as without a key.
          */
         get: operations["getSample"];
         put?: never;
@@ -776,8 +956,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The catalogue of tiers
-         * @description The live catalogue. What was bought stays as it was when it was bought. While purchases are paused, because payments cannot be settled, `pausedSince` of the tiers for sale says since when; a quote is then refused with `billing_unavailable`, and nothing is charged.
+         * List tiers
+         * @description The current catalogue. Later changes do not affect what was bought. While purchases are paused because payments cannot be settled, the tiers for sale have `pausedSince`, and a quote is refused with `billing_unavailable`; nothing is charged.
          */
         get: operations["listTiers"];
         put?: never;
@@ -796,8 +976,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Chains and tokens to pay with
-         * @description Tokens that cannot be paid with right now are listed with the reason.
+         * List chains and tokens for payments
+         * @description Tokens that are currently unavailable are listed with the reason.
          */
         get: operations["listChains"];
         put?: never;
@@ -818,8 +998,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Get an offer for a tier
-         * @description Gives what a wallet signs to pay for a period of a tier; good for ten minutes. Nothing is owed by asking. The wallet of your account pays the plain price. Another wallet, named as `payer`, pays a little less: an amount that no other open offer has, because it alone says which offer is paid. An open offer for the same tier, token and payer that is valid for at least three more minutes is returned again. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer is the quote of that payment with `paymentInFlight`, unless `anotherPeriod` asks for one more period.
+         * Create a quote for a tier
+         * @description Returns what a wallet has to sign to pay for a period of a tier. A quote is valid for ten minutes and obliges to nothing. The wallet of your account pays the full price. Any other wallet, named as `payer`, pays slightly less: an amount that no other open quote has, so that it identifies the quote. If an open quote for the same tier, token and payer is valid for at least three more minutes, that quote is returned. If a payment of your account for the same tier and token is pending, or was made within the last hour, the quote of that payment is returned with `paymentInFlight`; to buy one more period, send `anotherPeriod`.
          */
         post: operations["createQuote"];
         delete?: never;
@@ -838,8 +1018,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Pay for an offer
-         * @description Takes a signed payment, has it settled on the chain, and gives what it pays for. The same payment may be sent as often as you like: it is never taken twice, and finds what became of it. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. While a payment of your account for the same tier and token may still arrive, and for an hour after it was made, the answer without a payment is that of the payment (200 or 202), as if it were sent again; only a quote with `anotherPeriod` is for a second one.
+         * Pay for a quote
+         * @description Settles a signed payment on the chain and provisions what it buys. The request is idempotent: a payment that is sent again is never charged twice, and returns its current state. Without a payment, the answer is 402 with the challenge of `quoteId`, as x402 clients expect. If a payment of your account for the same tier and token is pending, or was made within the last hour, a request without a payment returns that payment (200 or 202) instead; only a quote with `anotherPeriod` starts a second payment.
          */
         post: operations["settlePayment"];
         delete?: never;
@@ -856,8 +1036,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What became of a payment
-         * @description One of your payments. While it is on its way, come back after `Retry-After`.
+         * Get a payment
+         * @description Returns a payment of your account. While it is pending, ask again after `Retry-After`.
          */
         get: operations["getPayment"];
         put?: never;
@@ -876,8 +1056,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Your account's payments
-         * @description A receipt for each payment, newest first.
+         * List payments
+         * @description Payments of your account, newest first.
          */
         get: operations["listPayments"];
         put?: never;
@@ -896,8 +1076,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Your tier, and what you have paid ahead
-         * @description The period that runs, and those that have yet to begin.
+         * Get your subscription
+         * @description The current period and the periods that begin after it.
          */
         get: operations["getSubscription"];
         put?: never;
@@ -916,8 +1096,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the process lives
-         * @description Asks nothing of the storage. Restart the process when this fails.
+         * Check liveness
+         * @description Does not access storage. If it fails, restart the process.
          */
         get: operations["getHealth"];
         put?: never;
@@ -936,8 +1116,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether requests should be sent here
-         * @description Fails while the server starts, until what it does in the background runs; while it stops, or cannot read or write its history or its ledger: both are written at most once a second to find out; while its copy of either is more than two seconds older than their database; while the clock of its machine and the clock of the database differ by more than two seconds; and while it records and cannot store what it hears, such as on a disk that is nearly full. `detail` says which, and why. A venue that does not answer is a `warning` and no failure: what is held is served. So are purchases that are paused because payments cannot be settled, a node of BOOKFEED_RPC_URL that is on another chain, and a clock that differs much from that of a chain that is sold on.
+         * Check readiness
+         * @description If it fails, do not send requests to this server. It fails while the server starts or stops; while the history or the ledger cannot be read or written (both are written at most once a second as a test); while the server's copy of either is more than two seconds behind the database; while its clock differs by more than two seconds from the database and the other servers; and while the server records but cannot store, for example because the disk is nearly full. `detail` has the reasons. Problems that leave stored data available are a `warning` and not a failure: a venue that does not answer, paused purchases, a node of BOOKFEED_RPC_URL on another chain, and a clock that differs from the time of the chain.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -956,8 +1136,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What each error code means, and what to do
-         * @description Markdown, or a page for a browser. The `type` of a problem points into it.
+         * List the error codes
+         * @description Markdown, or HTML for a browser. The `type` of a problem links to its heading.
          */
         get: operations["getErrors"];
         put?: never;
@@ -976,8 +1156,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The service in one page, for agents
-         * @description Markdown as llmstxt.org has it: what there is, what to know, which route answers what.
+         * Get a summary of the service for agents
+         * @description Markdown in the format of llmstxt.org: contents, basics and all routes.
          */
         get: operations["getLlmsText"];
         put?: never;
@@ -996,8 +1176,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The live stream (WebSocket) as an AsyncAPI document
-         * @description Every operation and message of GET /v1/stream with its schema, as AsyncAPI 3.0 has it.
+         * Get the AsyncAPI document of the live stream
+         * @description Every operation and message of GET /v1/stream with its schema, in AsyncAPI 3.0.
          */
         get: operations["getStreamDocument"];
         put?: never;
@@ -1016,8 +1196,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Requests to buy without a key
-         * @description Packs of requests, and what a single request costs (`requests` is 1); empty where the operator sells nothing without a key. What was bought stays as it was.
+         * List packs of requests
+         * @description Packs of requests, and the price of a single request (`requests` is 1). Empty if the operator sells nothing without a key. Later changes do not affect what was bought.
          */
         get: operations["listPacks"];
         put?: never;
@@ -1039,7 +1219,7 @@ export interface paths {
         put?: never;
         /**
          * Buy a pack of requests
-         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the requests are those of the account of the wallet that paid. The answer shows a key if the account begins with this payment, which was on no chain before and was submitted here; otherwise `howToGetKey` says how the owner of the wallet gets one. A new signature of the same wallet within an hour is not submitted: if its `validBefore` (or `deadline`) is later than that of the first purchase, the answer is that of the first purchase, as it is for the `claim` of a 202 and for the same payment with the same `payment-identifier`. With the key of the account, the requests are added to those that it has. GET /v1/usage shows what is left.
+         * @description Without a payment, the response is 402 with the challenge, as x402 clients expect. With a payment, the requests belong to the account of the wallet that paid. The response shows a key if the payment created the account, was on no chain before, and was submitted by this server; otherwise `howToGetKey` says how the owner of the wallet gets one. Within an hour of a purchase, a new signature of the same wallet is not submitted: if its `validBefore` (or `deadline`) is later than that of the first purchase, the response is that of the first purchase. The `claim` of a 202, and the same payment with the same `payment-identifier`, get that response too. With the key of the account, the requests are added to the remaining ones. GET /v1/usage shows how many are left.
          */
         post: operations["buyPack"];
         delete?: never;
@@ -1058,8 +1238,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Buy a tier without a key, and get one
-         * @description Without a payment the answer is 402 with what to sign, as x402 clients expect; with one, the account of the wallet that paid has the tier. The answer shows a key if the account begins with this payment, which was on no chain before and was submitted here; otherwise `howToGetKey` says how the owner of the wallet gets one. A new signature of the same wallet within an hour is not submitted: if its `validBefore` (or `deadline`) is later than that of the first purchase, the answer is that of the first purchase, as it is for the `claim` of a 202 and for the same payment with the same `payment-identifier`. With the key of the account, `anotherPeriod=true` buys one more period within that hour.
+         * Buy a tier without a key
+         * @description Without a payment, the response is 402 with the challenge, as x402 clients expect. With a payment, the account of the wallet that paid gets the tier. The response shows a key if the payment created the account, was on no chain before, and was submitted by this server; otherwise `howToGetKey` says how the owner of the wallet gets one. Within an hour of a purchase, a new signature of the same wallet is not submitted: if its `validBefore` (or `deadline`) is later than that of the first purchase, the response is that of the first purchase. The `claim` of a 202, and the same payment with the same `payment-identifier`, get that response too. With the key of the account, `anotherPeriod=true` buys one more period within that hour.
          */
         post: operations["buyTier"];
         delete?: never;
@@ -1076,8 +1256,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What can be bought by x402 without a key
-         * @description Addresses that answer 402 to a request without a payment.
+         * List products that x402 clients can buy without a key
+         * @description Paths that respond with 402 to a request without a payment.
          */
         get: operations["listResources"];
         put?: never;
@@ -1094,17 +1274,17 @@ export interface components {
     schemas: {
         Coin: {
             /**
-             * @description Coin in lower case, as paths have it.
+             * @description Coin in lower case, as in paths.
              * @enum {string}
              */
             symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
-            /** @description What people call it. */
+            /** @description Display name of the coin. */
             name: string;
-            /** @description Where its books come from: the venue, our simulator, or both. */
+            /** @description Source of the order books: the venue, the simulator, or both. */
             sources: ("recorded" | "simulated")[];
-            /** @description Markets that are known. */
+            /** @description Number of known markets. */
             markets: number;
-            /** @description Those of them whose window runs now. */
+            /** @description Known markets whose window is open now. */
             openMarkets: number;
             /** @description Snapshots held. */
             snapshots: number;
@@ -1115,19 +1295,19 @@ export interface components {
             firstSnapshot: string | null;
             /**
              * Format: date-time
-             * @description Time of the last snapshot; null when there is none.
+             * @description Time of the last snapshot; null if there is none.
              */
             lastSnapshot: string | null;
-            /** @description The same by timeframe, shortest first; those without a market are left out. */
+            /** @description The same by timeframe, shortest first; timeframes without markets are left out. */
             timeframes: {
                 /**
-                 * @description Length of the windows.
+                 * @description Timeframe.
                  * @enum {string}
                  */
                 timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
-                /** @description Markets that are known. */
+                /** @description Number of known markets. */
                 markets: number;
-                /** @description Those of them whose window runs now. */
+                /** @description Known markets whose window is open now. */
                 openMarkets: number;
                 /** @description Snapshots held. */
                 snapshots: number;
@@ -1138,7 +1318,7 @@ export interface components {
                 firstSnapshot: string | null;
                 /**
                  * Format: date-time
-                 * @description Time of the last snapshot; null when there is none.
+                 * @description Time of the last snapshot; null if there is none.
                  */
                 lastSnapshot: string | null;
             }[];
@@ -1223,7 +1403,7 @@ export interface components {
              * @description What to branch on. Codes are never renamed; new ones may be added.
              * @enum {string}
              */
-            code: "invalid_parameter" | "invalid_request" | "challenge_invalid" | "signature_invalid" | "cursor_invalid" | "cursor_mismatch" | "payment_invalid" | "unauthenticated" | "payment_required" | "payment_rejected" | "tier_coin" | "tier_route" | "operator_only" | "not_found" | "unknown_coin" | "unknown_market" | "no_snapshot" | "stale" | "unknown_tier" | "unknown_network" | "unknown_token" | "unknown_offer" | "unknown_payment" | "unknown_file" | "unknown_key" | "method_not_allowed" | "market_conflict" | "challenge_used" | "tier_not_for_sale" | "offer_limit" | "payment_limit" | "offer_used" | "payment_conflict" | "payment_in_review" | "key_replaced" | "key_limit" | "offer_expired" | "allowance_required" | "challenge_expired" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "idempotency_mismatch" | "rate_limited" | "too_many_streams" | "sanctioned" | "internal" | "damaged" | "signup_closed" | "billing_unavailable" | "screening_unavailable" | "storage_unavailable" | "unavailable";
+            code: "invalid_parameter" | "invalid_request" | "challenge_invalid" | "signature_invalid" | "cursor_invalid" | "cursor_mismatch" | "payment_invalid" | "unauthenticated" | "payment_required" | "payment_rejected" | "tier_coin" | "tier_route" | "link_invalid" | "operator_only" | "not_found" | "unknown_coin" | "unknown_market" | "no_snapshot" | "stale" | "unknown_tier" | "unknown_network" | "unknown_token" | "unknown_offer" | "unknown_payment" | "unknown_file" | "unknown_key" | "method_not_allowed" | "market_conflict" | "challenge_used" | "tier_not_for_sale" | "offer_limit" | "payment_limit" | "offer_used" | "payment_conflict" | "payment_in_review" | "key_replaced" | "key_limit" | "offer_expired" | "allowance_required" | "file_replaced" | "challenge_expired" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "idempotency_mismatch" | "rate_limited" | "too_many_streams" | "sanctioned" | "internal" | "damaged" | "signup_closed" | "billing_unavailable" | "screening_unavailable" | "storage_unavailable" | "unavailable";
             /** @description The same as `code`, for clients that look for `error`. */
             error: string;
             /** @description What was wrong here, and what to do about it. */
@@ -1236,6 +1416,8 @@ export interface components {
             retryAfterSeconds?: number;
             /** @description The lowest tier that includes what was asked for. */
             requiredTier?: string;
+            /** @description Link to the file that replaced this one. */
+            replacedBy?: string;
             /** @description Why a payment is not possible; an open set of codes. */
             reason?: string;
             /**
@@ -1252,13 +1434,13 @@ export interface components {
             x402Version?: 1;
             accepts?: components["schemas"]["PaymentRequirementsV1"][];
         };
-        /** @description How complete and how sure it is. */
+        /** @description Completeness and verification of the recording. */
         CoverageSummary: {
-            /** @description Share of the time of the market in which the outcome is recorded, rounded down to six decimals; null while the market has had no time yet or its window is not known. GET …/coverage lists what is missing. */
+            /** @description Share of the market's time in which the outcome is recorded, rounded down to six decimals; null before that time begins, and if the window is unknown. GET …/coverage lists the gaps. */
             covered: number | null;
-            /** @description Gaps in that time. */
+            /** @description Number of gaps in that time. */
             gaps: number;
-            /** @description Longest time between two consecutive snapshots, milliseconds; null of fewer than two. */
+            /** @description Longest time between two consecutive snapshots, in milliseconds; null with fewer than two. */
             longestSilenceMs: number | null;
             /** @description Share of the snapshots whose books reproduce the venue's own hash, rounded down; null without snapshots. */
             verified: number | null;
@@ -1269,20 +1451,20 @@ export interface components {
              * @enum {string}
              */
             outcome: "up" | "down";
-            /** @description Identifier of the outcome's token; null until one is known. */
+            /** @description Asset id of the outcome's token; null if unknown. */
             assetId: string | null;
-            /** @description Snapshots held of this outcome. */
+            /** @description Recorded snapshots of this outcome. */
             snapshots: number;
-            /** @description Those of them whose books reproduce the venue's own hash. */
+            /** @description Snapshots that match the venue's hash. */
             verifiedSnapshots: number;
             /**
              * Format: date-time
-             * @description Time of its first snapshot; null when there is none.
+             * @description Time of the first snapshot; null if there is none.
              */
             firstSnapshot: string | null;
             /**
              * Format: date-time
-             * @description Time of its last snapshot; null when there is none.
+             * @description Time of the last snapshot; null if there is none.
              */
             lastSnapshot: string | null;
             coverage: components["schemas"]["CoverageSummary"];
@@ -1306,82 +1488,86 @@ export interface components {
              */
             source: "recorded" | "simulated";
             /**
-             * @description `upcoming` before the window, `open` in it, `closed` after it, `resolved` once the winner is known.
+             * @description `upcoming` before the window, `open` during it, `closed` after it, `resolved` once the winner is known.
              * @enum {string}
              */
             status: "upcoming" | "open" | "closed" | "resolved";
             /** @description The venue's name of the market. */
             slug: string | null;
-            /** @description The question that the market asks. */
+            /** @description Question of the market. */
             question: string | null;
             /**
              * Format: date-time
-             * @description Start of the window, inclusive; null where unknown.
+             * @description Start of the window, inclusive; null if unknown.
              */
             windowStart: string | null;
             /**
              * Format: date-time
-             * @description End of the window, exclusive; null where unknown.
+             * @description End of the window, exclusive; null if unknown.
              */
             windowEnd: string | null;
-            /** @description Smallest step of prices, USDC per share, as the venue's catalogue had it when it was fetched; the step is smaller near 0 and 1. Null where unknown. */
+            /** @description Tick size in USDC per share, as last fetched from the venue's catalogue; near 0 and 1 the venue uses a smaller one. Null if unknown. */
             tickSize: number | null;
-            /** @description The coin's price in USD that its price at the end is compared with, with every digit of its source; null where unknown. */
+            /** @description Price in USD that the final price is compared with, with all digits of its source; null if unknown. */
             strike: number | null;
-            /** @description The coin's price in USD at the end of the window, with every digit of its source; null until known. */
+            /** @description Price of the coin in USD at the end of the window, with all digits of its source; null until known. */
             finalPrice: number | null;
             /**
-             * @description Outcome that won; null until known, and of a market whose `result` is `void`.
+             * @description Winning outcome; null until known, and if `result` is `void`.
              * @enum {string|null}
              */
             winner: "up" | "down" | null;
             /**
-             * @description Who names the result: the venue, an imported data set, or our simulator; null without one.
+             * @description Source of the result: the venue, an imported data set, or the simulator; null if there is none.
              * @enum {string|null}
              */
             winnerSource: "venue" | "dataset" | "simulated" | null;
             /**
-             * @description What the market came to: the outcome that won, or `void` where the venue paid half a dollar for each share of both; null until known.
+             * @description Result: the winning outcome, or `void` if the venue paid half a dollar for each share of both outcomes; null until known.
              * @enum {string|null}
              */
             result: "up" | "down" | "void" | null;
             /**
-             * @description What the price at the end of the window is: Chainlink's average of the last 60 or 30 seconds, its price of the moment, or the close of Binance's candle of an hour or a day; the strike is the same at the start. Null where nobody said so.
+             * @description Definition of the final price, and of the strike at the start of the window: Chainlink's average of the last 60 or 30 seconds, its spot price, or the close of Binance's candle of an hour or a day. Null if unknown.
              * @enum {string|null}
              */
             settlementRule: "twap60" | "twap30" | "spot" | "binance-1h" | "binance-1d" | null;
             /**
-             * @description Where the strike comes from: the venue's catalogue, its page with the prices of open windows, an imported data set, the final price of the window before (`chain`), the average that a price feed published for the start of the window (`feed`), or our simulator. Null where unknown.
+             * @description Source of the strike: the venue's catalogue, the venue's page of open windows, an imported data set, the final price of the previous window (`chain`), the published average for the start of the window (`feed`), or the simulator. Null if unknown.
              * @enum {string|null}
              */
             strikeSource: "catalogue" | "price_page" | "dataset" | "chain" | "feed" | "simulated" | null;
             /**
              * Format: date-time
-             * @description The moment that `strike` is the price of; null where unknown.
+             * @description Moment of the `strike`; null if unknown.
              */
             strikeTime: string | null;
             /**
-             * @description Where the final price comes from, named as in `strikeSource`; `chain` is the strike of the next window.
+             * @description Source of the final price, as in `strikeSource`; `chain` is the strike of the next window.
              * @enum {string|null}
              */
             finalPriceSource: "catalogue" | "price_page" | "dataset" | "chain" | "feed" | "simulated" | null;
             /**
              * Format: date-time
-             * @description The moment that `finalPrice` is the price of; null where unknown.
+             * @description Moment of the `finalPrice`; null if unknown.
              */
             finalPriceTime: string | null;
-            /** @description Fees of the market's trades as the venue's catalogue stated them when it was asked last; changes are in GET /v1/revisions. Null where it states none, or says that fees are not enabled. */
+            /** @description Fees as last fetched from the venue's catalogue or order book API; GET /v1/revisions lists changes. Null if the venue states none, or says that fees are not enabled. */
             feeSchedule: {
-                /** @description Rate of the fee. */
+                /** @description Fee rate. */
                 rate: number;
                 /** @description Exponent of the price in the fee. */
                 exponent: number;
-                /** @description Only takers pay it. */
+                /** @description True if only takers pay the fee. */
                 takerOnly: boolean;
-                /** @description Share of the fee that makers get. */
+                /** @description Share of the fee that makers receive. */
                 rebateRate: number;
             } | null;
-            /** @description While the market is open, the newest price of the coin itself, as in GET /v1/{coin}/prices: of a simulated market a simulated one, of a recorded one never. Null before and after, where none is recorded, and for a tier without `prices`. */
+            /** @description Delay of the venue for taker orders, in milliseconds, from its order book API or its catalogue. Null if neither states it; since June 2026 it is 250 for markets of coins. */
+            takerDelayMs: number | null;
+            /** @description Time that an order must rest before it can be cancelled, in milliseconds, from the venue's order book API. Null if unknown. */
+            orderAgeMs: number | null;
+            /** @description Newest spot price of the coin while the market is open, as in GET /v1/{coin}/prices: simulated for a simulated market, recorded for a recorded one. Null before and after, if no price is recorded, and for a tier without `prices`. */
             spot: {
                 /** @description In USD, with every digit of its source. */
                 price: number;
@@ -1395,9 +1581,9 @@ export interface components {
                  */
                 timestamp: string;
             } | null;
-            /** @description Up, then down. */
+            /** @description Outcomes, `up` before `down`. */
             outcomes: components["schemas"]["MarketOutcome"][];
-            /** @description Snapshots held of both outcomes. */
+            /** @description Recorded snapshots of both outcomes. */
             snapshots: number;
             /**
              * Format: date-time
@@ -1409,7 +1595,7 @@ export interface components {
              * @description Time of the last snapshot; null when there is none.
              */
             lastSnapshot: string | null;
-            /** @description Rises whenever anything of the market or its history changes, also by a late backfill. */
+            /** @description Increases with each change of the market or its history, including late backfills. */
             revision: number;
         };
         OutcomeCoverage: {
@@ -1418,11 +1604,11 @@ export interface components {
              * @enum {string}
              */
             outcome: "up" | "down";
-            /** @description Share of the requested time in which it is recorded, rounded down to six decimals; null of no time, and if the trading window is not known unless both `from` and `to` are sent. */
+            /** @description Recorded share of the requested time, rounded down to six decimals; null if that time is empty, and if the window is unknown unless both `from` and `to` are sent. */
             covered: number | null;
-            /** @description Time in which it is recorded, milliseconds. */
+            /** @description Total recorded time, milliseconds. */
             coveredMs: number;
-            /** @description When it is recorded. Intervals and gaps tile the requested time. */
+            /** @description Recorded intervals. Intervals and gaps together fill the requested time. */
             intervals: {
                 /**
                  * Format: date-time
@@ -1437,7 +1623,7 @@ export interface components {
                 /** @description Length, milliseconds. */
                 durationMs: number;
             }[];
-            /** @description When it is not, and why. */
+            /** @description Gaps, with their reasons. */
             gaps: {
                 /**
                  * Format: date-time
@@ -1452,20 +1638,20 @@ export interface components {
                 /** @description Length, milliseconds. */
                 durationMs: number;
                 /**
-                 * @description `recorder_down`: we did not listen. `venue_silent`: we listened and nothing came. `venue_restart`: the venue restarted its matching engine, as it does on Tuesdays at 07:00 Eastern. `hash_mismatch`: the book contradicted the hash of the venue. `import`: the imported files hold nothing there. `not_open`: outside the time of the market.
+                 * @description `recorder_down`: the recorder was not connected. `venue_silent`: the recorder was connected and received nothing. `venue_restart`: the venue restarted its matching engine, as it does on Tuesdays at 07:00 Eastern. `hash_mismatch`: the book contradicted the venue's hash. `import`: the imported files have no data. `not_open`: outside of the market's time. `replica_behind`: this server's copy of the database is behind and may lack data; try again.
                  * @enum {string}
                  */
-                reason: "recorder_down" | "venue_silent" | "venue_restart" | "hash_mismatch" | "not_open" | "import";
+                reason: "recorder_down" | "venue_silent" | "venue_restart" | "hash_mismatch" | "not_open" | "import" | "replica_behind";
             }[];
-            /** @description What is held of the outcome, whatever `from` and `to`. */
+            /** @description Stored snapshots of the outcome, regardless of `from` and `to`. */
             wholeMarket: {
                 /** @description Snapshots held. */
                 snapshots: number;
-                /** @description Those whose books reproduce the venue's own hash. */
+                /** @description Snapshots that match the venue's hash. */
                 verifiedSnapshots: number;
                 /** @description Share of the snapshots whose books reproduce the venue's own hash, rounded down; null without snapshots. */
                 verified: number | null;
-                /** @description Longest time between two consecutive snapshots of an outcome; null where unknown, milliseconds. */
+                /** @description Longest time between two consecutive snapshots of an outcome, in milliseconds; null if unknown. */
                 longestSilenceMs: number | null;
                 /**
                  * Format: date-time
@@ -1502,28 +1688,28 @@ export interface components {
              * @enum {string}
              */
             status: "upcoming" | "open" | "closed" | "resolved";
-            /** @description `from` and `to` as they were sent. Where they were not: the time of the market, which is its window, if known, and what is held beyond it, up to now. */
+            /** @description `from` and `to` as requested. By default, the time of the market: its window, if known, and the recorded time beyond it, up to now. */
             requested: {
                 /**
                  * Format: date-time
-                 * @description Start, inclusive; null when nothing is known of the market.
+                 * @description Start, inclusive; null if nothing is known of the market.
                  */
                 from: string | null;
                 /**
                  * Format: date-time
-                 * @description End, exclusive; null when nothing is known of the market.
+                 * @description End, exclusive; null if nothing is known of the market.
                  */
                 to: string | null;
                 /** @description Length, milliseconds. */
                 durationMs: number;
             };
-            /** @description The same over both outcomes. */
+            /** @description Coverage of both outcomes together. */
             covered: number | null;
-            /** @description Snapshots of an outcome further apart than this have a gap between them, milliseconds. */
+            /** @description Longest time between two snapshots of an outcome that does not count as a gap, milliseconds. */
             silenceMs: number;
-            /** @description Up, then down. */
+            /** @description Outcomes, `up` before `down`. */
             outcomes: components["schemas"]["OutcomeCoverage"][];
-            /** @description Of the market; rises whenever anything of it changes. */
+            /** @description Version of the market; increases with each change. */
             revision: number;
         };
         CoverageDay: {
@@ -1533,24 +1719,24 @@ export interface components {
              */
             day: string;
             /**
-             * @description `available`: of each timeframe of the day every window is there and fully recorded. `degraded`: something is missing, or the window of a market is not known. `missing`: nothing is recorded. `pending`: the day is not over.
+             * @description `available`: for each timeframe of the day, every window is fully recorded. `degraded`: something is missing, or the window of a market is unknown. `missing`: nothing is recorded. `pending`: the day is not over.
              * @enum {string}
              */
             state: "available" | "degraded" | "missing" | "pending";
             /** @description Markets whose windows begin on the day. */
             markets: number;
-            /** @description Timeframes of which there are markets, shortest first. */
+            /** @description Timeframes with markets, shortest first. */
             timeframes: {
                 /**
                  * @description Length of the windows.
                  * @enum {string}
                  */
                 timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
-                /** @description Markets that are known. */
+                /** @description Number of known markets. */
                 markets: number;
-                /** @description Windows of this length that a whole day has. */
+                /** @description Number of windows in a full day. */
                 windows: number;
-                /** @description Share of the windows' time that is recorded; null while none has begun. */
+                /** @description Recorded share of the windows' time; null before the first window begins. */
                 covered: number | null;
             }[];
             /** @description Snapshots held. */
@@ -1560,24 +1746,221 @@ export interface components {
                 /** @description Snapshots of down. */
                 down: number;
             };
-            /** @description Share of the windows' time, over both outcomes, that is recorded, windows that are not held included, rounded down to six decimals; null while none has begun or no market is held. */
+            /** @description Recorded share of the windows' time, of both outcomes together, windows that are not recorded included, rounded down to six decimals; null before the first window begins, or if no market is known. */
             covered: number | null;
-            /** @description What is missing in the windows, by reason, added up over both outcomes; a window that is not held is one of each, `import`. */
+            /** @description Missing time by reason, summed over both outcomes. A window that is not recorded counts as one gap for each outcome, with the reason `import`. */
             gaps: {
                 /**
-                 * @description As in `gaps` of a market; or `window_unknown`: snapshots are held of a market whose trading window is not known, so they count in no window and `durationMs` is 0.
+                 * @description As in `gaps` of a market; or `window_unknown`: the market has snapshots but its window is unknown, so they count in no window and `durationMs` is 0.
                  * @enum {string}
                  */
-                reason: "recorder_down" | "venue_silent" | "venue_restart" | "hash_mismatch" | "not_open" | "import" | "window_unknown";
-                /** @description Gaps. */
+                reason: "recorder_down" | "venue_silent" | "venue_restart" | "hash_mismatch" | "not_open" | "import" | "replica_behind" | "window_unknown";
+                /** @description Number of gaps. */
                 count: number;
                 /** @description Together, milliseconds. */
                 durationMs: number;
             }[];
             /** @description Share of the snapshots whose books reproduce the venue's own hash, rounded down; null without snapshots. */
             verified: number | null;
-            /** @description Longest time between two consecutive snapshots of an outcome; null where unknown, milliseconds. */
+            /** @description Longest time between two consecutive snapshots of an outcome, in milliseconds; null if unknown. */
             longestSilenceMs: number | null;
+        };
+        DayKind: {
+            /**
+             * Format: date
+             * @description UTC day in which the windows begin.
+             */
+            day: string;
+            /**
+             * @description `snapshots`: order books, and data derived from them, such as quotes and bars. `trades`: trades. `settlements`: prices at the ends of windows, which verify their results.
+             * @enum {string}
+             */
+            kind: "snapshots" | "trades" | "settlements";
+            /**
+             * @description `complete`: nothing is missing. `gaps`: part of the data is missing. `pending`: the day, or one of its windows, has not ended or has no result yet. `missing`: nothing is recorded.
+             * @enum {string}
+             */
+            state: "complete" | "gaps" | "pending" | "missing";
+            /** @description Why the data is not complete: reasons of gaps as in coverage, reasons of settlements as in GET …/settlement, `no_market` if a window is not recorded, `no_trade` if no trade is. */
+            reasons: ("recorder_down" | "venue_silent" | "venue_restart" | "hash_mismatch" | "not_open" | "import" | "replica_behind" | "window_unknown" | "no_market" | "no_trade" | "winner_differs" | "void" | "no_winner" | "not_over" | "no_tick_at_start" | "no_tick_at_end" | "candle" | "rule_unknown")[];
+            /**
+             * Format: date-time
+             * @description Time since when the state holds: the end of the last window of the day, or a later change of one of its markets. For `pending`, the start of the day.
+             */
+            since: string;
+        };
+        /** @description The price that decides one end of a window: the first price at or after that moment, within five seconds, or the last one of the same second. */
+        SettlementTick: {
+            /** @description Publisher of the price. */
+            source: string;
+            /** @description Length of the average in seconds; 0 for a spot price. */
+            windowSeconds: number;
+            /**
+             * Format: date-time
+             * @description Source's timestamp, UTC.
+             */
+            timestamp: string;
+            /** @description USD, with all digits of the source. */
+            price: number;
+            /**
+             * Format: date-time
+             * @description Time of receipt by the recorder; null for prices that the feed sent as history.
+             */
+            receivedAt: string | null;
+            /** @description Milliseconds from the end of the window that the price decides to the price's timestamp. */
+            lateMs: number;
+        };
+        /** @description Settlement of a window, compared with recorded prices. */
+        Settlement: {
+            /** @description Market identifier: `0x` and lower-case hex digits. */
+            conditionId: string;
+            /**
+             * @description Coin in lower case.
+             * @enum {string}
+             */
+            symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
+            /**
+             * @description Length of the market's window.
+             * @enum {string}
+             */
+            timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
+            /**
+             * @description Where the books come from: the venue, or our simulator.
+             * @enum {string}
+             */
+            source: "recorded" | "simulated";
+            /** @description The venue's name of the market. */
+            slug: string | null;
+            /**
+             * Format: date-time
+             * @description Start of the window; null if unknown.
+             */
+            windowStart: string | null;
+            /**
+             * Format: date-time
+             * @description End of the window; null if unknown.
+             */
+            windowEnd: string | null;
+            /**
+             * @description Settlement rule of the market; null if unknown.
+             * @enum {string|null}
+             */
+            settlementRule: "twap60" | "twap30" | "spot" | "binance-1h" | "binance-1d" | null;
+            /**
+             * @description `agrees`: recorded prices lead to the market's result. `disagrees`: they lead to another result. `unknown`: the prices or the result are unknown.
+             * @enum {string}
+             */
+            agreement: "agrees" | "disagrees" | "unknown";
+            /**
+             * @description Null if they agree. `winner_differs`: the prices lead to the other outcome. `void`: the venue paid half for each outcome. `no_winner`: the result is not known yet. `not_over`: the window has not ended. `no_tick_at_start`, `no_tick_at_end`: no price of the rule was recorded within five seconds of that end. `candle`: the rule is a candle of Binance, whose prices are not recorded. `rule_unknown`, `window_unknown`: the rule or the window of the market is unknown.
+             * @enum {string|null}
+             */
+            reason: "winner_differs" | "void" | "no_winner" | "not_over" | "no_tick_at_start" | "no_tick_at_end" | "candle" | "rule_unknown" | "window_unknown" | null;
+            /** @description Result by recorded prices; null if one is missing. */
+            proof: {
+                /** @description Price at the start of the window, by the rule. */
+                strike: number;
+                /** @description Price at the end of the window, by the rule. */
+                finalPrice: number;
+                /**
+                 * @description `up` if `finalPrice` is at least `strike`.
+                 * @enum {string}
+                 */
+                winner: "up" | "down";
+                /** @description Prices at the start and at the end of the window. */
+                ticks: components["schemas"]["SettlementTick"][];
+            } | null;
+            /** @description Only if there is no proof and the rule is an average: the published average if it is recorded, otherwise an average computed from spot prices, which is close to the published one but proves nothing. Null otherwise, and if prices are missing. */
+            estimate: {
+                /** @description Price at the start of the window, estimated. */
+                strike: number;
+                /** @description Price at the end of the window, estimated. */
+                finalPrice: number;
+                /**
+                 * @description `up` if `finalPrice` is at least `strike`.
+                 * @enum {string}
+                 */
+                winner: "up" | "down";
+                /** @description Publisher of the averaged prices. */
+                source: string;
+            } | null;
+            /** @description Strike of the market; null if unknown. */
+            strike: number | null;
+            /**
+             * @description Source of the strike.
+             * @enum {string|null}
+             */
+            strikeSource: "catalogue" | "price_page" | "dataset" | "chain" | "feed" | "simulated" | null;
+            /** @description Final price of the market; null until known. */
+            finalPrice: number | null;
+            /**
+             * @description Source of the final price.
+             * @enum {string|null}
+             */
+            finalPriceSource: "catalogue" | "price_page" | "dataset" | "chain" | "feed" | "simulated" | null;
+            /**
+             * @description Result: the winning outcome, or `void`; null until known.
+             * @enum {string|null}
+             */
+            result: "up" | "down" | "void" | null;
+            /**
+             * @description Source of the result: the venue, an imported data set, or the simulator.
+             * @enum {string|null}
+             */
+            winnerSource: "venue" | "dataset" | "simulated" | null;
+        };
+        Incident: {
+            /** @description Id of the incident: its cause and its start. */
+            id: string;
+            /**
+             * @description Component that failed.
+             * @enum {string}
+             */
+            source: "recorder" | "venue";
+            /**
+             * @description Reason of the gaps. `recorder_down`: the recorder was not connected. `venue_restart`: the venue restarted its matching engine. `venue_silent`: the recorder was connected and received nothing of any open window.
+             * @enum {string}
+             */
+            cause: "recorder_down" | "venue_restart" | "venue_silent";
+            /**
+             * Format: date-time
+             * @description First missing moment of any market, inclusive.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description End of the last gap, exclusive; null while the incident lasts.
+             */
+            to: string | null;
+            /** @description Length in milliseconds; null while the incident lasts. */
+            durationMs: number | null;
+            /** @description Number of markets with a gap. */
+            markets: number;
+            /** @description Markets by coin and timeframe. */
+            affected: {
+                /**
+                 * @description Coin in lower case.
+                 * @enum {string}
+                 */
+                symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
+                /**
+                 * @description Timeframe.
+                 * @enum {string}
+                 */
+                timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
+                /** @description Number of markets with a gap. */
+                markets: number;
+                /**
+                 * Format: date-time
+                 * @description Start of the first of these windows.
+                 */
+                firstWindow: string;
+                /**
+                 * Format: date-time
+                 * @description Start of the last of these windows.
+                 */
+                lastWindow: string;
+            }[];
         };
         /** @description One level of a side. */
         Level: {
@@ -1655,6 +2038,42 @@ export interface components {
             receivedAt?: string | null;
             sources?: components["schemas"]["LadderSources"];
         };
+        ChangedLevel: {
+            /** @description USDC per share, exact decimal between 0 and 1. */
+            price: number;
+            /** @description Shares at this price from now on, exact; 0 if the level is gone. */
+            size: number;
+        };
+        /** @description A state of a book, as the levels that changed. */
+        Change: {
+            /** @description Identifier of the state, as of its snapshot. */
+            id: string;
+            /** @description Identifier of the state that this one changes, the one before it of its outcome; null if the row is a snapshot. */
+            prevId: string | null;
+            /**
+             * @description Outcome whose book this is.
+             * @enum {string}
+             */
+            outcome: "up" | "down";
+            /**
+             * Format: date-time
+             * @description The venue's time of the state, UTC, milliseconds.
+             */
+            timestamp: string;
+            /**
+             * Format: date-time
+             * @description When the recorder received the state, by the recorder's clock; null where that is not known.
+             */
+            receivedAt: string | null;
+            /** @description Whether the whole book reproduces the venue's hash; null where that could not be checked. */
+            verified: boolean | null;
+            /** @description True if the row has the whole book: replace yours. Set for the first state of each outcome, after a gap, at a finer tick, and after a state that you were not sent. */
+            snapshot: boolean;
+            /** @description Buy side, best first. A snapshot has all levels; a change has those that differ from the state `prevId`, with size 0 if a level is gone. */
+            bids: components["schemas"]["ChangedLevel"][];
+            /** @description Sell side, best first. A snapshot has all levels; a change has those that differ from the state `prevId`, with size 0 if a level is gone. */
+            asks: components["schemas"]["ChangedLevel"][];
+        };
         /** @description Without `fields` every member is there, but not `receivedAt`, and `sources` only with `view=consolidated`; with `fields` those that it names. */
         AgedSnapshot: {
             /** @description Snapshot identifier: decimal digits, rising in the order of acceptance. */
@@ -1696,14 +2115,14 @@ export interface components {
             /** @description Milliseconds from `timestamp` to the moment asked for; also with `fields`. */
             ageMs: number;
         };
-        /** @description A level that was used. */
+        /** @description A level that the order took. */
         FillLevel: {
             /** @description USDC per share, exact. */
             price: number;
-            /** @description Shares taken at this price, exact; of the last level often a part. */
+            /** @description Shares taken at this price, exact; the last level is often taken in part. */
             size: number;
             /**
-             * @description Which book shows the level: the outcome's own, the mirror of the other's, or both with the same size.
+             * @description Book that shows the level: the outcome's own, the mirror of the other's, or both with the same size.
              * @enum {string}
              */
             source: "own" | "mirror" | "both";
@@ -1714,7 +2133,7 @@ export interface components {
             /** @description Market identifier: `0x` and lower-case hex digits. */
             conditionId: string;
             /**
-             * @description Outcome that is traded.
+             * @description Traded outcome.
              * @enum {string}
              */
             outcome: "up" | "down";
@@ -1724,28 +2143,56 @@ export interface components {
              */
             side: "buy" | "sell";
             /**
-             * @description Ladder that was used.
+             * @description Ladder that was filled against.
              * @enum {string}
              */
             view: "own" | "consolidated";
             /**
              * Format: date-time
-             * @description The moment asked for.
+             * @description Requested moment, at which the order is sent.
              */
             ts: string;
             /**
              * Format: date-time
-             * @description The venue's time of the newest state used.
+             * @description Time at which the order meets the book: `ts` plus `latencyMs` plus `delayMs`.
+             */
+            matchedAt: string;
+            /** @description Delay of the venue that was used, in milliseconds. */
+            delayMs: number;
+            /**
+             * @description `request`: from the request. `market`: stated by the venue for the market at that time. `venue`: the delay of all markets of coins since June 2026. `none`: no delay.
+             * @enum {string}
+             */
+            delaySource: "request" | "market" | "venue" | "unknown" | "none";
+            /** @description Fees used. */
+            fees: {
+                /**
+                 * @description `request`: from the request. `market`: stated by the venue for the market at that time. `none`: `fees=none`. `unknown`: the fees of the market are unknown, and none are charged.
+                 * @enum {string}
+                 */
+                source: "request" | "market" | "venue" | "unknown" | "none";
+                /** @description Rate of the schedule; null without a schedule. */
+                rate: number | null;
+                /** @description Exponent of price × (1 − price) in the schedule. */
+                exponent: number | null;
+                /** @description True if only takers pay fees. */
+                takerOnly: boolean | null;
+                /** @description Share of taker fees that makers receive. */
+                rebateRate: number | null;
+            };
+            /**
+             * Format: date-time
+             * @description Venue's timestamp of the newest state used.
              */
             timestamp: string;
-            /** @description Milliseconds from `timestamp` to `ts`. */
+            /** @description Milliseconds from `timestamp` to `matchedAt`. */
             ageMs: number;
             sources: components["schemas"]["LadderSources"];
-            /** @description What was asked for, in its unit. */
+            /** @description Requested amount and its unit. */
             asked: {
-                /** @description Shares asked for. */
+                /** @description Shares requested. */
                 size?: number;
-                /** @description USDC asked for. */
+                /** @description USDC requested. */
                 usdc?: number;
             };
             /** @description Shares filled, exact. */
@@ -1754,61 +2201,148 @@ export interface components {
             notional: number;
             /** @description Fee in USDC, rounded to six decimals. */
             fee: number;
-            /** @description What a buy pays or a sell receives in all, in USDC: its exact value rounded to six decimals. */
+            /** @description Total that a buy pays or a sell receives, in USDC, rounded to six decimals. */
             total: number;
-            /** @description Notional over shares, rounded to nine decimals; null when nothing was filled. */
+            /** @description Average price: notional over shares, rounded to nine decimals; null if nothing was filled. */
             averagePrice: number | null;
-            /** @description Best price of the side; null when it is empty. */
+            /** @description Best price of the side; null if the side is empty. */
             bestPrice: number | null;
-            /** @description Price of the last level used; null when nothing was filled. */
+            /** @description Price of the last level used; null if nothing was filled. */
             worstPrice: number | null;
-            /** @description By how much the average is worse than the best price, rounded to nine decimals; null when nothing was filled. */
+            /** @description Difference by which the average price is worse than the best price, rounded to nine decimals; null if nothing was filled. */
             slippage: number | null;
             /** @description Number of `levels`. */
             levelsUsed: number;
-            /** @description What the book, or `limitPrice`, left of what was asked, in its unit; 0 when it was enough. */
+            /** @description Unfilled rest of the requested amount, in its unit; 0 if the order was filled completely. */
             unfilled: number;
             /** @description Levels used, best first. */
             levels: components["schemas"]["FillLevel"][];
         };
-        /** @description Without `fields` every member is there, but not `receivedAt`, and `time` and `ageMs` only with `interval`; with `fields` those that it names. */
+        RestingFill: {
+            /** @description Market identifier: `0x` and lower-case hex digits. */
+            conditionId: string;
+            /**
+             * @description Traded outcome.
+             * @enum {string}
+             */
+            outcome: "up" | "down";
+            /**
+             * @description Side of the order.
+             * @enum {string}
+             */
+            side: "buy" | "sell";
+            /** @description Price of the order. */
+            price: number;
+            /** @description Shares of the order. */
+            size: number;
+            /**
+             * Format: date-time
+             * @description Time at which the order is sent.
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Time at which the order arrives: `from` plus `latencyMs`.
+             */
+            placedAt: string;
+            /**
+             * Format: date-time
+             * @description Time at which the order is cancelled.
+             */
+            until: string;
+            /** @description Shares that the book shows at the price when the order arrives; null if the book is unknown. */
+            queueAhead: number | null;
+            /** @description Lower bound: the order is behind everything that the book shows at the price when it arrives. Only trades at the price shorten that queue; a trade through the price ends it. */
+            lower: {
+                /** @description Shares filled, exact. */
+                filled: number;
+                /**
+                 * Format: date-time
+                 * @description Time of the first fill; null if there is none.
+                 */
+                firstAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description Time of the trade that completes the fill; null if it is not complete.
+                 */
+                completeAt: string | null;
+            };
+            /** @description Upper bound: the order is first in the queue at its price. */
+            upper: {
+                /** @description Shares filled, exact. */
+                filled: number;
+                /**
+                 * Format: date-time
+                 * @description Time of the first fill; null if there is none.
+                 */
+                firstAt: string | null;
+                /**
+                 * Format: date-time
+                 * @description Time of the trade that completes the fill; null if it is not complete.
+                 */
+                completeAt: string | null;
+            };
+            /** @description Shares traded through the price, exact. */
+            tradedThrough: number;
+            /** @description Shares traded at the price, exact. */
+            tradedAt: number;
+            /** @description Fees used. */
+            fees: {
+                /**
+                 * @description `request`: from the request. `market`: stated by the venue for the market at that time. `none`: `fees=none`. `unknown`: the fees of the market are unknown, and none are charged.
+                 * @enum {string}
+                 */
+                source: "request" | "market" | "venue" | "unknown" | "none";
+                /** @description Rate of the schedule; null without a schedule. */
+                rate: number | null;
+                /** @description Exponent of price × (1 − price) in the schedule. */
+                exponent: number | null;
+                /** @description True if only takers pay fees. */
+                takerOnly: boolean | null;
+                /** @description Share of taker fees that makers receive. */
+                rebateRate: number | null;
+            };
+            /** @description What the data cannot show. `gap`: books of part of the range are not recorded, and trades may be missing too. `trades_unknown`: part of the range is before the first or after the last recorded trade of the market, so trades may be missing. `unclear_trades`: the source does not report the outcome, side or size of some trades; they count in `upper` only. `queue_unknown`: the book is unknown when the order arrives, so `lower` counts only trades through the price. `crossed`: the order would have been executed on arrival. */
+            doubts: ("gap" | "trades_unknown" | "unclear_trades" | "queue_unknown" | "crossed")[];
+        };
+        /** @description Without `fields`, all members except `receivedAt`; `time` and `ageMs` only with `interval`. With `fields`, only the requested members. */
         Quote: {
             /**
              * Format: date-time
-             * @description The step; only with `interval`.
+             * @description Moment of the step; only with `interval`.
              */
             time?: string;
             /** @description Milliseconds from `timestamp` to `time`; only with `interval`. */
             ageMs?: number;
-            /** @description Identifier of the snapshot that this is the top of. */
+            /** @description Id of the snapshot. */
             id?: string;
             /**
-             * @description Outcome whose book this is.
+             * @description Outcome of the book.
              * @enum {string}
              */
             outcome?: "up" | "down";
             /**
              * Format: date-time
-             * @description The venue's time of the state, UTC, milliseconds.
+             * @description Venue's timestamp of the state, UTC, in milliseconds.
              */
             timestamp?: string;
             /** @description Best bid in USDC per share, exact; null when the side is empty. */
             bid?: number | null;
-            /** @description Shares at the best bid, exact; null when the side is empty. */
+            /** @description Shares at the best bid, exact; null if the side is empty. */
             bidSize?: number | null;
             /** @description Best ask in USDC per share, exact; null when the side is empty. */
             ask?: number | null;
-            /** @description Shares at the best ask, exact; null when the side is empty. */
+            /** @description Shares at the best ask, exact; null if the side is empty. */
             askSize?: number | null;
             /** @description Half of bid plus ask, exact: up to seven decimals; null when a side is empty. */
             mid?: number | null;
-            /** @description Ask minus bid, exact; negative when the book is crossed, null when a side is empty. */
+            /** @description Ask minus bid, exact; negative if the book is crossed, null if a side is empty. */
             spread?: number | null;
-            /** @description (bidSize − askSize) / (bidSize + askSize), from -1 to 1, rounded half away from zero to six decimals; null when a side is empty. */
+            /** @description (bidSize − askSize) / (bidSize + askSize), from -1 to 1, rounded half away from zero to six decimals; null if a side is empty. */
             imbalance?: number | null;
             /**
              * Format: date-time
-             * @description Only where `fields` names it: when the recorder received the state, by the recorder's clock; null where that is not known.
+             * @description Time at which the recorder received the state, by the recorder's clock; null if unknown. Only if requested by `fields`.
              */
             receivedAt?: string | null;
         };
@@ -1816,7 +2350,7 @@ export interface components {
             /** @description Market identifier: `0x` and lower-case hex digits. */
             conditionId: string;
             /**
-             * @description Length of the market's window.
+             * @description Timeframe of the market.
              * @enum {string}
              */
             timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
@@ -1829,15 +2363,15 @@ export interface components {
             slug: string | null;
             /**
              * Format: date-time
-             * @description Start of the window; null where unknown.
+             * @description Start of the window; null if unknown.
              */
             windowStart: string | null;
             /**
              * Format: date-time
-             * @description End of the window; null where unknown.
+             * @description End of the window; null if unknown.
              */
             windowEnd: string | null;
-            /** @description Last state of "up"; null when none is recorded. */
+            /** @description Last state of "up"; null if none is recorded. */
             up: {
                 /** @description Best bid in USDC per share, exact; null when the side is empty. */
                 bid: number | null;
@@ -1847,11 +2381,11 @@ export interface components {
                 mid: number | null;
                 /**
                  * Format: date-time
-                 * @description The venue's time of the last state, UTC. Its age is left out, so that what did not change is a 304.
+                 * @description Venue's timestamp of the last state, UTC. There is no age, so that an unchanged response is a 304.
                  */
                 timestamp: string;
             } | null;
-            /** @description Last state of "down"; null when none is recorded. */
+            /** @description Last state of "down"; null if none is recorded. */
             down: {
                 /** @description Best bid in USDC per share, exact; null when the side is empty. */
                 bid: number | null;
@@ -1861,38 +2395,38 @@ export interface components {
                 mid: number | null;
                 /**
                  * Format: date-time
-                 * @description The venue's time of the last state, UTC. Its age is left out, so that what did not change is a 304.
+                 * @description Venue's timestamp of the last state, UTC. There is no age, so that an unchanged response is a 304.
                  */
                 timestamp: string;
             } | null;
-            /** @description Last trade of either outcome; null when none is held. */
+            /** @description Last trade of either outcome; null if none is recorded. */
             lastTrade: {
-                /** @description As the venue printed it, exact. */
+                /** @description Price as printed by the venue, exact. */
                 price: number;
                 /**
-                 * @description Outcome that was traded; null where the venue does not say.
+                 * @description Outcome that was traded; null if the venue does not report it.
                  * @enum {string|null}
                  */
                 outcome: "up" | "down" | null;
                 /**
                  * Format: date-time
-                 * @description The venue's time of the trade.
+                 * @description Venue's timestamp of the trade.
                  */
                 timestamp: string;
             } | null;
         };
-        /** @description A state at which the mid or the last trade changed; without `interval`. */
+        /** @description A state in which the mid or the last trade changed; without `interval`. */
         Price: {
-            /** @description Identifier of the snapshot. */
+            /** @description Id of the snapshot. */
             id: string;
             /**
-             * @description Outcome that this is the price of.
+             * @description Outcome of the price.
              * @enum {string}
              */
             outcome: "up" | "down";
             /**
              * Format: date-time
-             * @description The venue's time of the state, UTC.
+             * @description Venue's timestamp of the state, UTC.
              */
             timestamp: string;
             /** @description Best bid in USDC per share, exact; null when the side is empty. */
@@ -1901,23 +2435,23 @@ export interface components {
             ask: number | null;
             /** @description Half of bid plus ask, exact: up to seven decimals; null when a side is empty. */
             mid: number | null;
-            /** @description Price of the last trade at or before `timestamp`, in terms of `outcome`: if the other outcome was traded, 1 minus its price; if `lastTradeOutcome` is null, the price as printed, which may be of either. Null before the first. */
+            /** @description Last trade price at or before `timestamp`, in terms of `outcome`: if the other outcome was traded, 1 minus its price; if `lastTradeOutcome` is null, the price as printed, of an unknown outcome. Null before the first trade. */
             lastTrade: number | null;
             /**
              * Format: date-time
-             * @description Time of that trade.
+             * @description Time of the last trade.
              */
             lastTradeTime: string | null;
             /**
-             * @description Outcome that was traded; null where the source does not say, and before the first trade.
+             * @description Outcome that was traded; null if the source does not report it, and before the first trade.
              * @enum {string|null}
              */
             lastTradeOutcome: "up" | "down" | null;
         };
-        /** @description What happened in a step; with `interval`. */
+        /** @description A bar; with `interval`. */
         Bar: {
             /**
-             * @description Outcome that this is the price of.
+             * @description Outcome of the price.
              * @enum {string}
              */
             outcome: "up" | "down";
@@ -1931,31 +2465,31 @@ export interface components {
              * @description End of the step, exclusive.
              */
             end: string;
-            /** @description First mid, over the states with both sides; null when there is none. */
+            /** @description First mid, over the states with both sides; null if there are none. */
             open: number | null;
-            /** @description Highest mid, over the states with both sides; null when there is none. */
+            /** @description Highest mid, over the states with both sides; null if there are none. */
             high: number | null;
-            /** @description Lowest mid, over the states with both sides; null when there is none. */
+            /** @description Lowest mid, over the states with both sides; null if there are none. */
             low: number | null;
-            /** @description Last mid, over the states with both sides; null when there is none. */
+            /** @description Last mid, over the states with both sides; null if there are none. */
             close: number | null;
-            /** @description Price of the last trade before the end of the bar, which may be older than the bar, in terms of `outcome`: if the other outcome was traded, 1 minus its price; if `lastTradeOutcome` is null, the price as printed, which may be of either. Null before the first. */
+            /** @description Last trade price before the end of the bar, which may be older than the bar, in terms of `outcome`: if the other outcome was traded, 1 minus its price; if `lastTradeOutcome` is null, the price as printed, of an unknown outcome. Null before the first trade. */
             lastTrade: number | null;
             /**
              * Format: date-time
-             * @description Time of that trade.
+             * @description Time of the last trade.
              */
             lastTradeTime: string | null;
             /**
-             * @description Outcome that was traded; null where the source does not say, and before the first trade.
+             * @description Outcome that was traded; null if the source does not report it, and before the first trade.
              * @enum {string|null}
              */
             lastTradeOutcome: "up" | "down" | null;
-            /** @description Updates of the last trade price in the bar, of either outcome: each time and price once. Not a count of trades: two trades at one price in one millisecond are one update, and a source may omit trades that do not change the price. Both outcomes' bars of a step have the same. */
+            /** @description Updates of the last trade price in the bar, of either outcome; repeats of a time and price count once. This is not a number of trades: two trades at one price in one millisecond are one update, and a source may omit trades that do not change the price. Bars of both outcomes have the same value. */
             lastTradeUpdates: number;
-            /** @description States of this outcome in the bar, with one side or none too. */
+            /** @description States of this outcome in the bar, including those with an empty side. */
             states: number;
-            /** @description Share of the step that lies in the range and is recorded, rounded down to six decimals: below 1 the bar may lack states. */
+            /** @description Share of the step that is recorded and in the range, rounded down to six decimals. Below 1, states may be missing from the bar. */
             covered: number;
         };
         BoardWindow: {
@@ -1980,22 +2514,22 @@ export interface components {
             slug: string | null;
             /**
              * Format: date-time
-             * @description Start of the window; null where unknown.
+             * @description Start of the window; null if unknown.
              */
             windowStart: string | null;
             /**
              * Format: date-time
-             * @description End of the window; null where unknown.
+             * @description End of the window; null if unknown.
              */
             windowEnd: string | null;
             /**
-             * @description What the price at the end of the window is, as in GET /v1/{coin}/markets.
+             * @description Settlement rule, as in GET /v1/{coin}/markets.
              * @enum {string|null}
              */
             settlementRule: "twap60" | "twap30" | "spot" | "binance-1h" | "binance-1d" | null;
-            /** @description Price of the coin that the end is compared with; null until known. */
+            /** @description Price that the final price is compared with; null until it is known. */
             strike: number | null;
-            /** @description The newest price of the coin; null where none is recorded. */
+            /** @description Newest spot price of the coin; null if none is recorded. */
             spot: {
                 /** @description In USD, with every digit of its source. */
                 price: number;
@@ -2009,43 +2543,43 @@ export interface components {
                  */
                 timestamp: string;
             } | null;
-            /** @description The average that the window settles on, so far: the newest that its source publishes, or without one that of the prices of the source, in the last seconds of the window since the settlement began, before that of as many seconds up to now. Null for a window that does not settle on an average, and where that source has no prices; those of other sources never take their place. */
+            /** @description Settlement average so far: the newest average that the source publishes or, if the source publishes none, the average of its prices. In the last seconds of the window, the average begins with the settlement time; before that, it covers the same number of seconds up to now. Null if the window does not settle on an average, or if its source has no prices. Prices of other sources are never used. */
             average: {
                 /** @description In USD. */
                 price: number;
                 /**
                  * Format: date-time
-                 * @description Start of the time that it is the average of, inclusive.
+                 * @description Start of the averaged time, inclusive.
                  */
                 from: string;
                 /**
                  * Format: date-time
-                 * @description End of that time, exclusive.
+                 * @description End of the averaged time, exclusive.
                  */
                 to: string;
-                /** @description Who publishes the average or its prices: a source that windows settle on. */
+                /** @description Source that publishes the average or the prices. */
                 source: string;
-                /** @description True in the last seconds of the window, which it settles on. The average that is published for the end of the window decides; one that is published before reaches back to `from`. */
+                /** @description True in the last seconds of the window, whose average decides the settlement. An average that the source publishes at the end of the window is final; one published earlier covers the time since `from`. */
                 isSettlement: boolean;
             } | null;
-            /** @description The average that the prices of the seconds that are left must have at least for Up to win, from those since the settlement began. Null before these last seconds, for a window that does not settle on an average, and where prices or the strike are missing. */
+            /** @description Lowest average of the remaining seconds with which Up wins, given the prices since the settlement time began. Null before the settlement time, if the window does not settle on an average, and if prices or the strike are missing. */
             needed: {
-                /** @description In USD, rounded up to the digits of the prices. */
+                /** @description USD, rounded up to the precision of the prices. */
                 price: number;
                 /**
                  * Format: date-time
-                 * @description Start of the seconds that are left, inclusive.
+                 * @description Start of the remaining seconds, inclusive.
                  */
                 from: string;
             } | null;
             /**
-             * @description The outcome whose book the following members are made of, in terms of up. `down` where no book of up is recorded: it is mirrored (who sells down at 0.4 buys up at 0.6). Null without a book.
+             * @description Outcome whose book gives the following members, in terms of up. If no book of up is recorded, the book of `down` is mirrored: an offer to sell down at 0.4 is a bid for up at 0.6. Null without a book.
              * @enum {string|null}
              */
             bookOf: "up" | "down" | null;
             /**
              * Format: date-time
-             * @description The venue's time of the book, UTC.
+             * @description Venue's timestamp of the book, UTC.
              */
             timestamp: string | null;
             /** @description Best bid in USDC per share, exact; null when the side is empty. */
@@ -2054,51 +2588,51 @@ export interface components {
             ask: number | null;
             /** @description Half of bid plus ask, exact: up to seven decimals; null when a side is empty. */
             mid: number | null;
-            /** @description Best ask minus best bid; null when a side is empty. */
+            /** @description Best ask minus best bid; null if a side is empty. */
             spread: number | null;
-            /** @description Shares of bids at most 0.02 below `mid`; null without a mid. */
+            /** @description Bid size within 0.02 of `mid`, in shares; null without a mid. */
             bidDepth: number | null;
-            /** @description Shares of asks at most 0.02 above `mid`; null without a mid. */
+            /** @description Ask size within 0.02 of `mid`, in shares; null without a mid. */
             askDepth: number | null;
-            /** @description Shares traded so far, of either outcome, also before the window began; null where no trade with its size is recorded. */
+            /** @description Shares traded so far, of both outcomes, including trades before the window; null if no trade with a size is recorded. */
             volume: number | null;
-            /** @description Trades so far; null where the window is damaged. */
+            /** @description Number of trades so far; null if the window is damaged. */
             trades: number | null;
-            /** @description What is recorded of the window. */
+            /** @description Recording of the window. */
             recording: {
                 /**
-                 * @description `recorded` up to now, in a `gap` now, `none`: no book has been recorded, or `damaged`: what is stored of the window, or of the prices of its coin, is not what was written. Other windows are as before.
+                 * @description `recorded`: no gap now. `gap`: a gap now. `none`: no book was recorded. `damaged`: stored data of the window, or of the prices of its coin, failed its checksum; other windows are not affected.
                  * @enum {string}
                  */
                 state: "recorded" | "gap" | "none" | "damaged";
                 /**
-                 * @description Why there is a gap now; null without one.
+                 * @description Reason of the current gap; null if there is none.
                  * @enum {string|null}
                  */
-                reason: "recorder_down" | "venue_silent" | "venue_restart" | "hash_mismatch" | "not_open" | "import" | null;
+                reason: "recorder_down" | "venue_silent" | "venue_restart" | "hash_mismatch" | "not_open" | "import" | "replica_behind" | null;
                 /**
                  * Format: date-time
-                 * @description Start of the gap; null without one.
+                 * @description Start of the current gap; null if there is none.
                  */
                 since: string | null;
-                /** @description Share of the window so far, of both outcomes, that is recorded, rounded down to thousandths; null while the window is not known, and where it is damaged. */
+                /** @description Share of the window so far in which both outcomes are recorded, rounded down to thousandths; null if the window is unknown or damaged. */
                 covered: number | null;
             };
-            /** @description How it came to this: 60 points for the whole window, up to now. */
+            /** @description Up to 60 points from the start of the window to now. */
             history: {
                 /**
                  * Format: date-time
                  * @description Time of the first point: the start of the window.
                  */
                 from: string;
-                /** @description Milliseconds between two points. */
+                /** @description Milliseconds between points. */
                 stepMs: number;
                 mid: (number | null)[];
                 spot: (number | null)[];
                 average: (number | null)[];
             } | null;
         };
-        /** @description A trade, as the venue announced it. */
+        /** @description A trade as announced by the venue. */
         Trade: {
             /**
              * Format: date-time
@@ -2106,20 +2640,20 @@ export interface components {
              */
             timestamp: string;
             /**
-             * @description Outcome that was traded; null where the source does not say.
+             * @description Outcome that was traded; null if the source does not report it.
              * @enum {string|null}
              */
             outcome: "up" | "down" | null;
-            /** @description In USDC per share, as the venue printed it, exact. */
+            /** @description USDC per share, exactly as the venue printed it. */
             price: number;
-            /** @description Shares, exact; null where the source does not say. */
+            /** @description Shares, exact; null if the source does not report it. */
             size: number | null;
             /**
-             * @description Side of the taker; null where the source does not say.
+             * @description Side of the taker; null if the source does not report it.
              * @enum {string|null}
              */
             side: "buy" | "sell" | null;
-            /** @description Hash of the transaction on the chain that settled it; null where the source does not say. */
+            /** @description Hash of the settlement transaction; null if the source does not report it. */
             transactionHash: string | null;
         };
         PanelRow: {
@@ -2128,7 +2662,7 @@ export interface components {
             /** @description The venue's name of the market. */
             slug: string | null;
             /**
-             * @description Length of the market's window.
+             * @description Timeframe of the market.
              * @enum {string}
              */
             timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
@@ -2147,141 +2681,141 @@ export interface components {
              * @description End of the window: the expiry.
              */
             windowEnd: string;
-            /** @description The coin's price that the end is compared with, in USD. */
+            /** @description Price that the final price is compared with, in USD. */
             strike: number | null;
-            /** @description The coin's price at the end. Not known at `ts`. */
+            /** @description Final price of the coin. Not yet known at `ts`. */
             finalPrice: number | null;
             /**
-             * @description Outcome that won, null until known and of a void market. Not known at `ts`.
+             * @description Winning outcome; null until known, and for a void market. Not yet known at `ts`.
              * @enum {string|null}
              */
             winner: "up" | "down" | null;
             /**
-             * @description Who named the winner.
+             * @description Source of the result.
              * @enum {string|null}
              */
             winnerSource: "venue" | "dataset" | "simulated" | null;
-            /** @description As it was asked for. */
+            /** @description Offset as requested. */
             offset: string;
-            /** @description The same in milliseconds. */
+            /** @description Offset in milliseconds. */
             offsetMs: number;
             /**
              * Format: date-time
-             * @description The moment of this row: `windowEnd` less the offset.
+             * @description Moment of the row: `windowEnd` minus the offset.
              */
             ts: string;
-            /** @description Last trade at or before `ts`; null when none is held. Absent for a tier without `prices`. */
+            /** @description Last trade at or before `ts`; null if none is recorded. Absent for a tier without `prices`. */
             lastTrade?: {
-                /** @description As the venue printed it, exact. */
+                /** @description Price as printed by the venue, exact. */
                 price: number;
                 /**
-                 * @description Outcome that was traded; null where the source does not say.
+                 * @description Outcome that was traded; null if the source does not report it.
                  * @enum {string|null}
                  */
                 outcome: "up" | "down" | null;
                 /**
                  * Format: date-time
-                 * @description The venue's time of the trade.
+                 * @description Venue's timestamp of the trade.
                  */
                 timestamp: string;
             } | null;
-            /** @description Price of the coin itself prevailing at `ts`, never later, of the shortest average where there are several; null when none is recorded by then, or none that `maxAgeMs` allows. Absent for a tier without `prices`. */
+            /** @description Prevailing spot price of the coin at `ts`; a later price is never used. If there are several averages, the shortest one. Null if none is recorded by then, or none within `maxAgeMs`. Absent for a tier without `prices`. */
             spot?: {
-                /** @description In USD, with every digit of its source. */
+                /** @description USD, with all digits of the source. */
                 price: number;
-                /** @description Who publishes it. */
+                /** @description Publisher of the price. */
                 source: string;
-                /** @description Seconds that it is an average of; 0 for the price of the moment. */
+                /** @description Length of the average in seconds; 0 for a spot price. */
                 windowSeconds: number;
                 /** @description Milliseconds from the source's time to `ts`. */
                 ageMs: number;
             } | null;
-            /** @description Whether `ts` lies in a recorded interval; false in a gap, where the prevailing state may have been another. At the very expiry it is asked of the millisecond before. */
+            /** @description True if `ts` is in a recorded interval. False in a gap, where the true state may have been another one. For offset 0, the millisecond before the expiry counts. */
             covered: {
-                /** @description Of the outcome up. */
+                /** @description Coverage of up. */
                 up: boolean;
-                /** @description Of the outcome down. */
+                /** @description Coverage of down. */
                 down: boolean;
             };
-            /** @description State of "up" prevailing at `ts`, at or before it and never after; null when none is recorded by then, or none that `maxAgeMs` allows. */
+            /** @description Prevailing state of "up" at `ts`; a later state is never used. Null if none is recorded by then, or none within `maxAgeMs`. */
             up: {
                 /**
                  * Format: date-time
-                 * @description The venue's time of the prevailing state.
+                 * @description Venue's timestamp of the prevailing state.
                  */
                 timestamp: string;
                 /** @description Milliseconds from `timestamp` to `ts`. */
                 ageMs: number;
-                /** @description Best bid, exact; null when the side is empty. */
+                /** @description Best bid, exact; null if the side is empty. */
                 bid: number | null;
                 /** @description Shares at the best bid. */
                 bidSize: number | null;
-                /** @description Best ask, exact; null when the side is empty. */
+                /** @description Best ask, exact; null if the side is empty. */
                 ask: number | null;
                 /** @description Shares at the best ask. */
                 askSize: number | null;
-                /** @description Half of bid plus ask, exact; null when a side is empty. */
+                /** @description Half of bid plus ask, exact; null if a side is empty. */
                 mid: number | null;
-                /** @description Ask minus bid; negative when the book is crossed. */
+                /** @description Ask minus bid; negative if the book is crossed. */
                 spread: number | null;
-                /** @description (bidSize − askSize) / (bidSize + askSize), rounded to six decimals; null when a side is empty. */
+                /** @description (bidSize − askSize) / (bidSize + askSize), rounded to six decimals; null if a side is empty. */
                 imbalance: number | null;
-                /** @description What rests on the bid side. */
+                /** @description The bid side of the book. */
                 bids: {
                     /** @description Number of levels. */
                     levels: number;
-                    /** @description Shares on all levels, exact. */
+                    /** @description Sum of sizes over all levels in shares, exact. */
                     size: number;
                     /** @description Sum of price times size over all levels, rounded to six decimals. */
                     usdc: number;
                 };
-                /** @description What rests on the ask side. */
+                /** @description The ask side of the book. */
                 asks: {
                     /** @description Number of levels. */
                     levels: number;
-                    /** @description Shares on all levels, exact. */
+                    /** @description Sum of sizes over all levels in shares, exact. */
                     size: number;
                     /** @description Sum of price times size over all levels, rounded to six decimals. */
                     usdc: number;
                 };
             } | null;
-            /** @description State of "down" prevailing at `ts`, at or before it and never after; null when none is recorded by then, or none that `maxAgeMs` allows. */
+            /** @description Prevailing state of "down" at `ts`; a later state is never used. Null if none is recorded by then, or none within `maxAgeMs`. */
             down: {
                 /**
                  * Format: date-time
-                 * @description The venue's time of the prevailing state.
+                 * @description Venue's timestamp of the prevailing state.
                  */
                 timestamp: string;
                 /** @description Milliseconds from `timestamp` to `ts`. */
                 ageMs: number;
-                /** @description Best bid, exact; null when the side is empty. */
+                /** @description Best bid, exact; null if the side is empty. */
                 bid: number | null;
                 /** @description Shares at the best bid. */
                 bidSize: number | null;
-                /** @description Best ask, exact; null when the side is empty. */
+                /** @description Best ask, exact; null if the side is empty. */
                 ask: number | null;
                 /** @description Shares at the best ask. */
                 askSize: number | null;
-                /** @description Half of bid plus ask, exact; null when a side is empty. */
+                /** @description Half of bid plus ask, exact; null if a side is empty. */
                 mid: number | null;
-                /** @description Ask minus bid; negative when the book is crossed. */
+                /** @description Ask minus bid; negative if the book is crossed. */
                 spread: number | null;
-                /** @description (bidSize − askSize) / (bidSize + askSize), rounded to six decimals; null when a side is empty. */
+                /** @description (bidSize − askSize) / (bidSize + askSize), rounded to six decimals; null if a side is empty. */
                 imbalance: number | null;
-                /** @description What rests on the bid side. */
+                /** @description The bid side of the book. */
                 bids: {
                     /** @description Number of levels. */
                     levels: number;
-                    /** @description Shares on all levels, exact. */
+                    /** @description Sum of sizes over all levels in shares, exact. */
                     size: number;
                     /** @description Sum of price times size over all levels, rounded to six decimals. */
                     usdc: number;
                 };
-                /** @description What rests on the ask side. */
+                /** @description The ask side of the book. */
                 asks: {
                     /** @description Number of levels. */
                     levels: number;
-                    /** @description Shares on all levels, exact. */
+                    /** @description Sum of sizes over all levels in shares, exact. */
                     size: number;
                     /** @description Sum of price times size over all levels, rounded to six decimals. */
                     usdc: number;
@@ -2312,7 +2846,7 @@ export interface components {
              */
             outcome: "up" | "down";
             /**
-             * @description How a cell was made.
+             * @description Aggregation of the cells.
              * @enum {string}
              */
             agg: "max" | "last" | "time-weighted";
@@ -2328,103 +2862,103 @@ export interface components {
             to: string;
             /** @description Length of a column in milliseconds; the last one may be shorter. */
             stepMs: number;
-            /** @description Width of a bin of price. */
+            /** @description Width of a price bin. */
             priceStep: number;
-            /** @description Between which trades of the market the server knows what was traded; null if it holds none. Only with `include=removed` and for a tier with `prices`. */
+            /** @description Time in which trades of the market are recorded; null if there are none. Only with `include=removed` and a tier that includes `prices`. */
             trades?: {
                 /**
                  * Format: date-time
-                 * @description The first one.
+                 * @description First recorded trade.
                  */
                 from: string;
                 /**
                  * Format: date-time
-                 * @description The last one.
+                 * @description Last recorded trade.
                  */
                 to: string;
             } | null;
-            /** @description In order of time. */
+            /** @description Columns, ordered by time. */
             columns: ({
                 /** @description Share of the column in which the book is known, rounded down. */
                 covered: number;
-                /** @description Best bid at the end of what is known of the column. */
+                /** @description Best bid at the last known moment of the column. */
                 bid: number | null;
-                /** @description Best ask then. */
+                /** @description Best ask at the last known moment of the column. */
                 ask: number | null;
-                /** @description Sizes of the bids; outside of the list there are none. */
+                /** @description Sizes of the bids; bins outside of the list are empty. */
                 bids: {
-                    /** @description The first bin of `sizes`; bin k is the prices from k·priceStep on. */
+                    /** @description Index of the first bin in `sizes`; bin k begins at price k·priceStep. */
                     from: number;
                     sizes: number[];
                 };
-                /** @description Sizes of the asks. */
+                /** @description Sizes of the asks; bins outside of the list are empty. */
                 asks: {
-                    /** @description The first bin of `sizes`; bin k is the prices from k·priceStep on. */
+                    /** @description Index of the first bin in `sizes`; bin k begins at price k·priceStep. */
                     from: number;
                     sizes: number[];
                 };
-                /** @description Shares by which a cell fell since the end of the column before, beyond what was traded: orders that were withdrawn. Only with `include=removed` and for a tier with `prices`. Null in the first column, where the book is not known from the end of the column before to the end of this one, outside of `trades`, and where the source of a trade does not say its outcome, side or size. */
+                /** @description Shares by which a cell fell since the end of the previous column, beyond what was traded: withdrawn orders. Only with `include=removed` and a tier that includes `prices`. Null in the first column; if the book is not known from the end of the previous column to the end of this one; outside of `trades`; and if outcome, side or size of a trade is unknown. */
                 pulled?: {
-                    /** @description Of the bids. */
+                    /** @description Cells of the bids. */
                     bids: {
-                        /** @description The first bin of `sizes`; bin k is the prices from k·priceStep on. */
+                        /** @description Index of the first bin in `sizes`; bin k begins at price k·priceStep. */
                         from: number;
                         sizes: number[];
                     };
-                    /** @description Of the asks. */
+                    /** @description Cells of the asks. */
                     asks: {
-                        /** @description The first bin of `sizes`; bin k is the prices from k·priceStep on. */
+                        /** @description Index of the first bin in `sizes`; bin k begins at price k·priceStep. */
                         from: number;
                         sizes: number[];
                     };
                 } | null;
-                /** @description Shares of that fall that trades of the column took, at prices of the cell and from its side; a trade of the other outcome at p counts at 1 − p. Only with `include=removed` and for a tier with `prices`. Null in the first column, where the book is not known from the end of the column before to the end of this one, outside of `trades`, and where the source of a trade does not say its outcome, side or size. */
+                /** @description Shares of that fall that were traded in the column at the cell's prices and side. A trade of the other outcome at p counts at 1 − p. Only with `include=removed` and a tier that includes `prices`. Null in the first column; if the book is not known from the end of the previous column to the end of this one; outside of `trades`; and if outcome, side or size of a trade is unknown. */
                 traded?: {
-                    /** @description Of the bids. */
+                    /** @description Cells of the bids. */
                     bids: {
-                        /** @description The first bin of `sizes`; bin k is the prices from k·priceStep on. */
+                        /** @description Index of the first bin in `sizes`; bin k begins at price k·priceStep. */
                         from: number;
                         sizes: number[];
                     };
-                    /** @description Of the asks. */
+                    /** @description Cells of the asks. */
                     asks: {
-                        /** @description The first bin of `sizes`; bin k is the prices from k·priceStep on. */
+                        /** @description Index of the first bin in `sizes`; bin k begins at price k·priceStep. */
                         from: number;
                         sizes: number[];
                     };
                 } | null;
             } | null)[];
         };
-        /** @description A price of the coin; without `interval`. */
+        /** @description A reference price; without `interval`. */
         Spot: {
-            /** @description Identifier of the price. */
+            /** @description Id of the price. */
             id: string;
-            /** @description Who publishes the price, as the feed names it. */
+            /** @description Publisher of the price, as named by the feed. */
             source: string;
-            /** @description Seconds that it is an average of (TWAP); 0 for a price of the moment. */
+            /** @description Length of the average in seconds (TWAP); 0 for a spot price. */
             windowSeconds: number;
             /**
              * Format: date-time
-             * @description The source's time, UTC.
+             * @description Source's timestamp, UTC.
              */
             timestamp: string;
-            /** @description In USD, with every digit of its source. */
+            /** @description USD, with all digits of the source. */
             price: number;
             /**
              * Format: date-time
-             * @description When the recorder received it; null for what came as history when the recorder connected.
+             * @description Time at which the recorder received the price; null for prices that the feed sent as history when the recorder connected.
              */
             receivedAt: string | null;
-            /** @description Its number in its feed; null where that has none. */
+            /** @description Sequence number in the feed; null if the feed has none. */
             sequence: number | null;
-            /** @description Prices right before it that were missed, as far as the feed shows it, and did not come later. */
+            /** @description Prices missed directly before this one and not received since, as far as the feed shows it. */
             dropped: number;
         };
-        /** @description The prices of a step, of one source and window; with `interval`. */
+        /** @description A bar of one source and averaging window; with `interval`. */
         SpotBar: {
-            /** @description Who publishes the price, as the feed names it. */
+            /** @description Publisher of the price, as named by the feed. */
             source: string;
-            /** @description Seconds that it is an average of (TWAP); 0 for a price of the moment. */
+            /** @description Length of the average in seconds (TWAP); 0 for a spot price. */
             windowSeconds: number;
             /**
              * Format: date-time
@@ -2444,63 +2978,70 @@ export interface components {
             low: number;
             /** @description Last price. */
             close: number;
-            /** @description Prices in the bar. */
+            /** @description Number of prices in the bar. */
             ticks: number;
         };
         DayFile: {
             /** @description `name` of a file in GET /v1/{coin}/files. */
             name: string;
-            /** @description Where the file is, on this server. */
+            /** @description Path of the file on this server. */
             url: string;
             /**
-             * @description Length of the markets' windows.
+             * @description Timeframe of the markets.
              * @enum {string}
              */
             timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
             /**
              * Format: date
-             * @description Day in UTC on which the windows begin.
+             * @description UTC day on which the windows begin.
              */
             day: string;
             /**
-             * @description `snapshots`: a row a state with 25 levels of each side. `levels`: a row a level of each state. `quotes`: a row a change of the best levels. `trades`. `panel`: a row a market and moment before its expiry.
+             * @description `snapshots`: one row for each snapshot, with 25 levels of each side. `levels`: one row for each level of each snapshot. `quotes`: one row for each change of the top of the book. `trades`: one row for each trade. `panel`: one row for each market and moment before its expiry. `changes`: one row per changed level.
              * @enum {string}
              */
-            kind: "snapshots" | "levels" | "quotes" | "trades" | "panel";
+            kind: "snapshots" | "levels" | "quotes" | "trades" | "panel" | "changes";
             /**
-             * @description Prices and sizes as DECIMAL, exact, or as DOUBLE, which every program reads.
+             * @description Type of prices and sizes: `decimal` is DECIMAL and exact, `double` is DOUBLE, which every program reads.
              * @enum {string}
              */
             numbers: "decimal" | "double";
-            /** @description 1 at first; more where something of the day became known later. */
+            /** @description Revision of the day, from 1; a later one has data that became known later. */
             revision: number;
-            /** @description False once there is another revision. */
+            /** @description True for the newest revision. */
             isLatest: boolean;
-            /** @description Markets in it. */
+            /** @description Number of markets in the file. */
             markets: number;
-            /** @description Rows in it. */
+            /** @description Number of rows in the file. */
             rows: number;
-            /** @description Length of the file. */
+            /** @description Size of the file in bytes. */
             bytes: number;
             /** @description SHA-256 of the file, in hex. */
             sha256: string;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description Time at which the file was made.
              */
             madeAt: string;
+            /** @description Address of the file that needs no header. Only with `links`, and only of the newest revision. */
+            link?: string;
+            /**
+             * Format: date-time
+             * @description When `link` ends.
+             */
+            linkExpires?: string;
         };
-        /** @description A change of a market after it could be served. */
+        /** @description A change of published data of a market. */
         Revision: {
-            /** @description Digits that rise with every change. */
+            /** @description Id, which increases with each change. */
             id: string;
             /**
              * Format: date-time
-             * @description When it was made, by our clock, UTC.
+             * @description Time of the change by the server's clock, UTC.
              */
             time: string;
             /**
-             * @description `late_rows`: the recorder added snapshots before the last one, or after the market was closed. `imported`: an import did. `late_trades`: trades came after the market was closed. `fact_changed`: a fact became known, or was corrected. `gap_noted`, `gap_closed`: a time without snapshots was noted, or it is shorter or gone. `deleted`: the market is no longer held.
+             * @description `late_rows`: the recorder added snapshots before the last one, or after the market was closed. `imported`: an import added snapshots. `late_trades`: trades arrived after the market was closed. `fact_changed`: a fact became known or was corrected. `gap_noted`: a gap was recorded. `gap_closed`: a gap became shorter or was removed. `deleted`: the market was deleted.
              * @enum {string}
              */
             why: "late_rows" | "imported" | "late_trades" | "fact_changed" | "gap_noted" | "gap_closed" | "deleted";
@@ -2512,85 +3053,85 @@ export interface components {
             /** @description Market identifier: `0x` and lower-case hex digits. */
             conditionId: string;
             /**
-             * @description Length of the market's window.
+             * @description Timeframe of the market.
              * @enum {string}
              */
             timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
             /**
              * Format: date-time
-             * @description Start of its window; its first snapshot where that is not known.
+             * @description Start of the window; if it is unknown, the time of the first snapshot.
              */
             windowStart: string;
             /** @description `revision` of the market after the change. */
             revision: number;
             /** @description Snapshots or trades that were added, with new ids. */
             added: number;
-            /** @description Snapshots that kept their id and their book, of which something else is better known, such as the time of receipt. */
+            /** @description Snapshots that kept their id and book but changed otherwise, for example in the time of receipt. */
             changed: number;
-            /** @description Snapshots that are gone: a better one replaced them, they have a new id, or the market was deleted. */
+            /** @description Snapshots that were removed: replaced by a better one, assigned a new id, or deleted with the market. */
             removed: number;
             /**
              * Format: date-time
-             * @description First time that is concerned, inclusive.
+             * @description First affected time, inclusive.
              */
             from: string | null;
             /**
              * Format: date-time
-             * @description Last time that is concerned, exclusive.
+             * @description Last affected time, exclusive.
              */
             to: string | null;
-            /** @description Facts that changed; empty of other changes. */
+            /** @description Changed facts; empty for other kinds of changes. */
             facts: {
-                /** @description Name of the fact, as of a market. */
+                /** @description Name of the fact, as in a market. */
                 fact: string;
-                /** @description What was known before; null where nothing was. */
+                /** @description Previous value; null if there was none. */
                 before: string | null;
-                /** @description What is known since. */
+                /** @description New value. */
                 after: string | null;
             }[];
         };
         ManifestRow: {
-            /** @description Place in the chain, from 1 on, none left out. */
+            /** @description Sequence number in the chain, from 1, without gaps. */
             sequence: number;
-            /** @description UTC day in which the windows of its markets begin. */
+            /** @description UTC day on which the windows of the markets begin. */
             day: string;
-            /** @description Of the day, from 1 on. */
+            /** @description Revision of the day, from 1. */
             revision: number;
             /** @description SHA-256 in hex of the canonical JSON of `manifest`. */
             digest: string;
-            /** @description `digest` of the manifest before; null of the first. */
+            /** @description `digest` of the previous manifest; null for the first. */
             previous: string | null;
-            /** @description Ed25519, in base64, of the text `bookfeed-manifest-1 SEQUENCE DAY REVISION DIGEST PREVIOUS`, where PREVIOUS is `-` if there is none. */
+            /** @description Ed25519 signature, in base64, of the text `bookfeed-manifest-1 SEQUENCE DAY REVISION DIGEST PREVIOUS`, where PREVIOUS is `-` if there is none. */
             signature: string;
-            /** @description The key that signed it: 32 bytes in base64. `/.well-known/bookfeed.json` has the one of today. */
+            /** @description Public key of the signature: 32 bytes in base64. `/.well-known/bookfeed.json` has the current key. */
             publicKey: string;
             /**
              * Format: date-time
-             * @description When the markets were read, UTC.
+             * @description Time at which the markets were read, UTC.
              */
             madeAt: string;
         };
         MarketDigest: {
             /** @description Market identifier: `0x` and lower-case hex digits. */
             conditionId: string;
-            /** @description The venue's name of the market. */
+            /** @description Slug of the market. */
             slug: string | null;
             /**
-             * @description As of the market.
+             * @description Facts of the market.
              * @enum {string}
              */
             source: "recorded" | "simulated";
             /** @description `revision` of the market when it was read. */
             revision: number;
-            /** @description Snapshots that were digested. */
+            /** @description Number of snapshots in the digest. */
             snapshots: number;
-            /** @description SHA-256 in hex of every object of `…/snapshots` in its order, each followed by a newline; of a recorded market that is `…/export`. */
+            /** @description SHA-256 in hex of every object of `…/snapshots` in order, each followed by a newline; for a recorded market these are the bytes of `…/export`. */
             snapshotsSha256: string;
-            /** @description Trades that were digested. */
+            /** @description Number of trades in the digest. */
             trades: number;
-            /** @description SHA-256 in hex of every object of `…/trades`, likewise, without a `transactionHash` that is null. */
+            /** @description SHA-256 in hex of every object of `…/trades` in order, each followed by a newline, without a `transactionHash` that is null. */
             tradesSha256: string;
-            /** @description SHA-256 in hex of the JSON array, without white space, of conditionId, symbol, timeframe, source, slug, windowStart, windowEnd, strike, finalPrice and winner as texts (numbers with the digits that are printed) or null. */
+            /** @description SHA-256 in hex of the JSON array, without white space, of conditionId, symbol, timeframe, source, slug, windowStart, windowEnd, strike, finalPrice and winner, each as text (numbers with their printed digits) or null. */
             factsSha256: string;
         };
         SeriesDigest: {
@@ -2600,54 +3141,54 @@ export interface components {
              */
             coin: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
             /**
-             * @description Length of the markets' windows.
+             * @description Timeframe of the markets.
              * @enum {string}
              */
             timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
-            /** @description Rises when the digest changes; a citation names it. */
+            /** @description Revision, which increases when the digest changes; used in citations. */
             revision: number;
-            /** @description SHA-256 in hex of a line for each market: conditionId, snapshotsSha256, tradesSha256 and factsSha256, joined by spaces, with a newline after each. */
+            /** @description SHA-256 in hex of one line for each market: conditionId, snapshotsSha256, tradesSha256 and factsSha256, separated by spaces, with a newline after each line. */
             sha256: string;
             /** @description By conditionId. */
             markets: components["schemas"]["MarketDigest"][];
         };
         Manifest: {
-            /** @description Place in the chain, from 1 on, none left out. */
+            /** @description Sequence number in the chain, from 1, without gaps. */
             sequence: number;
-            /** @description UTC day in which the windows of its markets begin. */
+            /** @description UTC day on which the windows of the markets begin. */
             day: string;
-            /** @description Of the day, from 1 on. */
+            /** @description Revision of the day, from 1. */
             revision: number;
             /** @description SHA-256 in hex of the canonical JSON of `manifest`. */
             digest: string;
-            /** @description `digest` of the manifest before; null of the first. */
+            /** @description `digest` of the previous manifest; null for the first. */
             previous: string | null;
-            /** @description Ed25519, in base64, of the text `bookfeed-manifest-1 SEQUENCE DAY REVISION DIGEST PREVIOUS`, where PREVIOUS is `-` if there is none. */
+            /** @description Ed25519 signature, in base64, of the text `bookfeed-manifest-1 SEQUENCE DAY REVISION DIGEST PREVIOUS`, where PREVIOUS is `-` if there is none. */
             signature: string;
-            /** @description The key that signed it: 32 bytes in base64. `/.well-known/bookfeed.json` has the one of today. */
+            /** @description Public key of the signature: 32 bytes in base64. `/.well-known/bookfeed.json` has the current key. */
             publicKey: string;
-            /** @description What is signed, in its canonical form (RFC 8785): members by name, no spaces. */
+            /** @description The signed document, in its canonical form (RFC 8785): members by name, no spaces. */
             manifest: {
-                /** @description Names these rules. */
+                /** @description Version of these rules. */
                 kind: string;
-                /** @description Place in the chain, from 1 on, none left out. */
+                /** @description Sequence number in the chain, from 1, without gaps. */
                 sequence: number;
-                /** @description UTC day in which the windows of its markets begin. */
+                /** @description UTC day on which the windows of the markets begin. */
                 day: string;
-                /** @description Of the day, from 1 on. */
+                /** @description Revision of the day, from 1. */
                 revision: number;
                 /**
                  * Format: date-time
-                 * @description When the markets were read, UTC.
+                 * @description Time at which the markets were read, UTC.
                  */
                 madeAt: string;
-                /** @description `digest` of the manifest before; null of the first. */
+                /** @description `digest` of the previous manifest; null for the first. */
                 previous: string | null;
-                /** @description By coin and timeframe. */
+                /** @description Series by coin and timeframe. */
                 series: components["schemas"]["SeriesDigest"][];
                 /** @description Immutable files of the day. */
                 files: {
-                    /** @description Where it is served. */
+                    /** @description Path of the file. */
                     path: string;
                     /** @description Its size. */
                     bytes: number;
@@ -2657,7 +3198,7 @@ export interface components {
             };
         };
         Citation: {
-            /** @description In full, with its revision. */
+            /** @description The full citation, with its revision. */
             citation: string;
             /**
              * @description Coin in lower case.
@@ -2665,48 +3206,48 @@ export interface components {
              */
             symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
             /**
-             * @description Length of the markets' windows.
+             * @description Timeframe of the markets.
              * @enum {string}
              */
             timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
-            /** @description UTC day in which the windows of its markets begin. */
+            /** @description UTC day on which the windows of the markets begin. */
             day: string;
-            /** @description The one that was asked for. */
+            /** @description Requested revision. */
             revision: number;
-            /** @description Another one means that something changed since. */
+            /** @description Newest revision; if it differs, data has changed since. */
             newestRevision: number;
-            /** @description Whether the markets that are held now are as cited. False for an older revision, and for the newest one after a late row or an import, until the next manifest of the day is signed. */
+            /** @description True if the stored markets are still as cited. False for an older revision, and for the newest one after a change, until the next manifest of the day is signed. */
             isCurrent: boolean;
-            /** @description SHA-256 in hex of what is cited, as of a series in a manifest. */
+            /** @description SHA-256 in hex of the cited series, as in a manifest. */
             sha256: string;
-            /** @description Markets of it. */
+            /** @description Number of markets. */
             markets: number;
-            /** @description Snapshots of these. */
+            /** @description Number of snapshots. */
             snapshots: number;
             /**
              * Format: date-time
-             * @description When it was as cited: the markets were read then.
+             * @description Time at which the markets were read, and the data was as cited.
              */
             asOf: string;
-            /** @description Manifest that has it first. */
+            /** @description Sequence number of the first manifest with this revision. */
             sequence: number;
-            /** @description Where that is. */
+            /** @description Path of that manifest. */
             manifest: string;
-            /** @description Where the markets are listed. */
+            /** @description Path of the list of markets. */
             data: string;
         };
         WellKnown: {
-            /** @description What this is. */
+            /** @description Name of the service. */
             service: string;
-            /** @description Of signatures. */
+            /** @description Algorithm of the signatures. */
             algorithm: string;
-            /** @description The key that signed it: 32 bytes in base64. `/.well-known/bookfeed.json` has the one of today. */
+            /** @description Public key of the signature: 32 bytes in base64. `/.well-known/bookfeed.json` has the current key. */
             publicKey: string;
-            /** @description The same as OpenSSL reads it. */
+            /** @description The same key in the format of OpenSSL. */
             publicKeyPem: string;
-            /** @description Head of the chain: keep it to see later that nothing before it changed. */
+            /** @description Head of the chain. Keep a copy to detect later changes of earlier manifests. */
             newest: {
-                /** @description Place in the chain, from 1 on, none left out. */
+                /** @description Sequence number in the chain, from 1, without gaps. */
                 sequence: number;
                 /** @description SHA-256 in hex of the canonical JSON of `manifest`. */
                 digest: string;
@@ -2719,11 +3260,11 @@ export interface components {
         CalibrationMoment: {
             /** @description Milliseconds before the end of the window. */
             beforeEndMs: number;
-            /** @description Standard deviation of the price of the coin over the time that is left: the square root of the mean of ln(price at the end ÷ price now)². Six digits. */
+            /** @description Standard deviation of the price over the time that is left: the square root of the mean of ln(price at the end ÷ price now)². Six digits. */
             deviation: number;
-            /** @description Windows, by distance: below the first edge, between two edges, from the last one on. */
+            /** @description Windows, by distance: below the first edge, between each two edges, from the last edge on. */
             windows: number[];
-            /** @description Those of them that Up won, by distance: below the first edge, between two edges, from the last one on. */
+            /** @description Number of these windows that Up won, by distance: below the first edge, between each two edges, from the last edge on. */
             ups: number[];
         };
         CalibrationTable: {
@@ -2733,7 +3274,7 @@ export interface components {
              */
             symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
             /**
-             * @description Length of the windows.
+             * @description Timeframe.
              * @enum {string}
              */
             timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
@@ -2744,33 +3285,33 @@ export interface components {
             source: "recorded" | "simulated";
             /**
              * Format: date-time
-             * @description When the table was made.
+             * @description Time at which the table was computed.
              */
             madeAt: string;
             /**
              * Format: date-time
-             * @description Start of the oldest window that is counted.
+             * @description Start of the oldest window in the table.
              */
             from: string;
             /**
              * Format: date-time
-             * @description Start of the newest one.
+             * @description Start of the newest window in the table.
              */
             to: string;
-            /** @description Windows that are counted at one moment at least. */
+            /** @description Smallest number of windows at any moment. */
             markets: number;
-            /** @description Distances between which windows are counted together: ln(price ÷ strike) ÷ `deviation`. A distance at an edge belongs above it. */
+            /** @description Bounds between distances that are counted together: ln(price ÷ strike) ÷ `deviation`. A distance on a bound counts above it. */
             edges: number[];
-            /** @description The earliest moment first. */
+            /** @description Moments, the earliest first. */
             moments: components["schemas"]["CalibrationMoment"][];
         };
         Export: {
-            /** @description The `X-Export-Id` of the answer. */
+            /** @description Value of `X-Export-Id` in the response. */
             exportId: string;
-            /** @description Name of the file, without its ending. */
+            /** @description Name of the file, without the extension. */
             name: string;
             /**
-             * @description `complete` means that everything was sent.
+             * @description `complete` if everything was sent.
              * @enum {string}
              */
             state: "running" | "complete" | "broken_off";
@@ -2778,128 +3319,128 @@ export interface components {
              * @description Format of the file.
              * @enum {string}
              */
-            format: "ndjson" | "csv" | "parquet";
+            format: "ndjson" | "csv" | "parquet" | "npz" | "tardis" | "pmxt";
             /**
-             * @description Encoding in which the bytes were sent; `bytes` and `sha256` count the encoded bytes.
+             * @description Encoding of the response; `bytes` and `sha256` refer to the encoded bytes.
              * @enum {string|null}
              */
             contentEncoding: "gzip" | null;
             /** @description Snapshots sent. */
             snapshots: number;
-            /** @description Bytes sent, as encoded. */
+            /** @description Bytes sent, after encoding. */
             bytes: number;
             /** @description SHA-256 of the bytes sent, in hex; null until the export is complete. */
             sha256: string | null;
             /**
              * Format: date-time
-             * @description Start of the answer.
+             * @description Start of the response.
              */
             startedAt: string;
             /**
              * Format: date-time
-             * @description End of the answer; null while it runs.
+             * @description End of the response; null while it is being sent.
              */
             endedAt: string | null;
         };
         TestKey: {
-            /** @description A test key. It reads simulated data alone, and is not a secret. */
+            /** @description A test key. It reads simulated data only and is not a secret. */
             key: string;
         };
         Challenge: {
             /** @description Sign-In-with-Ethereum message (EIP-4361). Have the wallet sign it exactly as it is. */
             message: string;
-            /** @description The nonce in the message. */
+            /** @description Nonce of the message. */
             nonce: string;
             /**
              * Format: date-time
-             * @description Exclusive; after that the message is refused.
+             * @description Expiry, exclusive.
              */
             expiresAt: string;
         };
         NewKey: {
-            /** @description The API key. It is shown this once: keep it where secrets are kept. */
+            /** @description The API key, shown only once. Store it as a secret. */
             key: string;
-            /** @description Name of the key; not a secret. */
+            /** @description Id of the key; not a secret. */
             id: string;
-            /** @description Your own name for the key; null without one. */
+            /** @description Your label; null if there is none. */
             label: string | null;
-            /** @description The last characters of the key. */
+            /** @description Last characters of the key. */
             hint: string;
-            /** @description Id of the tier that the account has. */
+            /** @description Id of the account's tier. */
             tier: string;
             /**
              * Format: date-time
-             * @description When the key was made.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description Null: a new key has no end.
+             * @description Always null: a new key does not expire.
              */
             expiresAt: string | null;
-            /** @description Wallet of the account in lower case; null for one that the operator made. */
+            /** @description Wallet of the account in lower case; null for an account made by the operator. */
             address: string | null;
         };
         Key: {
-            /** @description Name of the key; not a secret. */
+            /** @description Id of the key; not a secret. */
             id: string;
-            /** @description Your own name for the key; null without one. */
+            /** @description Your label; null if there is none. */
             label: string | null;
-            /** @description The last characters of the key. */
+            /** @description Last characters of the key. */
             hint: string;
             /**
-             * @description `expiring` once the key was replaced by another.
+             * @description `expiring` if the key was replaced.
              * @enum {string}
              */
             status: "active" | "expiring";
-            /** @description True for the key that asks. */
+            /** @description True for the key of this request. */
             isCurrent: boolean;
             /**
              * Format: date-time
-             * @description When the key was made.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When the key ends, exclusive; null if it has no end.
+             * @description Expiry, exclusive; null if the key does not expire.
              */
             expiresAt: string | null;
             /**
              * Format: date-time
-             * @description When the key was last used, give or take seconds; null if never.
+             * @description Time of the last use, accurate to seconds; null if never used.
              */
             lastUsedAt: string | null;
         };
         RotatedKey: {
-            /** @description The API key. It is shown this once: keep it where secrets are kept. */
+            /** @description The API key, shown only once. Store it as a secret. */
             key: string;
-            /** @description Name of the key; not a secret. */
+            /** @description Id of the key; not a secret. */
             id: string;
-            /** @description Your own name for the key; null without one. */
+            /** @description Your label; null if there is none. */
             label: string | null;
-            /** @description The last characters of the key. */
+            /** @description Last characters of the key. */
             hint: string;
-            /** @description Id of the tier that the account has. */
+            /** @description Id of the account's tier. */
             tier: string;
             /**
              * Format: date-time
-             * @description When the key was made.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description Null: a new key has no end.
+             * @description Always null: a new key does not expire.
              */
             expiresAt: string | null;
-            /** @description Wallet of the account in lower case; null for one that the operator made. */
+            /** @description Wallet of the account in lower case; null for an account made by the operator. */
             address: string | null;
-            /** @description The key that this one replaces. */
+            /** @description Id of the replaced key. */
             replaces: {
-                /** @description Name of the key; not a secret. */
+                /** @description Id of the key; not a secret. */
                 id: string;
                 /**
                  * Format: date-time
-                 * @description When the old key ends, exclusive.
+                 * @description End of the old key, exclusive.
                  */
                 expiresAt: string;
             };
@@ -2914,9 +3455,9 @@ export interface components {
             requests: number;
             /** @description Bytes of the answers, as sent, without headers. */
             bytes: number;
-            /** @description The same by route, in the order of their names. */
+            /** @description Sums by route, in the order of their names. */
             routes: {
-                /** @description What was asked for. */
+                /** @description Requests answered. */
                 route: string;
                 /** @description Requests answered. */
                 requests: number;
@@ -2925,17 +3466,17 @@ export interface components {
             }[];
         };
         Usage: {
-            /** @description What holds for you now. */
+            /** @description Limits and rights of the current tier. */
             tier: {
-                /** @description Name of the tier in requests. */
+                /** @description Id of the tier. */
                 id: string;
-                /** @description Name of the tier for people. */
+                /** @description Display name of the tier. */
                 name: string;
                 requestsPerMinute: number;
                 coins: ("btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec")[];
                 routes: ("markets" | "prices" | "snapshots" | "quotes")[];
             };
-            /** @description The subscription that gives the tier; null on the Free tier. */
+            /** @description Subscription that gives the tier; null on the Free tier. */
             period: {
                 /**
                  * Format: date-time
@@ -2948,7 +3489,7 @@ export interface components {
                  */
                 endsAt: string | null;
             } | null;
-            /** @description Allowances of this key, those that replaced it included. */
+            /** @description Rate limits of this key, shared with the keys that it replaced. */
             windows: {
                 data: {
                     /** @description Requests a minute. */
@@ -2957,7 +3498,7 @@ export interface components {
                     remaining: number;
                     /**
                      * Format: date-time
-                     * @description When the window ends and the next may begin.
+                     * @description End of the window.
                      */
                     resetsAt: string;
                 };
@@ -2968,53 +3509,53 @@ export interface components {
                     remaining: number;
                     /**
                      * Format: date-time
-                     * @description When the window ends and the next may begin.
+                     * @description End of the window.
                      */
                     resetsAt: string;
                 };
             };
-            /** @description Packs with requests left, oldest first; absent without any. */
+            /** @description Packs with requests left, oldest first; absent if there are none. */
             packs?: {
-                /** @description The payment that bought it. */
+                /** @description Payment that bought the pack. */
                 paymentId: string;
-                /** @description Name for people. */
+                /** @description Display name. */
                 name: string;
                 /** @description Requests bought. */
                 requests: number;
-                /** @description Of these, answered. */
+                /** @description Requests used. */
                 used: number;
             }[];
-            /** @description Days with a request by any key of the account, newest first, 90 days back. */
+            /** @description Days with requests of the account's keys, newest first, 90 days back. */
             days: components["schemas"]["UsageDay"][];
         };
         Sample: {
-            /** @description Coins whose routes below may be read. */
+            /** @description Coins that can be read on the routes of `routes`. */
             coins: ("btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec")[];
-            /** @description As tiers name them. */
+            /** @description Routes, as named by tiers. */
             routes: ("markets" | "prices" | "snapshots" | "quotes")[];
-            /** @description Requests a minute of one address. */
+            /** @description Requests a minute for each network address. */
             requestsPerMinute: number;
-            /** @description The market that shows most: over, recorded where a recorded one is mostly covered, else simulated. Every route of it may be read. Null where there is none. */
+            /** @description An expired market whose routes can all be read: a recorded market with high coverage, or else a simulated one. Null if there is none. */
             market: {
                 /**
                  * @description Its coin.
                  * @enum {string}
                  */
                 symbol: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
-                /** @description What names it in paths. */
+                /** @description Id of the market in paths. */
                 conditionId: string;
                 /** @description The venue's name of the market. */
                 slug: string | null;
             } | null;
-            /** @description Every route of markets with these sources may be read, of any coin, also while they are open. `simulated` markets are invented by the server. */
+            /** @description Markets of these sources can be read on all routes, for any coin, also while they are open. `simulated` markets are generated by the server. */
             sources: ("recorded" | "simulated")[];
         };
         Tier: {
             /** @description Identifier of the tier. */
             id: string;
-            /** @description The same, under the name by which a tier is bought. */
+            /** @description Same as `id`, under the name that a purchase uses. */
             tierId: string;
-            /** @description Name of the tier for people. */
+            /** @description Display name of the tier. */
             name: string;
             /** @description Coins that the tier includes. */
             coins: ("btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec")[];
@@ -3022,30 +3563,30 @@ export interface components {
             routes: ("markets" | "prices" | "snapshots" | "quotes")[];
             /** @description Requests a minute for each API key. */
             requestsPerMinute: number;
-            /** @description Exports at a time for each account. */
+            /** @description Concurrent exports for each account. */
             concurrentStreams: number;
-            /** @description Price of a period in USDC, as a decimal; null where it is agreed upon. */
+            /** @description Price of a period in USDC, as a decimal; null if it is negotiated. */
             priceUsdc: string | null;
-            /** @description Days that a payment buys; null where nothing is bought. */
+            /** @description Days that a payment buys; null if the tier is not for sale. */
             periodDays: number | null;
             /** @description True if the tier can be bought here. */
             isForSale: boolean;
-            /** @description Where to ask for a tier that is not for sale; else null. */
+            /** @description Where to ask for a tier that is not for sale; otherwise null. */
             contact: string | null;
             /**
              * Format: date-time
-             * @description Since when purchases of a tier for sale are paused, because payments cannot be settled; null while they are not.
+             * @description Since when purchases are paused because payments cannot be settled; null while they are open.
              */
             pausedSince: string | null;
         };
         Chain: {
             /** @description CAIP-2 identifier of the chain. */
             network: string;
-            /** @description Name for people. */
+            /** @description Display name. */
             name: string;
             chainId: number;
             explorer: string;
-            /** @description Tag of the block from which on a payment counts. */
+            /** @description Block tag at which a payment counts as final. */
             finality: string;
             tokens: {
                 /**
@@ -3053,24 +3594,24 @@ export interface components {
                  * @enum {string}
                  */
                 symbol: "USDC" | "USDT";
-                /** @description What the token calls itself. */
+                /** @description Name in the token contract. */
                 name: string;
                 /** @description Contract of the token, checksummed. */
                 address: string;
                 decimals: number;
                 /**
-                 * @description How a signed payment moves the token: by itself (EIP-3009), or by Permit2, which must be approved once.
+                 * @description Transfer method: `eip3009` needs no approval; `permit2` needs the token to be approved once.
                  * @enum {string}
                  */
                 transferMethod: "eip3009" | "permit2";
-                /** @description Domain that a payer signs in; null where it is that of Permit2. */
+                /** @description EIP-712 domain to sign with; null for Permit2, which has its own. */
                 eip712Domain: {
                     name: string;
                     version: string;
                 } | null;
-                /** @description True if it can be paid with right now. */
+                /** @description True if the token can be used now. */
                 enabled: boolean;
-                /** @description Why it cannot be paid with; null if it can. */
+                /** @description Why the token cannot be used; null if it can. */
                 reason: string | null;
             }[];
         };
@@ -3079,35 +3620,35 @@ export interface components {
             quoteId: string;
             /**
              * Format: date-time
-             * @description Exclusive; sign and settle before.
+             * @description End of the validity, exclusive: sign and settle before it.
              */
             expiresAt: string;
             paymentRequirements: components["schemas"]["PaymentRequirements"];
             paymentRequired: components["schemas"]["PaymentRequired"];
-            /** @description The account's wallet, lower case, where only it can pay this offer; null where any wallet can, because the amount is unique. */
+            /** @description Wallet of your account, in lower case, if only it can pay this quote; null if any wallet can, because the amount is unique. */
             payer: string | null;
-            /** @description What is bought. */
+            /** @description Tier and period for sale. */
             tier: {
                 /** @description Identifier of the tier. */
                 tierId: string;
-                /** @description Name of the tier for people. */
+                /** @description Display name of the tier. */
                 name: string;
-                /** @description Days that are bought. */
+                /** @description Days that the payment buys. */
                 periodDays: number;
             };
             /**
              * Format: date-time
-             * @description When the period would begin if it were paid now: at once, or after what you have of the same or a higher tier.
+             * @description Start of the period if the payment were made now: at once, or after the periods you have of the same or a higher tier.
              */
             startsAt: string;
             chain: {
                 /** @description CAIP-2 identifier of the chain. */
                 network: string;
-                /** @description Name for people. */
+                /** @description Display name. */
                 name: string;
                 chainId: number;
                 explorer: string;
-                /** @description Tag of the block from which on a payment counts. */
+                /** @description Block tag at which a payment counts as final. */
                 finality: string;
             };
             token: {
@@ -3116,37 +3657,37 @@ export interface components {
                  * @enum {string}
                  */
                 symbol: "USDC" | "USDT";
-                /** @description What the token calls itself. */
+                /** @description Name in the token contract. */
                 name: string;
                 /** @description Contract of the token, checksummed. */
                 address: string;
                 decimals: number;
                 /**
-                 * @description How a signed payment moves the token: by itself (EIP-3009), or by Permit2, which must be approved once.
+                 * @description Transfer method: `eip3009` needs no approval; `permit2` needs the token to be approved once.
                  * @enum {string}
                  */
                 transferMethod: "eip3009" | "permit2";
-                /** @description Domain that a payer signs in; null where it is that of Permit2. */
+                /** @description EIP-712 domain to sign with; null for Permit2, which has its own. */
                 eip712Domain: {
                     name: string;
                     version: string;
                 } | null;
             };
-            /** @description A payment of your account that may still be made, or was made within the last hour for the same tier and token; absent if there is none, and with `anotherPeriod`. Sign nothing: ask `pollUrl` until the payment is decided. */
+            /** @description Payment of your account for the same tier and token that is pending or was made within the last hour; absent if there is none, and with `anotherPeriod`. Do not sign anything: poll `pollUrl` until the payment is decided. */
             paymentInFlight?: {
-                /** @description Name of the payment. */
+                /** @description Id of the payment. */
                 paymentId: string;
                 /**
-                 * @description Step that the payment has reached.
+                 * @description State of the payment.
                  * @enum {string}
                  */
                 paymentState: "received" | "screened" | "settling" | "pending" | "unknown" | "settled" | "provisioned" | "rejected" | "void" | "review";
-                /** @description Address to ask again, relative to the server; the same as the header Location. */
+                /** @description Path to poll, relative to the server; the same as the header Location. */
                 pollUrl: string;
             };
         };
         SubscriptionPeriod: {
-            /** @description Name of the period. */
+            /** @description Id of the period. */
             id: string;
             /** @description Identifier of the tier. */
             tierId: string;
@@ -3160,12 +3701,12 @@ export interface components {
              * @description End of the period, exclusive; null if it never ends.
              */
             endsAt: string | null;
-            /** @description What paid for it; null for what the operator granted. */
+            /** @description Payment that paid for the period; null if the operator granted it. */
             paymentId: string | null;
         };
-        /** @description Where the chain says that money arrived. */
+        /** @description Proof on the chain that the money arrived. */
         PaymentProof: {
-            /** @description Name of the payment. */
+            /** @description Id of the payment. */
             paymentId: string;
             /** @description Hash of the transaction. */
             transaction: string;
@@ -3176,18 +3717,18 @@ export interface components {
              * @enum {string}
              */
             token: "USDC" | "USDT";
-            /** @description What was paid, in atomic units of the token. */
+            /** @description Paid amount, in atomic units of the token. */
             amount: string;
-            /** @description The same as a decimal, in units of the token. */
+            /** @description Paid amount as a decimal, in units of the token. */
             amountUsd: string;
             /** @description Address that paid, in lower case. */
             payer: string;
-            /** @description A page for people about the transaction. */
+            /** @description Page of a block explorer for the transaction. */
             explorerUrl: string;
         };
         PaidSettlement: {
             /**
-             * @description Paid, and what was bought is yours.
+             * @description Paid and provisioned.
              * @enum {string}
              */
             status: "active";
@@ -3196,77 +3737,77 @@ export interface components {
         };
         PendingSettlement: {
             /**
-             * @description On its way: do not pay again.
+             * @description Pending: do not pay again.
              * @enum {string}
              */
             status: "pending";
-            /** @description Name of the payment. */
+            /** @description Id of the payment. */
             paymentId: string;
             /**
-             * @description Step that the payment has reached.
+             * @description State of the payment.
              * @enum {string}
              */
             paymentState: "received" | "screened" | "settling" | "pending" | "unknown" | "settled" | "provisioned" | "rejected" | "void" | "review";
-            /** @description Why it is not made yet, where the payer is the cause. */
+            /** @description Why the payment is not made yet, if the payer is the cause. */
             reason?: string;
             /**
-             * @description What to do next.
+             * @description Next step for the payer.
              * @enum {string}
              */
             retryAction: "sign_anew" | "retry_same_payment" | "poll" | "approve_then_retry" | "wait_and_retry" | "abandon" | "ask_operator";
-            /** @description Address to ask again, relative to the server; the same as the header Location. */
+            /** @description Path to poll, relative to the server; the same as the header Location. */
             pollUrl: string;
             /**
              * Format: date-time
-             * @description After that the signed payment can move nothing any more.
+             * @description Time from which the signed payment can no longer be executed.
              */
             authorizationExpiresAt: string;
-            /** @description Of a purchase without a key: send it as `claim` to the same address for what the payment has become, and the key. Keep it as you keep a key. */
+            /** @description Only for purchases without a key: send it as `claim` to the same path to get the state of the payment, and the key. Store it as a secret. */
             claim?: string;
         };
-        /** @description Requests that were paid for. */
+        /** @description Requests bought. */
         BoughtRequests: {
-            /** @description Name of the payment. */
+            /** @description Id of the payment. */
             paymentId: string;
-            /** @description Identifier of the pack or tier. */
+            /** @description Id of the pack or tier. */
             packId: string;
-            /** @description Name for people. */
+            /** @description Display name. */
             name: string;
             /** @description Requests bought. */
             requests: number;
-            /** @description Of these, answered. */
+            /** @description Requests already answered. */
             used: number;
             /**
              * Format: date-time
-             * @description When they were bought.
+             * @description Time of the purchase.
              */
             boughtAt: string;
         };
         Payment: {
             /**
-             * @description `active`: paid and provisioned. `pending`: on its way, do not pay again. `failed`: certain not to have been paid. `review`: the operator looks at it.
+             * @description `active`: paid and provisioned. `pending`: not decided yet, do not pay again. `failed`: certainly not paid. `review`: the operator decides.
              * @enum {string}
              */
             status: "active" | "pending" | "failed" | "review";
-            /** @description Name of the payment. */
+            /** @description Id of the payment. */
             paymentId: string;
             /**
-             * @description Step that the payment has reached.
+             * @description State of the payment.
              * @enum {string}
              */
             paymentState: "received" | "screened" | "settling" | "pending" | "unknown" | "settled" | "provisioned" | "rejected" | "void" | "review";
-            /** @description Why it is where it is; an open set of codes. */
+            /** @description Code of the reason for the state; new codes may be added. */
             reason?: string;
             /**
-             * @description What to do next.
+             * @description Next step for the payer.
              * @enum {string}
              */
             retryAction?: "sign_anew" | "retry_same_payment" | "poll" | "approve_then_retry" | "wait_and_retry" | "abandon" | "ask_operator";
-            /** @description Address to ask again, relative to the server; the same as the header Location. */
+            /** @description Path to poll, relative to the server; the same as the header Location. */
             pollUrl?: string;
             /**
              * Format: date-time
-             * @description After that the signed payment can move nothing any more.
+             * @description Time from which the signed payment can no longer be executed.
              */
             authorizationExpiresAt?: string;
             subscription?: components["schemas"]["SubscriptionPeriod"];
@@ -3274,36 +3815,36 @@ export interface components {
             settlement?: components["schemas"]["PaymentProof"];
         };
         Receipt: {
-            /** @description Name of the payment. */
+            /** @description Id of the payment. */
             paymentId: string;
             /** @description `quoteId` of POST /v1/billing/x402/quote. */
             quoteId: string;
             /**
-             * @description `active`: paid and provisioned. `pending`: on its way, do not pay again. `failed`: certain not to have been paid. `review`: the operator looks at it.
+             * @description `active`: paid and provisioned. `pending`: not decided yet, do not pay again. `failed`: certainly not paid. `review`: the operator decides.
              * @enum {string}
              */
             status: "active" | "pending" | "failed" | "review";
             /**
-             * @description Step that the payment has reached.
+             * @description State of the payment.
              * @enum {string}
              */
             paymentState: "received" | "screened" | "settling" | "pending" | "unknown" | "settled" | "provisioned" | "rejected" | "void" | "review";
-            /** @description Why it is where it is; an open set of codes. */
+            /** @description Code of the reason for the state; new codes may be added. */
             reason: string | null;
-            /** @description What was bought, as it was then. */
+            /** @description Product as it was when it was bought. */
             tier: {
                 /** @description Identifier of the tier. */
                 tierId: string;
-                /** @description Name of the tier for people. */
+                /** @description Display name of the tier. */
                 name: string;
-                /** @description Days that were bought; 0 of a pack, which is requests. */
+                /** @description Days bought; 0 for a pack. */
                 periodDays: number;
-                /** @description Requests that were bought; absent of a tier. */
+                /** @description Requests bought; absent for a tier. */
                 requests?: number;
             };
-            /** @description The period that it paid for; null until then. */
+            /** @description Period that was paid for; null until it is provisioned. */
             subscription: {
-                /** @description Name of the period. */
+                /** @description Id of the period. */
                 id: string;
                 /** @description Identifier of the tier. */
                 tierId: string;
@@ -3317,12 +3858,12 @@ export interface components {
                  * @description End of the period, exclusive; null if it never ends.
                  */
                 endsAt: string | null;
-                /** @description What paid for it; null for what the operator granted. */
+                /** @description Payment that paid for the period; null if the operator granted it. */
                 paymentId: string | null;
             } | null;
-            /** @description What was paid, in atomic units of the token. */
+            /** @description Paid amount, in atomic units of the token. */
             amount: string;
-            /** @description The same as a decimal, in units of the token. */
+            /** @description Paid amount as a decimal, in units of the token. */
             amountUsd: string;
             /**
              * @description Symbol of the token.
@@ -3335,30 +3876,30 @@ export interface components {
             payer: string;
             /** @description Hash of the transaction. */
             transaction: string | null;
-            /** @description A page for people about the transaction. */
+            /** @description Page of a block explorer for the transaction. */
             explorerUrl: string | null;
             /**
              * Format: date-time
-             * @description When the payment was taken.
+             * @description Time at which the payment was received.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When it last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
         };
         Subscription: {
-            /** @description What holds for you now. */
+            /** @description Limits and rights of the current tier. */
             tier: {
                 /** @description Identifier of the tier. */
                 id: string;
-                /** @description Name of the tier for people. */
+                /** @description Display name of the tier. */
                 name: string;
             };
-            /** @description The period that gives it; null on the Free tier. */
+            /** @description Current period; null on the Free tier. */
             current: {
-                /** @description Name of the period. */
+                /** @description Id of the period. */
                 id: string;
                 /** @description Identifier of the tier. */
                 tierId: string;
@@ -3372,17 +3913,17 @@ export interface components {
                  * @description End of the period, exclusive; null if it never ends.
                  */
                 endsAt: string | null;
-                /** @description What paid for it; null for what the operator granted. */
+                /** @description Payment that paid for the period; null if the operator granted it. */
                 paymentId: string | null;
             } | null;
-            /** @description Periods that have yet to begin, by start. */
+            /** @description Later periods, by start. */
             upcoming: components["schemas"]["SubscriptionPeriod"][];
-            /** @description True while no period runs: you are on the Free tier. */
+            /** @description True if no period is active and the Free tier applies. */
             free: boolean;
         };
         Health: {
             /**
-             * @description Always `ok`; a dead process does not answer.
+             * @description Always `ok`; a dead process does not respond.
              * @enum {string}
              */
             status: "ok";
@@ -3391,7 +3932,7 @@ export interface components {
         };
         Readiness: {
             /**
-             * @description Always true; otherwise the answer is a 503.
+             * @description Always true; otherwise the response is a 503.
              * @enum {boolean}
              */
             ready: true;
@@ -3400,24 +3941,24 @@ export interface components {
                 history: boolean;
                 /** @description The ledger of keys can be read and written. */
                 ledger: boolean;
-                /** @description The server has started, and is not about to stop. */
+                /** @description The server has started and is not stopping. */
                 accepting: boolean;
-                /** @description What is heard of the venue can be stored. Absent where this process does not record. */
+                /** @description Rows from the venue can be stored. Absent if this process does not record. */
                 recording?: boolean;
             };
             signup: {
-                /** @description New accounts are taken in. Never makes the server unready. */
+                /** @description New accounts can sign up. Never makes the server unready. */
                 open: boolean;
-                /** @description Why signup is closed, or why signups are refused at the moment. */
+                /** @description Why signup is closed, or currently refused. */
                 reason?: string;
             };
-            /** @description What is wrong with the recording, of this process or another, with the clock, or with selling, though requests may be sent. */
+            /** @description Problem of recording, in this process or another, of the clock, or of selling; requests may still be sent. */
             warning?: string;
         };
         Pack: {
-            /** @description Identifier of the pack or tier. */
+            /** @description Id of the pack or tier. */
             id: string;
-            /** @description Name for people. */
+            /** @description Display name. */
             name: string;
             /** @description Requests bought. */
             requests: number;
@@ -3426,29 +3967,29 @@ export interface components {
             requestsPerMinute: number;
             /** @description Price in units of the token, as a decimal. */
             priceUsdc: string;
-            /** @description Whether it can be bought. */
+            /** @description True if it can be bought. */
             isForSale: boolean;
         };
         Bought: {
             /**
-             * @description Paid, and what was bought is the payer’s.
+             * @description Paid and provisioned to the account of the payer.
              * @enum {string}
              */
             status: "active";
-            /** @description What was bought for the account of the payer. */
+            /** @description What was bought. */
             product: {
-                /** @description Identifier of the pack or tier. */
+                /** @description Id of the pack or tier. */
                 id: string;
-                /** @description Name for people. */
+                /** @description Display name. */
                 name: string;
-                /** @description Days that were bought, of a tier. */
+                /** @description Days that a tier was bought for. */
                 periodDays?: number;
-                /** @description Requests that were bought, of a pack. */
+                /** @description Requests of a bought pack. */
                 requests?: number;
             };
-            /** @description The period that was bought; null of a pack, and without `key` if no key was sent. */
+            /** @description Period that was bought. Null for a pack; also null if no key was sent and `key` is null. */
             subscription: {
-                /** @description Name of the period. */
+                /** @description Id of the period. */
                 id: string;
                 /** @description Identifier of the tier. */
                 tierId: string;
@@ -3462,38 +4003,38 @@ export interface components {
                  * @description End of the period, exclusive; null if it never ends.
                  */
                 endsAt: string | null;
-                /** @description What paid for it; null for what the operator granted. */
+                /** @description Payment that paid for the period; null if the operator granted it. */
                 paymentId: string | null;
             } | null;
-            /** @description Requests that were paid for. */
+            /** @description Requests bought. */
             requests: {
-                /** @description Name of the payment. */
+                /** @description Id of the payment. */
                 paymentId: string;
-                /** @description Identifier of the pack or tier. */
+                /** @description Id of the pack or tier. */
                 packId: string;
-                /** @description Name for people. */
+                /** @description Display name. */
                 name: string;
                 /** @description Requests bought. */
                 requests: number;
-                /** @description Of these, answered. */
+                /** @description Requests already answered. */
                 used: number;
                 /**
                  * Format: date-time
-                 * @description When they were bought.
+                 * @description Time of the purchase.
                  */
                 boughtAt: string;
             } | null;
-            /** @description A key of the account, if the account begins with this payment. Keep it where secrets are kept. Null if the account existed before, if a key was sent, once the key was used, and if the same payment is sent again without its `payment-identifier`, or one that was not signed after it. */
+            /** @description API key, if this payment created the account. Store it as a secret. Null if the account existed before, if a key was sent, after the first use of the key, if the same payment is sent again without its `payment-identifier`, and for another payment that was not signed later than the first. */
             key: string | null;
-            /** @description How the owner of the wallet gets a key; null with `key`, and if a key was sent. */
+            /** @description How the owner of the wallet gets a key; null if `key` is set or a key was sent. */
             howToGetKey: string | null;
             settlement: components["schemas"]["PaymentProof"];
         };
         ResourceList: {
             version: number;
-            /** @description What can be bought; empty where nothing is sold without a key. */
+            /** @description Packs and tiers for sale; empty if nothing is sold without a key. */
             resources: string[];
-            /** @description Address of the description of all routes. */
+            /** @description Path of the API document. */
             openapi: string;
         };
     };
@@ -3521,9 +4062,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Every coin, also one of which nothing is held. */
+                        /** @description All coins, including those without recordings. */
                         data: components["schemas"]["Coin"][];
-                        /** @description Always null: the coins fit on one page. */
+                        /** @description Always null: the list has one page. */
                         nextCursor: string | null;
                     };
                 };
@@ -3533,9 +4074,9 @@ export interface operations {
     listMarkets: {
         parameters: {
             query?: {
-                /** @description Only windows of this length. */
+                /** @description Only windows of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
-                /** @description Only markets of this status at the moment of the request; `closed` are those without a known winner. */
+                /** @description Only markets with this status at the time of the request; `closed` means without a known winner. */
                 status?: "upcoming" | "open" | "closed" | "resolved";
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
                 source?: "recorded" | "simulated" | "all";
@@ -3543,13 +4084,13 @@ export interface operations {
                 from?: number | (string | Date);
                 /** @description End, exclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 to?: number | (string | Date);
-                /** @description Only markets that it won. */
+                /** @description Only markets with this winner. */
                 outcome?: "up" | "down";
-                /** @description With `true`, only markets of which a snapshot is held: not those that only the catalogue of the venue names. */
+                /** @description `true` leaves out markets without snapshots, which are known from the venue's catalogue only. */
                 withBooks?: boolean;
-                /** @description Only the market that the venue calls so, if it is one of this coin: a list of one, or of none. Without any filter beside it. For example btc-updown-5m-1776153600. Slugs of simulated markets begin with `sim-`. */
+                /** @description Only the market with this slug of the venue: a list of one, or of none if the coin has no such market. Cannot be combined with filters. For example btc-updown-5m-1776153600. Slugs of simulated markets begin with `sim-`. */
                 slug?: string;
-                /** @description Newest window first, or oldest. */
+                /** @description Order by window: `desc` for newest first, `asc` for oldest first. */
                 order?: "asc" | "desc";
                 /** @description Markets on a page; may change during a walk. */
                 limit?: number;
@@ -3615,9 +4156,9 @@ export interface operations {
     getMarketCoverage: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive, of the time to look at. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                /** @description First moment, inclusive, of the requested time. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 from?: number | (string | Date);
-                /** @description End, exclusive, of the time to look at. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                /** @description End, exclusive, of the requested time. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 to?: number | (string | Date);
             };
             header?: never;
@@ -3645,11 +4186,11 @@ export interface operations {
     listCoverage: {
         parameters: {
             query?: {
-                /** @description A moment of the first day. Without it 31 days up to `to`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                /** @description A moment of the first day. Default: 31 days before `to`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 from?: number | (string | Date);
-                /** @description End, exclusive: the day of the moment before it is the last one. Without it 31 days from `from`, or up to today. At most 366 days. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                /** @description End, exclusive: the last day is that of the moment before. Default: 31 days after `from`, or today. At most 366 days. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 to?: number | (string | Date);
-                /** @description Only windows of this length. */
+                /** @description Only windows of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
                 source?: "recorded" | "simulated" | "all";
@@ -3670,11 +4211,157 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Every day of the range, oldest first. */
+                        /** @description Days of the range, oldest first. */
                         data: components["schemas"]["CoverageDay"][];
-                        /** @description Always null: a range fits on one page. */
+                        /** @description Always null: the list has one page. */
                         nextCursor: string | null;
                     };
+                };
+            };
+        };
+    };
+    listDays: {
+        parameters: {
+            query?: {
+                /** @description A moment of the first day. Default: 31 days before `to`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                from?: number | (string | Date);
+                /** @description End, exclusive: the last day is that of the moment before. Default: 31 days after `from`, or today. At most 366 days. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                to?: number | (string | Date);
+                /** @description Only windows of this timeframe. */
+                timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
+                /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
+                source?: "recorded" | "simulated" | "all";
+            };
+            header?: never;
+            path: {
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
+                coin: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Days. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Every day of the range, oldest first, with an entry for each kind. */
+                        data: components["schemas"]["DayKind"][];
+                        /** @description Always null: the list has one page. */
+                        nextCursor: string | null;
+                    };
+                };
+            };
+        };
+    };
+    getSettlement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
+                coin: string;
+                /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
+                conditionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its settlement. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Settlement"];
+                };
+            };
+        };
+    };
+    listSettlements: {
+        parameters: {
+            query?: {
+                /** @description First moment, inclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                from?: number | (string | Date);
+                /** @description End, exclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                to?: number | (string | Date);
+                /** @description Only windows of this timeframe. */
+                timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
+                /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
+                source?: "recorded" | "simulated" | "all";
+                /** @description Only windows with this agreement. */
+                agreement?: "agrees" | "disagrees" | "unknown";
+                /** @description Order by window: `desc` for newest first, `asc` for oldest first. */
+                order?: "asc" | "desc";
+                /** @description Windows on a page; may change during a walk. */
+                limit?: number;
+                /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
+                cursor?: string;
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                format?: "json" | "csv" | "parquet";
+                /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
+                numbers?: "decimal" | "double";
+            };
+            header?: never;
+            path: {
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
+                coin: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of windows. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Ended windows, by start. */
+                        data: components["schemas"]["Settlement"][];
+                        /** @description Cursor of the next page; null exactly when no further row exists right now. */
+                        nextCursor: string | null;
+                    };
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+        };
+    };
+    listIncidents: {
+        parameters: {
+            query?: {
+                /** @description First moment, inclusive. Default: 7 days before `to`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                from?: number | (string | Date);
+                /** @description End, exclusive. Default: 7 days after `from`, or now. At most 31 days. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                to?: number | (string | Date);
+                /** @description Takes precedence over `Accept`, which may be `application/json` or `application/atom+xml`. Default: JSON. */
+                format?: "json" | "atom";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Incidents, as JSON or as an Atom feed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Incidents that overlap the range, newest first. */
+                        data: components["schemas"]["Incident"][];
+                        /** @description Always null: the list has one page. */
+                        nextCursor: string | null;
+                    };
+                    "application/atom+xml": string;
                 };
             };
         };
@@ -3694,7 +4381,7 @@ export interface operations {
                 outcome?: "up" | "down";
                 /** @description Direction of time, within and across pages. */
                 order?: "asc" | "desc";
-                /** @description Only the last snapshot of each outcome in each step of this length, the end of the step included. It keeps its own `timestamp` and is returned once: a step without a change has no row. A step longer than the market has its last snapshots. While a market is open, a step appears once a later state of each requested outcome is recorded (if an outcome has had none for long, a later state of the market), so a row that was returned never changes. With `view=consolidated` and one `outcome`, the last row in each step. */
+                /** @description Only the last snapshot of each outcome in each step of this length, including the end of the step. The snapshot keeps its `timestamp` and is returned once: a step without a change has no row. A step longer than the market has the market's last snapshots. On an open market, a step is returned once a later state of each requested outcome is recorded (if an outcome has been silent for long, a later state of the market), so a returned row never changes. With `view=consolidated` and one `outcome`, the last row in each step. */
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
                 /** @description Levels of each side, from the best; all when absent. */
                 depth?: number;
@@ -3726,6 +4413,53 @@ export interface operations {
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;
                     };
+                };
+            };
+        };
+    };
+    listChanges: {
+        parameters: {
+            query?: {
+                /** @description First moment, inclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                from?: number | (string | Date);
+                /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                to?: number | (string | Date);
+                /** @description Rows on a page; may change during a walk. */
+                limit?: number;
+                /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
+                cursor?: string;
+                /** @description Only this outcome; both when absent. */
+                outcome?: "up" | "down";
+                /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
+                format?: "json" | "csv" | "parquet";
+                /** @description Only for Parquet: prices, sizes and shares as exact DECIMAL(38,18), the default, or as DOUBLE. */
+                numbers?: "decimal" | "double";
+            };
+            header?: never;
+            path: {
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
+                coin: string;
+                /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
+                conditionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of changes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description One row per state, by `timestamp`, then by `id`: those of `…/snapshots`. */
+                        data: components["schemas"]["Change"][];
+                        /** @description Cursor of the next page; null exactly when no further row exists right now. */
+                        nextCursor: string | null;
+                    };
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
         };
@@ -3766,10 +4500,10 @@ export interface operations {
                     "application/json": {
                         /**
                          * Format: date-time
-                         * @description The moment asked for, UTC.
+                         * @description The requested moment, UTC.
                          */
                         ts: string;
-                        /** @description The prevailing snapshot of each outcome, up, then down; one that has none, or none recent enough, is left out. */
+                        /** @description The last snapshot of each outcome by `ts`, `up` before `down`. Outcomes without a recent enough snapshot are left out. */
                         data: components["schemas"]["AgedSnapshot"][];
                     };
                 };
@@ -3789,12 +4523,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Moments of markets of the coin, in any order; each is answered by itself. */
+                    /** @description Moments of markets of the coin, in any order. */
                     requests: {
                         /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
                         conditionId: string;
                         /**
-                         * @description Outcome whose book is wanted.
+                         * @description Outcome of the book.
                          * @enum {string}
                          */
                         outcome: "up" | "down";
@@ -3820,25 +4554,25 @@ export interface operations {
             };
         };
         responses: {
-            /** @description An answer for each entry. */
+            /** @description One result for each entry. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @description One answer for each request, in their order. */
+                        /** @description One result for each request, in the order of the requests. */
                         data: {
-                            /** @description Of the market; where there is none what was sent, in lower case. */
+                            /** @description Condition id of the market; for an unknown market the requested name, in lower case. */
                             conditionId: string;
                             /**
-                             * @description Of the request.
+                             * @description Requested moment.
                              * @enum {string}
                              */
                             outcome: "up" | "down";
                             /**
                              * Format: date-time
-                             * @description The moment asked for, UTC.
+                             * @description The requested moment, UTC.
                              */
                             ts: string;
                             /** @description Without `fields` every member is there, but not `receivedAt`, and `sources` only with `view=consolidated`; with `fields` those that it names. */
@@ -3880,10 +4614,10 @@ export interface operations {
                                 receivedAt?: string | null;
                                 sources?: components["schemas"]["LadderSources"];
                             } | null;
-                            /** @description Milliseconds from the `timestamp` of the snapshot to `ts`; with `stale` that of the state which is too old. */
+                            /** @description Milliseconds from the `timestamp` of the snapshot to `ts`; for `stale`, the age of the snapshot that is too old. */
                             ageMs: number | null;
                             /**
-                             * @description The code of the 404 that the `GET` of the entry answers; null where it answers a snapshot. `unknown_market`: there is no such market of the coin. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the prevailing one is older than `maxAgeMs`.
+                             * @description Error code of the entry, as the single `GET` would return it with a 404; null if there is a snapshot. `unknown_market`: the coin has no such market. `no_snapshot`: nothing of the outcome was recorded by then. `stale`: the last snapshot is older than `maxAgeMs`.
                              * @enum {string|null}
                              */
                             error: "unknown_market" | "no_snapshot" | "stale" | null;
@@ -3898,21 +4632,27 @@ export interface operations {
             query: {
                 /** @description The moment: the state prevailing then, at or before it and never after. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 ts: number | (string | Date);
-                /** @description Outcome that is traded. */
+                /** @description Traded outcome. */
                 outcome: "up" | "down";
                 /** @description Side of the order: a buy takes asks, a sell takes bids. */
                 side: "buy" | "sell";
                 /** @description Shares, above 0 and at most 9000000000, at most six decimals. Send either this or `usdc`. */
                 size?: string | number;
-                /** @description USDC before fees, in the same bounds: what is spent on a buy, or what a sell should bring. Shares are rounded down to the millionth. */
+                /** @description USDC before fees, in the same bounds: the amount to spend on a buy, or to receive for a sell. Shares are rounded down to millionths. */
                 usdc?: string | number;
-                /** @description The ladder: the outcome's `own` book, or that and the mirror of the other outcome's as one. The venue shows each order in both, so sizes are never added up. */
+                /** @description `own`: the order book of the outcome. `consolidated`: that book merged with the mirror of the other outcome's book. The venue shows each order in both books, so sizes are never added up. */
                 view?: "own" | "consolidated";
-                /** @description Fee in basis points of the traded value, 0 to 10000, at most four decimals. Without this and `feeRate` there is no fee. */
+                /** @description Fee in basis points of the traded value, 0 to 10000, at most four decimals; replaces the fees of the market. */
                 feeBps?: string | number;
-                /** @description Rate of the venue's schedule, 0 to 1, at most six decimals: each level costs shares × rate × price × (1 − price). The venue's own for markets of coins was `0.07` for takers in 2026. */
+                /** @description Rate of the venue's schedule, 0 to 1, at most six decimals: each level costs shares × rate × price × (1 − price). Replaces the fees of the market. The venue's rate for takers in markets of coins was `0.07` in 2026. */
                 feeRate?: string | number;
-                /** @description Levels at worse prices are left alone: above 0 and below 1, at most six decimals. */
+                /** @description The fees that the market had at `ts`, or none. */
+                fees?: "market" | "none";
+                /** @description Latency of the order to the venue, in milliseconds; 0 by default. */
+                latencyMs?: number;
+                /** @description Delay of the venue in milliseconds, `0` for none; by default that of the market at `ts`. */
+                delay?: number;
+                /** @description Worst price: above 0 and below 1, with at most six decimals. */
                 limitPrice?: string | number;
                 /** @description Oldest state that is wanted, in milliseconds before `ts`; any when absent. */
                 maxAgeMs?: number;
@@ -3939,6 +4679,46 @@ export interface operations {
             };
         };
     };
+    getRestingFill: {
+        parameters: {
+            query: {
+                /** @description Traded outcome. */
+                outcome: "up" | "down";
+                /** @description Side of the order. */
+                side: "buy" | "sell";
+                /** @description Price of the order: above 0 and below 1, at most six decimals, a multiple of the price increment of the market. */
+                price: string | number;
+                /** @description Shares, above 0 and at most 9000000000, at most six decimals. */
+                size: string | number;
+                /** @description Time at which the order is sent. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                from: number | (string | Date);
+                /** @description Time at which the order is cancelled, exclusive; at most a week after `from`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                until: number | (string | Date);
+                /** @description Latency of the order to the venue, in milliseconds; 0 by default. */
+                latencyMs?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
+                coin: string;
+                /** @description A market of the coin: a condition id (`0x` and 62 or 64 hex digits in any case), an asset id (up to 78 decimal digits) or a slug in any case, such as btc-updown-5m-1776153600. */
+                conditionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bounds. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestingFill"];
+                };
+            };
+        };
+    };
     listQuotes: {
         parameters: {
             query?: {
@@ -3954,9 +4734,9 @@ export interface operations {
                 outcome?: "up" | "down";
                 /** @description Direction of time, within and across pages. */
                 order?: "asc" | "desc";
-                /** @description The state prevailing at each step of this length instead of every change; steps are multiples of it since 1970, UTC. A step after the expiry has no row, so of `1h` and a market of five minutes most have none. */
+                /** @description Returns the prevailing state at each step of this length instead of every change; steps are multiples of it since 1970, UTC. A step after the expiry has no row, so with `1h` most markets of five minutes have none. */
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
-                /** @description Only these fields of each quote, joined by commas, for example `timestamp,bid,ask,receivedAt`; all but `receivedAt` when absent. The rows are the same ones. Known are `time`, `ageMs`, `id`, `outcome`, `timestamp`, `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread`, `imbalance`, `receivedAt`. */
+                /** @description Only these fields of each quote, separated by commas, for example `timestamp,bid,ask,receivedAt`; by default all except `receivedAt`. The number of rows does not change. Known are `time`, `ageMs`, `id`, `outcome`, `timestamp`, `bid`, `bidSize`, `ask`, `askSize`, `mid`, `spread`, `imbalance`, `receivedAt`. */
                 fields?: string | readonly string[];
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
@@ -3981,7 +4761,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Quotes by `timestamp`, then by `id`; with `interval` by `time`, then up before down. Reversed by `order=desc`. */
+                        /** @description Quotes by `timestamp`, then by `id`; with `interval` by `time`, `up` before `down`. Reversed by `order=desc`. */
                         data: components["schemas"]["Quote"][];
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;
@@ -3995,7 +4775,7 @@ export interface operations {
     listCurrentPrices: {
         parameters: {
             query?: {
-                /** @description Only markets of this length. */
+                /** @description Only markets of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
             };
             header?: never;
@@ -4007,18 +4787,18 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The open markets. */
+            /** @description Open markets. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @description Every open market, newest window first. */
+                        /** @description Open markets, newest window first. */
                         data: components["schemas"]["OpenMarket"][];
-                        /** @description Always null: the list is whole. */
+                        /** @description Always null: the list has one page. */
                         nextCursor: string | null;
-                        /** @description The newest price of the coin itself; null where none is recorded. GET /v1/{coin}/spot has all. */
+                        /** @description Newest spot price of the coin; null if none is recorded. GET /v1/{coin}/spot has its history. */
                         spot: {
                             /** @description In USD, with every digit of its source. */
                             price: number;
@@ -4052,7 +4832,7 @@ export interface operations {
                 outcome?: "up" | "down";
                 /** @description Direction of time, within and across pages. */
                 order?: "asc" | "desc";
-                /** @description Bars of this length instead of every change; they begin at multiples of it since 1970, UTC. */
+                /** @description Returns bars of this length instead of every change; bars begin at multiples of it since 1970, UTC. */
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
@@ -4077,7 +4857,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Changes by `timestamp`, then by `id`; bars by `start`, then up before down. Reversed by `order=desc`. */
+                        /** @description Changes by `timestamp`, then by `id`; bars by `start`, `up` before `down`. Reversed by `order=desc`. */
                         data: (components["schemas"]["Price"] | components["schemas"]["Bar"])[];
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;
@@ -4091,7 +4871,7 @@ export interface operations {
     getBoard: {
         parameters: {
             query?: {
-                /** @description Only windows of this length. */
+                /** @description Only windows of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
             };
             header?: never;
@@ -4100,16 +4880,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The open windows. */
+            /** @description Open windows. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @description Every open window of your coins, by coin, then by the end of the window. */
+                        /** @description Open windows of your coins, by coin, then by end. */
                         data: components["schemas"]["BoardWindow"][];
-                        /** @description Always null: the list is whole. */
+                        /** @description Always null: the list has one page. */
                         nextCursor: string | null;
                     };
                 };
@@ -4119,7 +4899,7 @@ export interface operations {
     followBoard: {
         parameters: {
             query?: {
-                /** @description Only windows of this length. */
+                /** @description Only windows of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
             };
             header?: never;
@@ -4128,7 +4908,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The events, until you leave or the server stops. */
+            /** @description Events, until the client disconnects or the server stops. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4177,7 +4957,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Trades by `timestamp`, those of one millisecond by outcome, price, size, side and transaction, whatever came first. Turned around by `order=desc`. */
+                        /** @description Trades by `timestamp`; within a millisecond by outcome, price, size, side and transaction, regardless of their arrival. Reversed by `order=desc`. */
                         data: components["schemas"]["Trade"][];
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;
@@ -4191,7 +4971,7 @@ export interface operations {
     getPanel: {
         parameters: {
             query: {
-                /** @description Only markets of this length. */
+                /** @description Only markets of this timeframe. */
                 timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
                 /** @description Moments before the expiry, 1 to 8, separated by commas: a minus sign, a whole number, and `ms`, `s`, `m` or `h`. None may lie before the window. */
                 offsets: string | readonly string[];
@@ -4203,7 +4983,7 @@ export interface operations {
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
                 cursor?: string;
-                /** @description A state or price older than this at its moment is left out: `up`, `down` or `spot` is null. */
+                /** @description Largest age of a state or price at its moment, in milliseconds: older ones are left out, and `up`, `down` or `spot` is null. */
                 maxAgeMs?: number;
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
                 source?: "recorded" | "simulated" | "all";
@@ -4228,9 +5008,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description By the window's start, and within a market in the order of `offsets`. */
+                        /** @description Rows by start of window, then in the order of `offsets`. */
                         data: components["schemas"]["PanelRow"][];
-                        /** @description Cursor of the next page; null when no further market has closed. */
+                        /** @description Cursor of the next page; null if no more markets have expired. */
                         nextCursor: string | null;
                     };
                     "text/csv": string;
@@ -4242,19 +5022,19 @@ export interface operations {
     getHeatmap: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive; the start of the window when absent. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                /** @description First moment, inclusive; by default the start of the window. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 from?: number | (string | Date);
-                /** @description End, exclusive; the end of the window when absent. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                /** @description End, exclusive; by default the end of the window. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 to?: number | (string | Date);
                 /** @description Whose book. */
                 outcome?: "up" | "down";
-                /** @description Bins of price between 0 and 1, all equally wide. */
+                /** @description Number of equal price bins between 0 and 1. */
                 priceBins?: "10" | "20" | "50" | "100" | "200";
-                /** @description Columns at most; a column is a whole number of milliseconds. */
+                /** @description Largest number of columns; each is a whole number of milliseconds. */
                 timeBins?: number;
-                /** @description Of the sizes that a cell had during its column: the largest one, the last one, or their average weighted by time. To see liquidity being pulled, compare `max` with `last`. */
+                /** @description Value of a cell over the sizes during its column: the largest, the last, or the time-weighted average. To see pulled liquidity, compare `max` with `last`. */
                 agg?: "max" | "last" | "time-weighted";
-                /** @description Adds `trades`, and to each column `pulled` and `traded`: by how much each cell fell since the end of the column before it, without the trades that took it and by them. */
+                /** @description Adds `trades`, and `pulled` and `traded` to each column: the size by which each cell fell since the end of the previous column, split into withdrawn orders and trades. */
                 include?: "removed";
             };
             header?: never;
@@ -4282,13 +5062,15 @@ export interface operations {
     exportMarket: {
         parameters: {
             query?: {
-                /** @description Takes precedence over `Accept`, which may name `application/x-ndjson`, `text/csv` or `application/vnd.apache.parquet`. NDJSON by default, also when `Accept` names none of them. */
-                format?: "ndjson" | "csv" | "parquet";
-                /** @description Only for CSV and Parquet. `levels` (the default): one row per level, whole books. `states`: one row per snapshot with its best `depth` levels of each side. */
-                shape?: "levels" | "states";
-                /** @description Only for CSV and Parquet: levels of each side. All by default with `levels`; 10 by default and at most 25 with `states`. */
+                /** @description Takes precedence over `Accept`, which may be `application/x-ndjson`, `text/csv` or `application/vnd.apache.parquet`. Default: NDJSON, also if `Accept` has none of them. `Accept: application/zip` is `npz`. `npz`, `tardis` and `pmxt` are files that engines of backtests load: arrays of hftbacktest, CSV of Tardis, Parquet of the PMXT archive. They have changes and trades, the first two of one `outcome`, `up` by default, and no `shape`, `depth`, `include` or `after`. */
+                format?: "ndjson" | "csv" | "parquet" | "npz" | "tardis" | "pmxt";
+                /** @description Only of `tardis`: `book` (the default), rows of `incremental_book_L2`, or `trades`. */
+                kind?: "book" | "trades";
+                /** @description `levels` (the default) and `states` are for CSV and Parquet: one row per level, whole books; one row per snapshot with its best `depth` levels of each side. `changes` is for every format: the levels that changed, as in `…/changes`. */
+                shape?: "levels" | "states" | "changes";
+                /** @description Only for CSV and Parquet, not of `changes`: levels of each side. All by default with `levels`; 10 by default and at most 25 with `states`. */
                 depth?: number;
-                /** @description Adds the time at which the recorder received the state of each row: the last member `receivedAt` of NDJSON, the last column `received_at` of CSV and Parquet. */
+                /** @description Adds the time at which the recorder received the snapshot: the last member `receivedAt` of NDJSON, the last column `received_at` of CSV and Parquet. */
                 include?: "receivedAt";
                 /** @description Only this outcome; both when absent. */
                 outcome?: "up" | "down";
@@ -4296,7 +5078,7 @@ export interface operations {
                 from?: number | (string | Date);
                 /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 to?: number | (string | Date);
-                /** @description Resumes an interrupted download: the `id` of the last complete snapshot received, such as 1482734. Append the response to what you have; CSV then has no header. Not for Parquet. */
+                /** @description Resumes an interrupted download: the `id` of the last snapshot that was received completely, such as 1482734. Append the response to the file; CSV then has no header. Not for Parquet. */
                 after?: string;
             };
             header?: never;
@@ -4310,7 +5092,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file. To find out whether it was sent completely, see `GET /v1/exports`. */
+            /** @description The file. `GET /v1/exports` shows whether it was sent completely. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4319,6 +5101,7 @@ export interface operations {
                     "application/x-ndjson": string;
                     "text/csv": string;
                     "application/vnd.apache.parquet": string;
+                    "application/zip": string;
                 };
             };
         };
@@ -4326,23 +5109,23 @@ export interface operations {
     exportDay: {
         parameters: {
             query: {
-                /** @description A day in UTC, or a moment in it: the markets whose windows begin on that day (where a window is unknown, its first snapshot). Day and coin make one file. */
+                /** @description A UTC day, or a moment in it. The file has the markets whose windows begin on that day; a market with an unknown window belongs to the day of its first snapshot. */
                 day: string | (string | Date) | number;
+                /** @description Takes precedence over `Accept`, which may be `application/x-ndjson`, `text/csv` or `application/vnd.apache.parquet`. Default: NDJSON, also if `Accept` has none of them. */
+                format?: "ndjson" | "csv" | "parquet";
                 /** @description Only markets of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
                 source?: "recorded" | "simulated" | "all";
-                /** @description Takes precedence over `Accept`, which may name `application/x-ndjson`, `text/csv` or `application/vnd.apache.parquet`. NDJSON by default, also when `Accept` names none of them. */
-                format?: "ndjson" | "csv" | "parquet";
-                /** @description Only for CSV and Parquet. `levels` (the default): one row per level, whole books. `states`: one row per snapshot with its best `depth` levels of each side. */
-                shape?: "levels" | "states";
-                /** @description Only for CSV and Parquet: levels of each side. All by default with `levels`; 10 by default and at most 25 with `states`. */
+                /** @description `levels` (the default) and `states` are for CSV and Parquet: one row per level, whole books; one row per snapshot with its best `depth` levels of each side. `changes` is for every format: the levels that changed, as in `…/changes`. */
+                shape?: "levels" | "states" | "changes";
+                /** @description Only for CSV and Parquet, not of `changes`: levels of each side. All by default with `levels`; 10 by default and at most 25 with `states`. */
                 depth?: number;
-                /** @description Adds the time at which the recorder received the state of each row: the last member `receivedAt` of NDJSON, the last column `received_at` of CSV and Parquet. */
+                /** @description Adds the time at which the recorder received the snapshot: the last member `receivedAt` of NDJSON, the last column `received_at` of CSV and Parquet. */
                 include?: "receivedAt";
                 /** @description Only this outcome; both when absent. */
                 outcome?: "up" | "down";
-                /** @description Resumes an interrupted download: `conditionId:id` of the last complete snapshot received; the market may also be given by its slug or an asset id. Not for Parquet. */
+                /** @description Resumes an interrupted download: `conditionId:id` of the last snapshot that was received completely; a slug or an asset id also identifies the market. Not for Parquet. */
                 after?: string;
             };
             header?: never;
@@ -4354,7 +5137,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The file. To find out whether it was sent completely, see `GET /v1/exports`. */
+            /** @description The file. `GET /v1/exports` shows whether it was sent completely. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4370,19 +5153,19 @@ export interface operations {
     followMarket: {
         parameters: {
             query?: {
-                /** @description Which rows: those of the route of this name, and of `trades` each trade. Needs a tier with that route, and `trades` one with `prices`. */
-                channel?: "snapshots" | "quotes" | "prices" | "trades";
+                /** @description Which rows: those of the route of this name, and of `trades` each trade. Needs a tier with that route, `trades` one with `prices`, and `changes` one with `snapshots`. */
+                channel?: "snapshots" | "changes" | "quotes" | "prices" | "trades";
                 /** @description Only this outcome; both when absent. */
                 outcome?: "up" | "down";
-                /** @description Only for `snapshots`. Levels of each side, from the best; all when absent. */
+                /** @description For `snapshots` only. Levels of each side, from the best; all when absent. */
                 depth?: number;
                 /** @description Seconds without an event after which a comment line is sent. */
                 heartbeat?: number;
-                /** @description Continue after this place instead of now: the `id` of an event, or `nextCursor` or `X-Resume-Cursor` of the route of the channel, ascending, without a range and with the same outcome and depth. The header `Last-Event-ID` takes precedence. */
+                /** @description Resume after this position: the `id` of an event, or `nextCursor` or `X-Resume-Cursor` of the channel's route with the same outcome and depth, in ascending order and without a range. By default the stream begins now. The header `Last-Event-ID` takes precedence. */
                 cursor?: string;
             };
             header?: {
-                /** @description As `cursor`; `EventSource` sends it by itself when it connects again. */
+                /** @description Same as `cursor`; `EventSource` sends it when it reconnects. */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -4395,7 +5178,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The events, until you leave or the server stops. */
+            /** @description Events, until the client disconnects or the server stops. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4409,21 +5192,21 @@ export interface operations {
     followCoin: {
         parameters: {
             query?: {
-                /** @description Which rows: those of the route of this name, and of `trades` each trade. Needs a tier with that route, and `trades` one with `prices`. */
-                channel?: "snapshots" | "quotes" | "prices" | "trades";
+                /** @description Which rows: those of the route of this name, and of `trades` each trade. Needs a tier with that route, `trades` one with `prices`, and `changes` one with `snapshots`. */
+                channel?: "snapshots" | "changes" | "quotes" | "prices" | "trades";
                 /** @description Only this outcome; both when absent. */
                 outcome?: "up" | "down";
-                /** @description Only for `snapshots`. Levels of each side, from the best; all when absent. */
+                /** @description For `snapshots` only. Levels of each side, from the best; all when absent. */
                 depth?: number;
                 /** @description Seconds without an event after which a comment line is sent. */
                 heartbeat?: number;
-                /** @description Only markets of this length. */
+                /** @description Only markets of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
-                /** @description Continue after this place in each market instead of now: the `id` of an event of this route. All other parameters but `heartbeat` must be repeated. The header `Last-Event-ID` takes precedence. */
+                /** @description Resume after this position in each market: the `id` of an event of this route. All other parameters except `heartbeat` must be the same. By default the stream begins now. The header `Last-Event-ID` takes precedence. */
                 cursor?: string;
             };
             header?: {
-                /** @description As `cursor`; `EventSource` sends it by itself when it connects again. */
+                /** @description Same as `cursor`; `EventSource` sends it when it reconnects. */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -4434,7 +5217,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The events, until you leave or the server stops. */
+            /** @description Events, until the client disconnects or the server stops. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4458,11 +5241,11 @@ export interface operations {
                 cursor?: string;
                 /** @description Direction of time, within and across pages. */
                 order?: "asc" | "desc";
-                /** @description Only prices of this source, such as `chainlink`; all when absent. */
+                /** @description Only prices of this source, such as `chainlink`; by default all. */
                 source?: string;
-                /** @description Only averages of so many seconds (TWAP), such as 60; 0 for prices of the moment. All when absent. */
+                /** @description Only averages over this number of seconds (TWAP), such as 60; 0 for spot prices. By default all. */
                 window?: number;
-                /** @description Bars of this length instead of every price; they begin at multiples of it since 1970, UTC. */
+                /** @description Returns bars of this length instead of every price; bars begin at multiples of it since 1970, UTC. */
                 interval?: "1s" | "5s" | "10s" | "15s" | "30s" | "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "1d";
                 /** @description Takes precedence over `Accept`, which may name `application/json`, `text/csv` or `application/vnd.apache.parquet`. JSON by default, also when `Accept` names none of them. CSV and Parquet have one row per entry of `data`, and columns named as its members in snake case (`condition_id`), `object_member` where these are in an object; `nextCursor` is the header `X-Next-Cursor`. */
                 format?: "json" | "csv" | "parquet";
@@ -4489,7 +5272,7 @@ export interface operations {
                         data: (components["schemas"]["Spot"] | components["schemas"]["SpotBar"])[];
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;
-                        /** @description Why there is nothing: no price of the coin was ever recorded. Null otherwise. */
+                        /** @description Why the list is empty: no price of the coin was ever recorded. Otherwise null. */
                         reason: string | null;
                     };
                     "text/csv": string;
@@ -4506,9 +5289,11 @@ export interface operations {
                 /** @description Only files of this day in UTC. */
                 day?: string | (string | Date) | number;
                 /** @description Only files of this kind. */
-                kind?: "snapshots" | "levels" | "quotes" | "trades" | "panel";
-                /** @description Only files whose numbers are of this form. */
+                kind?: "snapshots" | "levels" | "quotes" | "trades" | "panel" | "changes";
+                /** @description Only files with this type of numbers. */
                 numbers?: "decimal" | "double";
+                /** @description Adds `link` to each file of the newest revision: a URL that needs no header, valid for this time. */
+                links?: "10m" | "1h" | "6h" | "1d" | "7d";
                 /** @description Files on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -4530,7 +5315,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Files by timeframe, newest day first. */
+                        /** @description Files by timeframe, then newest day first. */
                         data: components["schemas"]["DayFile"][];
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;
@@ -4565,7 +5350,7 @@ export interface operations {
                     "application/vnd.apache.parquet": string;
                 };
             };
-            /** @description The part asked for. */
+            /** @description Requested range. */
             206: {
                 headers: {
                     [name: string]: unknown;
@@ -4576,12 +5361,110 @@ export interface operations {
             };
         };
     };
+    getLinkedFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description One range of bytes (RFC 9110), such as `bytes=-8`. */
+                Range?: string;
+            };
+            path: {
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
+                coin: string;
+                /** @description A link, as `link` of a file has it. */
+                link: string;
+                /** @description `name` of a file in GET /v1/{coin}/files. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+            /** @description Requested range. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+        };
+    };
+    getArchiveSql: {
+        parameters: {
+            query: {
+                /** @description Kind of the files. */
+                kind: "snapshots" | "levels" | "quotes" | "trades" | "panel" | "changes";
+                /** @description Only files of this timeframe; by default all. */
+                timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
+                /** @description Prices and sizes as DECIMAL, exact, or as DOUBLE. */
+                numbers?: "decimal" | "double";
+                /** @description First day in UTC. */
+                from: string | (string | Date) | number;
+                /** @description End in UTC, exclusive: the day after the last one. */
+                to: string | (string | Date) | number;
+                /** @description How long the links are valid. */
+                links?: "10m" | "1h" | "6h" | "1d" | "7d";
+            };
+            header?: never;
+            path: {
+                /** @description Coin in any case: btc, eth, sol, xrp, doge, bnb, hype, zec. */
+                coin: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statement. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/sql": string;
+                };
+            };
+        };
+    };
+    listSampleFiles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The files. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Files by coin, timeframe and kind. */
+                        data: components["schemas"]["DayFile"][];
+                    };
+                };
+            };
+        };
+    };
     listRevisions: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive, at which a change was made by our clock. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
+                /** @description First time of change, inclusive, by the server's clock. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
                 since?: number | (string | Date);
-                /** @description Only this coin; all of your tier when absent. */
+                /** @description Only changes of this coin; by default all coins of your tier. */
                 coin?: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
                 /** @description Changes on a page; may change during a walk. */
                 limit?: number;
@@ -4605,13 +5488,13 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Changes in the order in which they were made. */
+                        /** @description Changes, in the order in which they were made. */
                         data: components["schemas"]["Revision"][];
                         /** @description Cursor of the next page; null exactly when no further row exists right now. */
                         nextCursor: string | null;
                         /**
                          * Format: date-time
-                         * @description Every change since then is in the list; what changed before is not known.
+                         * @description Time since when the list is complete; earlier changes are unknown.
                          */
                         completeSince: string;
                     };
@@ -4639,7 +5522,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of the chain. */
+            /** @description A page of the manifest chain. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4660,9 +5543,9 @@ export interface operations {
     getManifest: {
         parameters: {
             query?: {
-                /** @description The one at this place. */
+                /** @description The manifest with this sequence number. */
                 sequence?: number;
-                /** @description The newest of this day in UTC. */
+                /** @description The newest manifest of this UTC day. */
                 day?: string | (string | Date) | number;
             };
             header?: never;
@@ -4671,7 +5554,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The manifest, and its signature. */
+            /** @description Manifest and signature. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4685,7 +5568,7 @@ export interface operations {
     getCitation: {
         parameters: {
             query: {
-                /** @description A citation such as `bookfeed:btc/5m/2026-04-14@r3`: coin, timeframe, UTC day, revision; without `@r3` the newest. */
+                /** @description A citation such as `bookfeed:btc/5m/2026-04-14@r3`: coin, timeframe, UTC day and revision; without `@r3` the newest revision. */
                 id: string;
             };
             header?: never;
@@ -4694,7 +5577,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is cited. */
+            /** @description The cited data. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4728,7 +5611,7 @@ export interface operations {
     getCalibration: {
         parameters: {
             query?: {
-                /** @description Only the table of this length. */
+                /** @description Only the table of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
             };
             header?: never;
@@ -4740,16 +5623,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The tables of the coin. */
+            /** @description Calibration tables of the coin. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @description A table of each length, the shortest first; empty until the first tables are made. */
+                        /** @description Tables by timeframe, shortest first; empty until they are first computed. */
                         data: components["schemas"]["CalibrationTable"][];
-                        /** @description Always null: the list is whole. */
+                        /** @description Always null: the list has one page. */
                         nextCursor: string | null;
                     };
                 };
@@ -4774,7 +5657,7 @@ export interface operations {
                     "application/json": {
                         /** @description The last 20 exports, newest first. */
                         data: components["schemas"]["Export"][];
-                        /** @description Always null: there are no further pages. */
+                        /** @description Always null: the list has one page. */
                         nextCursor: string | null;
                     };
                 };
@@ -4811,7 +5694,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Address of your wallet: `0x` and 40 hex digits in any case. */
+                    /** @description Address of your wallet: `0x` and 40 hex digits, case-insensitive. */
                     address: string;
                 };
             };
@@ -4846,7 +5729,7 @@ export interface operations {
                     "application/json": {
                         /** @description Valid keys, oldest first. */
                         data: components["schemas"]["Key"][];
-                        /** @description Null: there is one page only. */
+                        /** @description Always null: the list has one page. */
                         nextCursor: string | null;
                     };
                 };
@@ -4870,9 +5753,9 @@ export interface operations {
                     message: string;
                     /** @description The wallet's signature of the message (EIP-191 or ERC-1271): `0x` and hex. */
                     signature: string;
-                    /** @description Your own name for the key. */
+                    /** @description Label of your choice. */
                     label?: string;
-                    /** @description True to make a key only where the account has no valid one: otherwise the answer is 409 `key_limit`. By default a new key is made; if the account has bought nothing, the old one ends. */
+                    /** @description True to make a key only if the account has no valid one; otherwise the response is 409 `key_limit`. By default a key is always made, and if the account has bought nothing, the old key ends. */
                     keepKeys?: boolean;
                 };
             };
@@ -4897,7 +5780,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @description Name of the key; not a secret. */
+                /** @description Id of the key; not a secret. */
                 id: string;
             };
             cookie?: never;
@@ -4906,11 +5789,11 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description How long the old key continues to work; 0 ends it at once.
+                     * @description Seconds for which the old key remains valid; 0 ends it at once.
                      * @default 86400
                      */
                     overlapSeconds?: number;
-                    /** @description Your own name for the key. */
+                    /** @description Label of your choice. */
                     label?: string;
                 };
             };
@@ -4932,7 +5815,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Name of the key; not a secret. */
+                /** @description Id of the key; not a secret. */
                 id: string;
             };
             cookie?: never;
@@ -4953,7 +5836,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Name of the key; not a secret. */
+                /** @description Id of the key; not a secret. */
                 id: string;
             };
             cookie?: never;
@@ -4961,13 +5844,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Your own name for the key. */
+                    /** @description Label of your choice. */
                     label: string;
                 };
             };
         };
         responses: {
-            /** @description The key as it is now. */
+            /** @description The updated key. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4987,7 +5870,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What you may use and have used. */
+            /** @description Limits and usage. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5071,15 +5954,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Tier to buy, of GET /v1/billing/tiers. */
+                    /** @description Id of the tier, from GET /v1/billing/tiers. */
                     tierId: string;
-                    /** @description Chain to pay on, of GET /v1/billing/x402/chains. */
+                    /** @description Chain to pay on, from GET /v1/billing/x402/chains. */
                     network: string;
                     /** @description Symbol of the token to pay with. */
                     token: string;
-                    /** @description Address of the wallet that will sign; by default the account's own. For another one the amount is a little below the price, and unique. */
+                    /** @description Wallet that will sign; by default the wallet of your account. Any other wallet pays a unique amount, slightly below the price. */
                     payer?: string;
-                    /** @description True to buy one more period although a payment for the same tier and token may still be made, or was made within the last hour. By default the answer is then the quote of that payment, with `paymentInFlight`. */
+                    /** @description True to buy one more period, although a payment for the same tier and token is pending or was made within the last hour. By default the quote of that payment is returned, with `paymentInFlight`. */
                     anotherPeriod?: boolean;
                 };
             };
@@ -5100,7 +5983,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Base64 of the payment payload of x402 v2 as JSON, at most 16384 bytes; instead of `paymentPayload`. */
+                /** @description Payment payload of x402 v2 as JSON in Base64, at most 16384 bytes; instead of `paymentPayload`. */
                 "PAYMENT-SIGNATURE"?: string;
             };
             path?: never;
@@ -5109,17 +5992,17 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description The payment payload of x402 v2 that a wallet signed; instead of the header PAYMENT-SIGNATURE. */
+                    /** @description Signed payment payload of x402 v2; alternative to the header PAYMENT-SIGNATURE. */
                     paymentPayload?: {
                         [key: string]: unknown;
                     };
-                    /** @description Offer to get the challenge of, where no payment is sent. A payment names its offer itself. */
+                    /** @description Quote whose challenge is returned if no payment is sent. A payment itself identifies its quote. */
                     quoteId?: string;
                 };
             };
         };
         responses: {
-            /** @description Paid, and yours. */
+            /** @description Paid and provisioned. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5128,7 +6011,7 @@ export interface operations {
                     "application/json": components["schemas"]["PaidSettlement"];
                 };
             };
-            /** @description On its way. Do not pay again. */
+            /** @description Pending. Do not pay again. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5144,7 +6027,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Name of the payment. */
+                /** @description Id of the payment. */
                 id: string;
             };
             cookie?: never;
@@ -5167,7 +6050,7 @@ export interface operations {
             query?: {
                 /** @description Payments on a page. */
                 limit?: number;
-                /** @description `nextCursor` of the page before, unchanged. */
+                /** @description `nextCursor` of the previous page, unchanged. */
                 cursor?: string;
             };
             header?: never;
@@ -5176,7 +6059,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of receipts. */
+            /** @description A page of payments. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5221,7 +6104,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The process lives. */
+            /** @description The process is running. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5261,7 +6144,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One heading a code. */
+            /** @description A heading for each code. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5311,8 +6194,28 @@ export interface operations {
                     "application/json": {
                         /** @description Version of AsyncAPI. */
                         asyncapi: string;
-                    } & {
-                        [key: string]: unknown;
+                        /** @description Title, version and description. */
+                        info: {
+                            [key: string]: unknown;
+                        };
+                        /** @description Media type of messages. */
+                        defaultContentType: string;
+                        /** @description Where to connect. */
+                        servers: {
+                            [key: string]: unknown;
+                        };
+                        /** @description The stream and its messages. */
+                        channels: {
+                            [key: string]: unknown;
+                        };
+                        /** @description Messages that a client sends and receives. */
+                        operations: {
+                            [key: string]: unknown;
+                        };
+                        /** @description Messages and schemas. */
+                        components: {
+                            [key: string]: unknown;
+                        };
                     };
                 };
             };
@@ -5342,11 +6245,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Base64 of the payment payload of x402 v2 as JSON, at most 16384 bytes. */
+                /** @description Payment payload of x402 v2 as JSON in Base64, at most 16384 bytes. */
                 "PAYMENT-SIGNATURE"?: string;
             };
             path: {
-                /** @description Identifier of the pack or tier. */
+                /** @description Id of the pack or tier. */
                 id: string;
             };
             cookie?: never;
@@ -5354,13 +6257,13 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description The `claim` of a 202, in place of a payment: it returns what the payment has become, with the key until that was used. */
+                    /** @description The `claim` of a 202, instead of a payment: returns the state of that payment, and its key until the key is used for the first time. */
                     claim?: string;
                 };
             };
         };
         responses: {
-            /** @description Paid, and the payer’s. */
+            /** @description Paid and provisioned to the account of the payer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5369,7 +6272,7 @@ export interface operations {
                     "application/json": components["schemas"]["Bought"];
                 };
             };
-            /** @description On its way. Send `claim` to the same address, and sign no other payment. */
+            /** @description Pending. Send `claim` to the same path, and do not sign another payment. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5383,15 +6286,15 @@ export interface operations {
     buyTier: {
         parameters: {
             query?: {
-                /** @description `true` to buy one more period although the wallet has paid for the tier within the last hour. By default the answer is then that of the earlier payment, and the new one is not settled. */
+                /** @description `true` to buy one more period although the wallet has paid for the tier within the last hour. By default the earlier payment is returned, and the new one is not settled. */
                 anotherPeriod?: "true" | "false";
             };
             header?: {
-                /** @description Base64 of the payment payload of x402 v2 as JSON, at most 16384 bytes. */
+                /** @description Payment payload of x402 v2 as JSON in Base64, at most 16384 bytes. */
                 "PAYMENT-SIGNATURE"?: string;
             };
             path: {
-                /** @description Identifier of the pack or tier. */
+                /** @description Id of the pack or tier. */
                 id: string;
             };
             cookie?: never;
@@ -5399,13 +6302,13 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description The `claim` of a 202, in place of a payment: it returns what the payment has become, with the key until that was used. */
+                    /** @description The `claim` of a 202, instead of a payment: returns the state of that payment, and its key until the key is used for the first time. */
                     claim?: string;
                 };
             };
         };
         responses: {
-            /** @description Paid, and the payer’s. */
+            /** @description Paid and provisioned to the account of the payer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5414,7 +6317,7 @@ export interface operations {
                     "application/json": components["schemas"]["Bought"];
                 };
             };
-            /** @description On its way. Send `claim` to the same address, and sign no other payment. */
+            /** @description Pending. Send `claim` to the same path, and do not sign another payment. */
             202: {
                 headers: {
                     [name: string]: unknown;

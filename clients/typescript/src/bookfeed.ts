@@ -2,6 +2,7 @@
  * Client of a Bookfeed server: history, live streams and replay of prediction-market order books.
  * @module
  */
+export { Book, type Change } from './book.ts'
 export { Bookfeed, type Download } from './client.ts'
 export {
   BookfeedError,

@@ -1,20 +1,21 @@
 import type { components } from './api.ts'
 
-/** The problem document of the server (RFC 9457); what each code means is in docs/errors.md. */
+/** The server's problem document (RFC 9457); docs/errors.md describes each code. */
 export type Problem = components['schemas']['Problem']
-/** What a server answers. New ones may be added. */
+/** Error codes of the server. New ones may be added. */
 export type ServerCode = Problem['code']
 /**
- * What the client says itself: the server did not answer (`no_answer`), or not as documented
- * (`unexpected_answer`); a stream broke too often (`connection_lost`); this runtime has no
- * WebSocket (`no_websocket`); a download is not what was sent (`digest_mismatch`); a payment ended
- * unpaid, or may still arrive and must not be signed again (`payment_failed`, `payment_unknown`).
+ * Error codes of the client: the server did not answer (`no_answer`), or not as documented
+ * (`unexpected_answer`); a stream broke too often (`connection_lost`); the runtime has no WebSocket
+ * (`no_websocket`); a row does not fit the book (`book_broken`); a download differs from what was sent (`digest_mismatch`); a payment was not
+ * made (`payment_failed`), or may still be made and must not be signed again (`payment_unknown`).
  */
 export type ClientCode =
   | 'no_answer'
   | 'unexpected_answer'
   | 'connection_lost'
   | 'no_websocket'
+  | 'book_broken'
   | 'digest_mismatch'
   | 'payment_failed'
   | 'payment_unknown'
@@ -22,13 +23,13 @@ export type ErrorCode = ServerCode | ClientCode
 
 type Facts = Omit<Partial<Problem>, 'code' | 'detail'> & { cause?: unknown }
 
-/** Every failure of this client but an abort by your own signal. Branch on `code`. */
+/** Any failure of this client, except an abort by your own signal. Branch on `code`. */
 export class BookfeedError extends Error {
   override readonly name = 'BookfeedError'
   readonly code: ErrorCode
-  /** Of the answer; 0 where there was none. */
+  /** HTTP status of the response; 0 if there was none. */
   readonly status: number
-  /** The problem document, or as much of one as there was: `retryAction`, `paymentRequired`, … */
+  /** The problem document, or as much of it as was received: `retryAction`, `paymentRequired`, … */
   readonly problem: Facts
 
   constructor(code: ErrorCode, detail: string, { cause, ...problem }: Facts = {}) {
@@ -43,29 +44,29 @@ export class BookfeedError extends Error {
     return this.problem.param
   }
 
-  /** To be quoted when you report something. */
+  /** Quote it when you report a problem. */
   get requestId(): string | undefined {
     return this.problem.requestId
   }
 
-  /** Seconds, where the server said when to come back. */
+  /** Seconds after which the server asks to retry, if it does. */
   get retryAfterSeconds(): number | undefined {
     return this.problem.retryAfterSeconds
   }
 
-  /** The lowest tier that includes what was asked for. */
+  /** The lowest tier that includes the request. */
   get requiredTier(): string | undefined {
     return this.problem.requiredTier
   }
 
-  /** Whether the same request may succeed later: no answer, 429, and 5xx that pass. */
+  /** True if the same request may succeed later: no answer, 429, or a temporary 5xx. */
   get isPassing(): boolean {
     if (this.code === 'damaged' || this.code === 'signup_closed') return false
     return this.code === 'no_answer' || this.status === 429 || this.status >= 500
   }
 }
 
-/** Reads the failure that a response states. */
+/** Reads the error in a response. */
 export async function errorOf(response: Response): Promise<BookfeedError> {
   const { status, headers } = response
   const text = await response.text()

@@ -1,6 +1,6 @@
 /**
- * A market, or the markets of a coin, as server-sent events: for where a WebSocket is missing or
- * does not get through.
+ * A market, or the markets of a coin, as server-sent events, for environments in which a WebSocket
+ * is missing or blocked.
  */
 import { BookfeedError } from './errors.ts'
 import { isRow, type Line, noWebSocket, type Wire } from './line.ts'
@@ -8,7 +8,7 @@ import { type Requester, watchdog } from './request.ts'
 
 const HEARTBEAT_SECONDS = 10
 
-/** A connection that understands `subscribe` alone, once. */
+/** A connection that accepts only `subscribe`, and only once. */
 export class EventLine implements Line {
   readonly #requester: Requester
   readonly #stop = new AbortController()
@@ -20,7 +20,7 @@ export class EventLine implements Line {
     begin(this)
   }
 
-  send({ op, id, from: cursor, onSlow: _, ...input }: Wire): void {
+  send({ op, id, from: cursor, onSlow: _, encoding: __, ...input }: Wire): void {
     if (input.channel === 'spot' || input.channel === 'markets')
       throw noWebSocket(`Server-sent events have no channel \`${input.channel}\``)
     if (op === 'subscribe') this.#messages = this.#read(id, { ...input, cursor })
@@ -37,7 +37,7 @@ export class EventLine implements Line {
 
   async *#read(id: unknown, input: Record<string, unknown>): AsyncGenerator<Wire, void, void> {
     const { signal } = this.#stop
-    // The row of a market does not name it, but for a book.
+    // Rows do not name their market, except books.
     const { channel, conditionId } = input
     const place = conditionId === undefined ? { channel } : { channel, conditionId }
     const path =
@@ -67,7 +67,7 @@ export class EventLine implements Line {
     const { event: type, id: cursor, data } = Object.fromEntries(lines.map(([, ...pair]) => pair))
     if (type === undefined || data === undefined) return undefined
     const body = this.#requester.parse(data) as Record<string, unknown>
-    if (type === 'gap' || type === 'stale' || type === 'current') return { ...body, type }
+    if (type === 'gap') return { ...body, type }
     const { conditionId } = body
     const named = conditionId === undefined ? {} : { conditionId }
     return { type, data: body, ...named, ...(cursor === undefined ? {} : { cursor }) }

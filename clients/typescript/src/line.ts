@@ -14,7 +14,7 @@ const finalCloses: Record<number, 'unauthenticated' | 'too_many_streams' | 'inva
 export const noWebSocket = (need: string): BookfeedError =>
   new BookfeedError(
     'no_websocket',
-    `This runtime has no WebSocket, as Node 20 has none. ${need}: use Node 22 or newer, or run \`npm install ws\` and pass \`WebSocket\` of that package to \`new Bookfeed({ WebSocket })\`.`,
+    `This runtime has no WebSocket (Node 20 has none). ${need}: use Node 22 or newer, or run \`npm install ws\` and pass \`WebSocket\` of that package to \`new Bookfeed({ WebSocket })\`.`,
   )
 
 export type Wire = Record<string, unknown>
@@ -22,9 +22,42 @@ export const isRow = ({ type }: Wire): boolean => type === 'row' || type === 'sn
 
 export type Line = {
   send: (operation: Wire) => void
-  /** The next message; undefined after the last one of a connection that may be made again. */
+  /** The next message; undefined after the last one of a connection that may be reopened. */
   next: () => Promise<Wire | undefined>
   end: () => void
+}
+
+/** Inflates binary messages, which continue one zlib stream and are one line each. */
+function createInflater(onText: (text: string) => void, onFault: () => void) {
+  const stream = new DecompressionStream('deflate')
+  const writer = stream.writable.getWriter()
+  const reader = stream.readable.pipeThrough(new TextDecoderStream()).getReader()
+  let pending = 0
+  let onEmpty = () => {}
+  async function read(): Promise<void> {
+    let rest = ''
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const lines = (rest + value).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) onText(line)
+      pending -= lines.length
+      if (pending === 0) onEmpty()
+    }
+  }
+  read().catch(onFault)
+  return {
+    add(bytes: Uint8Array<ArrayBuffer>): void {
+      pending++
+      writer.write(bytes).catch(onFault)
+    },
+    /** Calls back after the text of every message so far. */
+    whenEmpty(then: () => void): void {
+      if (pending === 0) then()
+      else onEmpty = then
+    },
+  }
 }
 
 export class SocketLine implements Line {
@@ -36,8 +69,12 @@ export class SocketLine implements Line {
   #isHeld = false
   #close: { code: number; reason: string } | undefined
   #wake: (() => void) | undefined
+  #inflater: ReturnType<typeof createInflater> | undefined
 
-  /** `replayId` names one that is paused when its messages are not taken; else the line is cut. */
+  /**
+   * `replayId` names a replay, which is paused while its messages are not taken; a live connection
+   * is closed instead.
+   */
   constructor(requester: Requester, begin: (line: Line) => void, replayId?: string) {
     const { key, options } = requester
     const { server, WebSocket: Socket = globalThis.WebSocket } = options
@@ -48,15 +85,25 @@ export class SocketLine implements Line {
     this.#requester = requester
     this.#replayId = replayId
     this.#socket = new Socket(new URL('/v1/stream', server).href.replace(/^http/, 'ws'))
+    this.#socket.binaryType = 'arraybuffer'
     this.#socket.onopen = () => {
-      // Browsers send no headers with it, and the key is never in the address.
+      // Browsers cannot send headers with a WebSocket, and the key is never in the URL.
       if (key !== undefined) this.send({ op: 'auth', key })
       this.send({ op: 'heartbeat', seconds: HEARTBEAT_SECONDS })
       begin(this)
     }
-    this.#socket.onmessage = ({ data }) => this.#take(String(data))
-    this.#socket.onclose = ({ code, reason }) => this.#end(code, reason)
-    this.#socket.onerror = () => this.#end(1006, '')
+    this.#socket.onmessage = ({ data }) => {
+      if (typeof data === 'string') this.#take(data)
+      else {
+        this.#inflater ??= createInflater(
+          (text) => this.#take(text),
+          () => this.end(),
+        )
+        this.#inflater.add(new Uint8Array(data as ArrayBuffer))
+      }
+    }
+    this.#socket.onclose = ({ code, reason }) => this.#closed(code, reason)
+    this.#socket.onerror = () => this.#closed(1006, '')
   }
 
   send(operation: Wire): void {
@@ -86,15 +133,21 @@ export class SocketLine implements Line {
   }
 
   #take(text: string): void {
-    this.#dog.reset()
-    // What comes after it was ended for a full queue is asked for again.
+    // After the queue was full, further messages are requested again by the next connection.
     if (this.#close) return
+    this.#dog.reset()
     this.#queue.push(text)
     this.#wake?.()
     if (this.#isHeld || this.#queue.length < QUEUE.max) return
     this.#isHeld = true
     if (this.#replayId === undefined) this.#end(4008, '')
     else this.send({ op: 'pause', id: this.#replayId })
+  }
+
+  /** Ends after the messages that arrived before the close, some of which are still inflated. */
+  #closed(code: number, reason: string): void {
+    if (this.#inflater === undefined) this.#end(code, reason)
+    else this.#inflater.whenEmpty(() => this.#end(code, reason))
   }
 
   #end(code: number, reason: string): void {
@@ -111,14 +164,14 @@ export class SocketLine implements Line {
   }
 }
 
-/** What a stream does with a connection: it begins, and takes messages, until it is over. */
+/** The use that a stream makes of a connection: it begins, and takes messages until it is over. */
 export type Feed = {
   open: () => Line
   take: (message: Wire, line: Line) => AsyncIterable<Wire> | Iterable<Wire>
   isOver: () => boolean
 }
 
-/** Messages of one connection after another. */
+/** The messages of consecutive connections. */
 export async function* overLines(
   feed: Feed,
   signal?: AbortSignal,
@@ -135,7 +188,7 @@ export async function* overLines(
   }
 }
 
-/** Messages of one connection, up to its end or a failure that may pass. */
+/** The messages of one connection, up to its end or a temporary failure. */
 async function* overLine({ open, take, isOver }: Feed, signal?: AbortSignal): AsyncGenerator<Wire> {
   signal?.throwIfAborted()
   const line = open()

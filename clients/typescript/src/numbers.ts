@@ -1,11 +1,11 @@
-/** A JSON text as alternating strings, which stay, and numbers, which are marked. */
+/** Matches strings, which stay unchanged, and numbers, which are marked. */
 const tokens = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
-/** Before a number that became a string: JSON has no such character unescaped. */
+/** Prefix of a number that became a string: JSON never contains this character unescaped. */
 const MARK = '\u0001'
 
 /**
- * Parses JSON whose numbers go through `read` as they are written, digit for digit, so that a
- * decimal library gets what the server printed and no float is in between.
+ * Parses JSON and passes each number through `read` digit for digit, so that a decimal library gets
+ * what the server printed, without a float in between.
  */
 export function parseExactly(text: string, read: (digits: string) => unknown): unknown {
   const marked = text.replace(tokens, (token) =>

@@ -1,4 +1,4 @@
-/** Buying a tier: quote, sign once, settle, and follow the payment to its end. */
+/** Buys a tier: quotes, signs once, settles, and follows the payment to its end. */
 import type { components } from './api.ts'
 import { BookfeedError } from './errors.ts'
 import { type Requester, sleep } from './request.ts'
@@ -6,47 +6,47 @@ import { type Requester, sleep } from './request.ts'
 type Schemas = components['schemas']
 export type PaymentRequired = Schemas['PaymentRequired']
 export type PaymentRequirements = Schemas['PaymentRequirements']
-/** What became of a payment. */
+/** The final state of a payment. */
 export type Payment = Schemas['Payment'] | Schemas['PaidSettlement']
 
-/** Any client of x402 v2 (`x402Client` of `@x402/fetch` is one), or a function that signs. */
+/** Any x402 v2 client (such as `x402Client` of `@x402/fetch`), or a function that signs. */
 export type Payer =
   | { createPaymentPayload: (required: never) => Promise<object> }
   | ((required: PaymentRequired) => Promise<object>)
 
 export type PayOptions = {
   tierId: string
-  /** Chain by its CAIP-2 name, such as `eip155:137`. */
+  /** CAIP-2 name of the chain, such as `eip155:137`. */
   network: string
   /** `USDC` or `USDT`. */
   token: string
-  /** Address of the wallet that signs, if it is not that of the account. */
+  /** Address of the signing wallet, if it differs from the account's. */
   payer?: string | undefined
   /**
-   * True to buy one more period beside a payment for the same tier and token that is in flight, or
-   * was made within the last hour. Otherwise that payment is followed, and nothing is signed.
+   * True to buy one more period although a payment for the same tier and token is in flight, or was
+   * made within the last hour. Otherwise that payment is followed, and nothing is signed.
    */
   anotherPeriod?: boolean | undefined
-  /** Most to sign, in atomic units of the token (a millionth): nothing above it is signed. */
+  /** Maximum amount in atomic units of the token (a millionth): nothing above it is signed. */
   maxAmount: bigint
   signal?: AbortSignal | undefined
 }
 
-/** A wallet that signs text (`personal_sign`), as accounts of viem and ethers do. */
+/** A wallet that signs text (`personal_sign`), such as an account of viem or ethers. */
 export type SignIn = {
   address: string
   signMessage: (text: { message: string }) => Promise<string>
 }
 
-/** Longest time that a payment is followed: the signature is over by then. */
+/** Longest time for which a payment is followed: the signature has expired by then. */
 const FOLLOW_MS = 20 * 60_000
 const POLL_SECONDS = 10
 
 /**
- * Buys a tier. It signs at most once: what was signed is sent again, unchanged, until the server
- * says how it ended. If a payment for the same tier and token is in flight, or was just made, it
- * signs nothing and returns how that one ended. `payment_unknown` means that a payment may still
- * arrive: look at `payments()` and sign nothing. Any other failure means that nothing was paid.
+ * Buys a tier. Signs at most once: the signed payment is sent again, unchanged, until the server
+ * reports its result. If a payment for the same tier and token is in flight, or was just made,
+ * signs nothing and returns the result of that payment. `payment_unknown` means that a payment may
+ * still arrive: check `payments()` and sign nothing. Any other failure means that nothing was paid.
  */
 export async function pay(
   requester: Requester,
@@ -72,8 +72,8 @@ export async function pay(
 type Step = { path: string; method?: string; body?: object }
 
 /**
- * Sends a signed payment until its end is known, or the quote of one that is in flight, which the
- * server then answers as if that payment were sent again.
+ * Sends a signed payment until its result is known. Given the quote of a payment in flight, the
+ * server answers as if that payment were sent again.
  */
 async function follow(
   requester: Requester,
@@ -84,7 +84,7 @@ async function follow(
   for (const endMs = Date.now() + FOLLOW_MS; Date.now() < endMs;) {
     const { payment, seconds } = await ask(requester, { ...call, signal })
     if (payment?.status === 'active') return payment
-    // A failure is certain: nothing was paid. Of a review it is not.
+    // After `failed`, nothing was paid for certain; during a review that is open.
     if (payment?.status === 'failed')
       throw new BookfeedError('payment_failed', `Nothing was paid: ${JSON.stringify(payment)}`)
     if (payment?.status === 'review') break
@@ -94,7 +94,7 @@ async function follow(
   return unknown()
 }
 
-/** What became of it, or nothing where the same question may be asked again. */
+/** The state of the payment; undefined if the same request may be repeated. */
 async function ask(
   requester: Requester,
   call: Step & { signal: AbortSignal | undefined },
@@ -113,7 +113,7 @@ async function ask(
 }
 
 function unknown(cause?: unknown): never {
-  const detail = 'The signed payment may still arrive: look at `payments()`, and sign no other.'
+  const detail = 'The signed payment may still arrive: check `payments()`, and sign no other.'
   throw new BookfeedError('payment_unknown', detail, { cause })
 }
 
@@ -127,7 +127,7 @@ export async function signUp(
   const challenge = { ...post, path: '/v1/keys/challenge', body: { address } }
   const { message } = (await requester.json(challenge)).body as { message: string }
   const body = { message, signature: await signMessage({ message }), label }
-  // Should the answer be lost on the way, the same request gets the same key.
+  // If the response is lost, the same request returns the same key.
   const headers = { 'idempotency-key': crypto.randomUUID() }
   const { body: made } = await requester.json({ ...post, path: '/v1/keys', body, headers })
   return (made as { key: string }).key

@@ -3,32 +3,32 @@ import { BookfeedError, errorOf } from './errors.ts'
 import { parseExactly } from './numbers.ts'
 
 export type Options<N = number> = {
-  /** Address of the server, such as `https://books.example.com`. */
+  /** URL of the server, such as `https://books.example.com`. */
   server: string
-  /** API key, or `sample`. It is sent in the header, or in the first message of a stream. */
+  /** API key, or `sample`. Sent in a header, or in the first message of a stream. */
   key?: string | undefined
   /**
-   * What to make of each number of data from its digits: `String`, or a decimal of your library.
-   * By default numbers are floats, which are exact in no sum.
+   * Converts each number of data from its digits: `String`, or a decimal of your library. By
+   * default numbers are floats, which do not add up exactly.
    */
   numbers?: ((digits: string) => N) | undefined
-  /** Attempts of a request, the first included; 5 by default. */
+  /** Attempts per request, including the first; 5 by default. */
   attempts?: number | undefined
-  /** Longest `Retry-After` that is waited for, in milliseconds; 65,000 by default, one window. */
+  /** Longest `Retry-After` to wait for, in milliseconds; 65,000 by default, one rate window. */
   waitMs?: number | undefined
-  /** How long an answer may take, in milliseconds; 60,000 by default. Streams have their own. */
+  /** Timeout of a response in milliseconds; 60,000 by default. Streams have their own. */
   timeoutMs?: number | undefined
   /**
-   * With a test key: the fault that each request asks for, or a function that returns it. Streams
-   * over WebSocket ask for none.
+   * With a test key: the fault to request, or a function that returns it per request. Streams over
+   * WebSocket request none.
    */
   fault?: Fault | (() => Fault | undefined) | undefined
-  /** In place of `fetch`, such as one that pays. */
+  /** Replaces `fetch`, for example by one that pays. */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
-  /** In place of `WebSocket`; Node 20 has none, so give it that of the package `ws`. */
+  /** Replaces `WebSocket`; on Node 20, which has none, pass that of the package `ws`. */
   WebSocket?: WebSocketLike | undefined
 }
-/** A fault that a server produces for a request with a test key. */
+/** A fault that the server simulates for a request with a test key. */
 export type Fault = 'rate_limited' | 'stale' | 'gap' | 'slow' | 'payment_pending'
 
 export type WebSocketLike = new (url: string) => WebSocket
@@ -36,22 +36,22 @@ export type WebSocketLike = new (url: string) => WebSocket
 export type Call = {
   path: string
   method?: string | undefined
-  /** Members that the path names in braces go into it, all others into the query. */
+  /** Members named in braces by the path are inserted there; all others go into the query. */
   input?: object | undefined
   body?: object | undefined
   headers?: Record<string, string> | undefined
   signal?: AbortSignal | undefined
-  /** Numbers stay numbers: what is no data. */
+  /** True if numbers stay numbers, for responses other than data. */
   isPlain?: boolean | undefined
 }
 
 const BACKOFF_MS = { first: 500, max: 30_000 }
 
-/** Milliseconds before the next attempt: random, and growing with those that failed. */
+/** Milliseconds before the next attempt: random, and growing with the number of failures. */
 export const backoffMs = (failures: number): number =>
   Math.min(BACKOFF_MS.max, BACKOFF_MS.first * 2 ** failures) * (0.5 + Math.random() / 2)
 
-/** Rests; rejects with the reason of the signal. */
+/** Waits; rejects with the reason of the signal. */
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     const stop = () => {
@@ -66,10 +66,10 @@ export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
     else signal?.addEventListener('abort', stop, { once: true })
   })
 
-/** Nothing came on a stream for so long, heartbeats included: the connection is dead. */
+/** After this long without data on a stream, heartbeats included, the connection counts as dead. */
 const DEAD_MS = 35_000
 
-/** Calls once when it was not reset for too long. */
+/** Calls back once if it was not reset for too long. */
 export function watchdog(onDead: () => void): { reset: () => void; end: () => void } {
   let timer = setTimeout(onDead, DEAD_MS)
   const end = () => clearTimeout(timer)
@@ -82,7 +82,7 @@ export function watchdog(onDead: () => void): { reset: () => void; end: () => vo
 
 const DAY = /^\d{4}-\d\d-\d\d$/
 
-/** A parameter as the API reads it: names joined by commas, and of a day its first moment in UTC. */
+/** A parameter in the form of the API: names joined by commas; a day becomes its start in UTC. */
 export function sentOf(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString()
   if (typeof value === 'string' && DAY.test(value)) return `${value}T00:00:00Z`
@@ -99,19 +99,19 @@ export class Requester {
 
   constructor({ key, ...options }: Options<unknown>) {
     if (!/^https?:/i.test(options.server) || !URL.canParse(options.server)) {
-      const detail = `"${withoutKeys(String(options.server))}" is no address such as https://books.example.com.`
+      const detail = `"${withoutKeys(String(options.server))}" is not a URL such as https://books.example.com.`
       throw new BookfeedError('invalid_parameter', detail, { param: 'server' })
     }
     this.options = options
     this.#key = readKey(key)
   }
 
-  /** A getter, so that no printed client shows it. */
+  /** A getter, so that printing a client does not show the key. */
   get key(): string | undefined {
     return this.#key
   }
 
-  /** The JSON of an answer, with numbers as they were asked for. */
+  /** Parses the JSON of a response, with numbers in the requested form. */
   parse(text: string): unknown {
     const { numbers } = this.options
     return numbers ? parseExactly(text, numbers) : JSON.parse(text)
@@ -130,7 +130,7 @@ export class Requester {
     return url.href
   }
 
-  /** Sends a request until it is answered; `read` is part of the attempt. */
+  /** Sends a request until it succeeds; `read` is part of an attempt. */
   async send<T>(call: Call, read: (response: Response) => Promise<T> | T): Promise<T> {
     const { attempts = 5, waitMs = 65_000 } = this.options
     for (let failures = 0; ;) {
@@ -139,7 +139,7 @@ export class Requester {
       } catch (error) {
         if (!(error instanceof BookfeedError && error.isPassing)) throw error
         const seconds = error.retryAfterSeconds
-        // A little later than allowed, and not all at once.
+        // A little later than required, with jitter.
         const pauseMs = seconds === undefined ? backoffMs(failures) : seconds * 1000 + jitterMs()
         if (++failures >= attempts || (seconds ?? 0) * 1000 > waitMs) throw error
         await sleep(pauseMs, call.signal)
@@ -188,16 +188,16 @@ export class Requester {
 const noAnswer = (url: string, cause: unknown) =>
   new BookfeedError('no_answer', `No answer from ${withoutKeys(url)}.`, { cause })
 
-/** The key as people paste it, with space around it. Throws without showing it. */
+/** Trims the key, which may have been pasted with white space. Throws without showing it. */
 function readKey(given: string | undefined): string | undefined {
   const key = given?.trim()
   if (!key) return undefined
   if (/^[!-~]+$/.test(key)) return key
-  const detail = `The key that ends in ${JSON.stringify(key.slice(-4))} has a character that no key has.`
+  const detail = `The key that ends in ${JSON.stringify(key.slice(-4))} contains an invalid character.`
   throw new BookfeedError('invalid_parameter', detail, { param: 'key' })
 }
 
-/** A text that is shown, with no more of a key than its last four characters. */
+/** A text that is safe to show: only the last four characters of a key remain. */
 const withoutKeys = (text: string): string =>
   text.replace(/(bf_(?:live|test)_)\w*(\w{4})/g, '$1…$2')
 

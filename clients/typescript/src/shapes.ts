@@ -1,4 +1,4 @@
-/** Parameters and bodies of routes, from the types that are generated from the API document. */
+/** Parameters and bodies of routes, derived from the types generated from the API document. */
 import type { paths } from './api.ts'
 import type { Exact } from './numbers.ts'
 
@@ -25,9 +25,9 @@ type Part<Operation, Name extends 'path' | 'query'> = Operation extends {
     : NonNullable<Values>
   : unknown
 
-/** What is in the path and in the query, in one object. */
+/** Path and query parameters in one object. */
 export type Input<P extends keyof paths> = Part<Get<P>, 'path'> & Part<Get<P>, 'query'>
-/** The same of a list; a `cursor` is that of `Walk.cursor`, where null means that it was over. */
+/** The same for a list; `cursor` is that of `Walk.cursor`, where null means the walk was over. */
 export type ListInput<P extends keyof paths> = Omit<Input<P>, 'cursor'> & {
   cursor?: string | null | undefined
 }
@@ -43,9 +43,9 @@ export type Body<P extends keyof paths, N = number> = JsonOf<Get<P>, N>
 export type Row<P extends keyof paths, N = number> =
   Body<P, N> extends { data: (infer Item)[] } ? Item : never
 
-/** Members that a row has only if the request asks for them: with `fields`, `view` or `interval`. */
+/** Members that a row has only on request: with `fields`, `view` or `interval`. */
 type OnRequest = 'receivedAt' | 'sources' | 'time' | 'ageMs'
-/** A row of a request without `fields`: all members of a row, and those that it asked for. */
+/** A row of a request without `fields`: all regular members, and those requested. */
 export type Whole<R> = R extends object ? R & Required<Omit<R, OnRequest>> : R
 /** A row of a request with these `fields`, or without any. */
 export type RowWith<F, R> = [F] extends [undefined] ? Whole<R> : R
@@ -53,7 +53,7 @@ export type RowWith<F, R> = [F] extends [undefined] ? Whole<R> : R
 export type BodyWith<F, B> = B extends { data: (infer Item)[] }
   ? Omit<B, 'data'> & { data: RowWith<F, Item>[] }
   : never
-/** A body with an answer for each of several moments, each with such a book. */
+/** A body with one answer per requested time, each with such a book. */
 export type AnswersWith<F, B> = B extends { data: (infer Item)[] }
   ? Omit<B, 'data'> & { data: AnswerWith<F, Item>[] }
   : never

@@ -1,4 +1,4 @@
-/** Live rows and replays: what is asked for on each connection, and what of it is new. */
+/** Live rows and replays: what each connection subscribes to, and which messages are new. */
 import type { components } from './api.ts'
 import { BookfeedError } from './errors.ts'
 import { EventLine } from './events.ts'
@@ -10,6 +10,7 @@ import type { Whole } from './shapes.ts'
 type Schemas = components['schemas']
 type Rows = {
   snapshots: Schemas['Snapshot']
+  changes: Schemas['Change']
   quotes: Schemas['Quote']
   prices: Schemas['Price']
   trades: Schemas['Trade']
@@ -17,8 +18,8 @@ type Rows = {
 type MarketChannel = keyof Rows
 type Outcome = 'up' | 'down'
 /**
- * Where a stream is: condition id → cursor of the last row that was taken. `spot` has one place,
- * under `spot`, and a coin over server-sent events one under the coin.
+ * The position of a stream: condition id → cursor of the last row taken. `spot` has one entry,
+ * under `spot`; a coin over server-sent events has one entry, under the coin.
  */
 export type Places = Record<string, string>
 
@@ -26,7 +27,7 @@ type RowMessage<C extends MarketChannel, N> = {
   type: 'snapshot' | 'row'
   channel: C
   conditionId: string
-  /** Of the route of the channel too; only the last of several snapshots has one. */
+  /** Also valid in the route of the channel; only the last of several snapshots has one. */
   cursor?: string
   data: Whole<Exact<Rows[C], N>>
 }
@@ -38,7 +39,7 @@ type SpotMessage<N> = {
   data: Exact<Schemas['Spot'], N>
 }
 export type Channel = MarketChannel | 'spot' | 'markets'
-/** A message of a stream of one channel, or of any, as docs/live.md has it. */
+/** A message of a stream of one channel, or of any, as described in docs/live.md. */
 export type Message<N = number, C extends Channel = Channel> =
   | { [M in C & MarketChannel]: RowMessage<M, N> }[C & MarketChannel]
   | ('spot' extends C ? SpotMessage<N> : never)
@@ -55,73 +56,66 @@ export type Message<N = number, C extends Channel = Channel> =
       data: Exact<Schemas['Market'], N>
     }
   | { type: 'market_end'; conditionId: string }
-  /** Nothing is known of what was recorded after `since`: the server lost its database. */
-  | { type: 'stale'; since: string }
-  /** That is over, and what was recorded meanwhile came as rows. */
-  | { type: 'current'; time: string }
 
 type Filter<C extends Channel> = {
   channel: C
   coin: string
   timeframe?: Schemas['Market']['timeframe'] | undefined
-  /** One market, by condition id, slug or asset id; without it every one of the coin. */
+  /** One market, by condition id, slug or asset id; all markets of the coin if undefined. */
   conditionId?: string | undefined
   outcome?: Outcome | undefined
-  /** Of `snapshots`: levels a side. */
+  /** For `snapshots`: levels per side. */
   depth?: number | undefined
-  /** Of `spot`. */
+  /** For `spot`. */
   source?: string | undefined
-  /** Of `spot`: seconds. */
+  /** For `spot`: averaging period in seconds. */
   window?: number | undefined
+  /**
+   * Has a WebSocket send one zlib stream in place of text, in a tenth of the bytes or less. Needs a
+   * runtime with `DecompressionStream`, as all current ones have.
+   */
+  encoding?: 'zlib-stream' | undefined
 }
 export type LiveQuery<C extends Channel = Channel> = Filter<C> & {
-  /** Continues an earlier stream: its `Places`, or of one market or `spot` a cursor. */
+  /** Continues an earlier stream: its `Places`, or a cursor for one market or `spot`. */
   from?: Places | string | undefined
   /**
-   * Is kept up to date: condition id → cursor, of rows that you took and markets that still trade.
-   * Store it, and give it as `from` of the next run.
+   * Kept up to date: condition id → cursor, for rows that you took and markets that still trade.
+   * Store it, and pass it as `from` to the next run.
    */
   places?: Places | undefined
   /**
-   * `sse` where a WebSocket does not get through, or for a tenth of the bytes; it is taken where the
-   * runtime has no WebSocket. It carries rows of markets, so neither `spot` nor `markets`. A coin
+   * `sse` if WebSockets are blocked, or to save nine tenths of the bytes; used automatically if the
+   * runtime has no WebSocket. It carries rows of markets, but neither `spot` nor `markets`. A coin
    * has one place there, under the name of the coin; the places of the two transports differ.
    */
   transport?: 'websocket' | 'sse' | undefined
 }
 export type ReplayQuery<C extends Channel = Channel> = Filter<C> & {
-  /** Unix milliseconds, RFC 3339, a day in UTC, or a date; of one market it may be left out. */
+  /** Unix milliseconds, RFC 3339, a day in UTC, or a date; optional for one market. */
   from?: number | string | Date | undefined
   /** Exclusive. */
   to?: number | string | Date | undefined
-  /** After the row with this cursor, of one market or `spot`. */
+  /** Starts after the row with this cursor, for one market or `spot`. */
   cursor?: string | undefined
-  /** 0.1 to 1000 times as fast as it was; 0, the default, as fast as it is taken. */
+  /** 0.1 to 1000 times the original speed; 0, the default, as fast as messages are taken. */
   speed?: number | undefined
-  /** Prices of the coin too. */
+  /** Includes prices of the coin. */
   with?: 'spot' | undefined
 }
 type Signal = { signal?: AbortSignal | undefined }
 
 const ALL = 'all'
-/** Ids are shorter than a condition id with its prefix. */
+/** The condition id without its prefix: ids must be shorter than a condition id. */
 const idOf = (conditionId: string) => conditionId.slice(2)
-const passed = new Set([
-  'gap',
-  'market_open',
-  'market_closed',
-  'market_resolved',
-  'market_end',
-  'stale',
-  'current',
-])
-/** The market that a message is of. */
+const passed = new Set(['gap', 'market_open', 'market_closed', 'market_resolved', 'market_end'])
+/** The key of a message: its market, or `spot`. */
 const keyOf = ({ conditionId, channel, data }: Wire): string =>
   String(conditionId ?? (channel === 'spot' ? channel : (data as Wire | undefined)?.conditionId))
 
 const REMEMBERED_MAX = 10_000
 
-/** What is put in last stays, of so many at most. */
+/** Stores an entry; the oldest entries are evicted. */
 function put<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key)
   map.set(key, value)
@@ -129,7 +123,7 @@ function put<V>(map: Map<string, V>, key: string, value: V): void {
   if (map.size > REMEMBERED_MAX && oldest !== undefined) map.delete(oldest)
 }
 
-/** Returns a function that says whether a message that is no row comes for the first time. */
+/** Returns a function that is true the first time it sees a message that is not a row. */
 function createNews(): (message: Wire) => boolean {
   const seen = new Map<string, true>()
   return (message) => {
@@ -141,12 +135,12 @@ function createNews(): (message: Wire) => boolean {
   }
 }
 
-/** Rows are passed on once one that has a cursor completes them: a cut leaves whole groups. */
+/** Holds rows until one with a cursor completes their group: a lost connection leaves no part. */
 function createGroups(groupOf: (message: Wire) => string) {
   const held = new Map<string, Wire[]>()
   return {
     clear: (): void => held.clear(),
-    /** What to pass on now. */
+    /** Returns the messages to pass on now. */
     add(message: Wire): Wire[] {
       const key = groupOf(message)
       const group = [...(held.get(key) ?? []), message]
@@ -157,14 +151,14 @@ function createGroups(groupOf: (message: Wire) => string) {
   }
 }
 
-/** The places of a stream, those that it begins with included. */
+/** The places of a stream, including those that it begins with. */
 function placesOf({ from, places = {}, conditionId, channel, coin }: LiveQuery): Places {
   if (typeof from === 'string') places[channel === 'spot' ? channel : (conditionId ?? coin)] = from
   else Object.assign(places, from)
   return places
 }
 
-/** Throws where the places of a coin are those of the other transport. */
+/** Throws if the places of a coin belong to the other transport. */
 function assertPlaces(places: Places, coin: string, isEvents: boolean): void {
   if (Object.keys(places).every((name) => (name === coin) === isEvents)) return
   const detail = isEvents
@@ -193,11 +187,11 @@ class LiveFeed {
   readonly #signal: AbortSignal | undefined
   readonly #places: Places
   readonly #isCoin: boolean
-  /** Whether one cursor is the place in all markets of a coin. */
+  /** True if one cursor is the place in all markets of a coin. */
   readonly #hasCoinPlace: boolean
   readonly #isNews = createNews()
   readonly #groups: ReturnType<typeof createGroups>
-  /** Markets that have a subscription of their own on this connection. */
+  /** Markets that have their own subscription on this connection. */
   readonly #own = new Set<string>()
   #hasBegun: boolean
   #wasAway = false
@@ -254,13 +248,13 @@ class LiveFeed {
   }
 
   #put(key: string, cursor: string): void {
-    // A market that was named otherwise has one place, under its own name.
+    // A market requested under another name has one place, under its condition id.
     if (!this.#isCoin)
       for (const name of Object.keys(this.#places)) if (name !== key) delete this.#places[name]
     this.#places[key] = cursor
   }
 
-  /** A market that opened while the connection was down: from its first row. */
+  /** Follows a market that opened while the connection was down from its first row. */
   async *#fromFirst(line: Line, conditionId: string): AsyncGenerator<Wire> {
     const { coin, channel, outcome, depth } = this.#filter
     const path = `/v1/{coin}/markets/{conditionId}/${channel}`
@@ -284,7 +278,7 @@ class LiveFeed {
     this.isOver = !this.#isCoin
   }
 
-  /** The winner may have been announced while the connection was down. */
+  /** Fetches a winner that may have been announced while the connection was down. */
   async *#caughtUp(line: Line, conditionId: string): AsyncGenerator<Wire> {
     const path = '/v1/{coin}/markets/{conditionId}'
     const input = { coin: this.#filter.coin, conditionId }
@@ -295,10 +289,10 @@ class LiveFeed {
   }
 }
 
-/** Every row comes: a reader who is too slow is cut off, and continues. */
+/** All rows are delivered: a slow reader is disconnected, and continues. */
 const onSlow = { onSlow: 'close' }
 
-/** So far a replay goes back when it begins again: rows come some seconds after a window ends. */
+/** How far back a restarted replay begins: rows arrive up to a few seconds after a window ends. */
 const BACK_MS = 600_000
 type Place = { timeMs: number; seq: number }
 
@@ -310,7 +304,7 @@ export function replayStream(
   const speed = asked.speed ?? 0
   const isNews = createNews()
   const groups = createGroups(keyOf)
-  /** The last row of each market, and as it was when this connection began. */
+  /** The last row of each market, now and when this connection began. */
   const last = new Map<string, Place>()
   let before = new Map<string, Place>()
   let timeMs = Number.NEGATIVE_INFINITY
@@ -358,11 +352,11 @@ const placeOf = ({ data, seq }: Wire): Place => ({
 const comparePlaces = (a: Place, b: Place) => a.timeMs - b.timeMs || a.seq - b.seq
 const latest = (a: Place | undefined, b: Place) => (a && comparePlaces(a, b) > 0 ? a : b)
 
-/** As the server reads it: small numbers are seconds, and a space may stand for the `T`. */
+/** A time as the server reads it: small numbers are seconds, and a space may replace the `T`. */
 function momentOf(time: number | string | Date | undefined): number {
   if (time === undefined) return 0
   const text = String(sentOf(time))
-  // Date.parse takes no offset of hours alone.
+  // Date.parse does not accept an offset in hours only.
   const iso = text
     .replace(' ', 'T')
     .replace(/(T.*[+-]\d\d):?(\d\d)?$/, (_, head, minutes = '00') => `${head}:${minutes}`)

@@ -1,25 +1,25 @@
-/** A list of pages as one sequence, which can be left and continued. */
+/** The pages of a list as one sequence, which can be left and continued. */
 import { BookfeedError } from './errors.ts'
 
 export type Page<R> = {
   data: R[]
-  /** Of the next page; null after the last one. */
+  /** Cursor of the next page; null after the last one. */
   nextCursor: string | null
-  /** Of histories: where what is recorded later will be found. */
+  /** For histories: the cursor from which rows recorded later can be read. */
   resumeCursor: string | null
-  /** Of histories: how much of the time is recorded (`X-Coverage`). */
+  /** For histories: the share of the time that is recorded (`X-Coverage`). */
   coverage: string | null
 }
 type Turn = { cursor?: string | undefined; limit?: number | undefined }
 type Source<R> = {
   read: (turn: Turn) => Promise<Page<R>>
-  /** That of an earlier walk; null where that one was over. */
+  /** The cursor of an earlier walk; null if that walk was over. */
   cursor: string | null | undefined
-  /** Of lists whose `limit` counts other things than rows: what a row belongs to. */
+  /** For lists whose `limit` does not count rows: the unit that a row belongs to. */
   unitOf?: ((row: R) => unknown) | undefined
 }
 
-/** Pages that are read again to find a row that moved; more can only be new by a flood of rows. */
+/** Pages that are read to find a row that moved; only a flood of new rows moves it further. */
 const SEARCH_PAGES_MAX = 20
 
 export class Walk<R> implements AsyncIterable<R> {
@@ -27,18 +27,18 @@ export class Walk<R> implements AsyncIterable<R> {
   #asked: string | undefined
   #page: Page<R> | undefined
   #taken = 0
-  /** Rows at the start that an earlier walk has taken. */
+  /** Number of rows at the start that an earlier walk has taken. */
   #skip: number
 
   constructor(source: Source<R>) {
     this.#source = source
-    // Only where a cursor of the server cannot name the row: see `#unitPlace`.
+    // Set only if no cursor of the server names the row: see `#unitPlace`.
     const [cursor, skip = '0'] = (source.cursor ?? '').split('~')
     this.#asked = cursor || undefined
     this.#skip = Number(skip)
   }
 
-  /** Every row once; a second loop continues after the last row that was taken. */
+  /** Yields every row once; a second loop continues after the last row taken. */
   async *[Symbol.asyncIterator](): AsyncGenerator<R, void, void> {
     for (;;) {
       const row = this.#page?.data[this.#taken]
@@ -49,7 +49,7 @@ export class Walk<R> implements AsyncIterable<R> {
     }
   }
 
-  /** Whole pages; what a loop over rows has left of one comes first. */
+  /** Yields whole pages; the rest of a page that a loop over rows left comes first. */
   async *pages(): AsyncGenerator<Page<R>, void, void> {
     for (;;) {
       const page = this.#page
@@ -61,7 +61,7 @@ export class Walk<R> implements AsyncIterable<R> {
     }
   }
 
-  /** At most so many rows. */
+  /** Returns at most `count` rows. */
   async take(count: number): Promise<R[]> {
     const rows: R[] = []
     if (count <= 0) return rows
@@ -70,8 +70,8 @@ export class Walk<R> implements AsyncIterable<R> {
   }
 
   /**
-   * Where a later walk with the same parameters continues, after the last row that was taken;
-   * within a page it costs a request. Null where nothing follows, undefined before the first row.
+   * The cursor after the last row taken, for a later walk with the same parameters; inside a page
+   * it takes a request. Null if nothing follows, undefined before the first row.
    */
   async cursor(): Promise<string | null | undefined> {
     const page = this.#page
@@ -92,7 +92,7 @@ export class Walk<R> implements AsyncIterable<R> {
     return true
   }
 
-  /** The cursor after the last whole unit, and how many rows of the next one were taken. */
+  /** The cursor after the last whole unit, and the number of rows taken of the next one. */
   async #unitPlace(rows: R[], unitOf: (row: R) => unknown): Promise<string> {
     const units = rows.slice(0, this.#taken).map(unitOf)
     const last = units.at(-1)
@@ -103,14 +103,14 @@ export class Walk<R> implements AsyncIterable<R> {
     return `${page ? page.nextCursor : (this.#asked ?? '')}~${rest}`
   }
 
-  /** A page that ends with the last row that was taken has the cursor after it. */
+  /** Reads a page that ends with the last row taken, and returns its cursor. */
   async #exactPlace(rows: R[]): Promise<string | null> {
     const { read } = this.#source
     const taken = rows.slice(0, this.#taken)
     const wanted = nameOf(taken.at(-1))
     let cursor = this.#asked
     let limit = taken.length
-    // Rows may have come before it since: then it is further on.
+    // New rows may have been inserted before it, which moves it back in the list.
     for (let pages = 0; pages < SEARCH_PAGES_MAX; pages++) {
       const page = await read({ cursor, limit })
       const at = page.data.findLastIndex((row) => nameOf(row) === wanted)
@@ -119,7 +119,7 @@ export class Walk<R> implements AsyncIterable<R> {
       else if (page.nextCursor === null) break
       else cursor = page.nextCursor
     }
-    throw new BookfeedError('unexpected_answer', 'The last row that was taken is not there.')
+    throw new BookfeedError('unexpected_answer', 'The last row taken is no longer in the list.')
   }
 }
 
@@ -134,5 +134,5 @@ const nameParts = [
   'source',
   'windowSeconds',
 ]
-/** What never changes of a row; a bar that grows and a market that trades keep theirs. */
+/** The immutable members of a row; a growing bar and a trading market keep theirs. */
 const nameOf = (row: unknown): string => JSON.stringify(row, nameParts)
