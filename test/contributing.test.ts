@@ -99,19 +99,17 @@ export const NoteList = listOf(NoteRow, 'Notes by \`from\`.')
 
 const routes = `import { Elysia } from 'elysia'
 
-import { type CursorCodec, type CursorList, idPosition } from '#src/domain/cursor.ts'
+import { type CursorList, idPosition } from '#src/domain/cursor.ts'
 import type { Market } from '#src/domain/market.ts'
 import { toIso } from '#src/domain/time.ts'
-import type { MarketHistory } from '#src/history/history.ts'
 import type { Api } from '#src/http/api.ts'
 import { readList, takeRows } from '#src/http/cursor-list.ts'
-import { createTable, tableQuery } from '#src/http/table.ts'
+import { listLane, type TableForm, tableOf, tableQuery, tableTask } from '#src/http/table.ts'
+import type { TaskPorts, Tasks } from '#src/http/tasks.ts'
 
 import { NoteList, NoteQuery } from './schema.ts'
 
-type Deps = { history: Pick<MarketHistory, 'gaps'>; cursors: CursorCodec }
-
-const asTable = createTable(NoteList)
+type Given = { market: Market; query: NoteQuery; table: TableForm }
 
 const noteList: CursorList<Pick<Market, 'conditionId'>, number> = {
   name: 'notes',
@@ -120,24 +118,33 @@ const noteList: CursorList<Pick<Market, 'conditionId'>, number> = {
   start: () => 0,
 }
 
-export const noteRoutes = (api: Api, { history, cursors }: Deps) =>
+export const notesTask = tableTask(
+  'notes',
+  NoteList,
+  ({ history, cursors }: TaskPorts, { market, query }: Given) => {
+    const rows = history.gaps(market).map(({ fromMs }, index) => ({ fromMs, id: index + 1 }))
+    return readList(cursors, {
+      list: noteList,
+      filters: market,
+      cursor: query.cursor,
+      read: (after = 0) =>
+        takeRows(rows.slice(after), query.limit, {
+          textOf: ({ fromMs }) => JSON.stringify({ from: toIso(fromMs) }),
+          positionOf: ({ id }) => id,
+        }),
+    })
+  },
+)
+
+export const noteRoutes = (api: Api, { tasks }: { tasks: Tasks }) =>
   new Elysia({ name: 'notes' })
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/notes',
       ({ reply, request, market, query }) => {
-        const rows = history.gaps(market).map(({ fromMs }, index) => ({ fromMs, id: index + 1 }))
-        const page = readList(cursors, {
-          list: noteList,
-          filters: market,
-          cursor: query.cursor,
-          read: (after = 0) =>
-            takeRows(rows.slice(after), query.limit, {
-              textOf: ({ fromMs }) => JSON.stringify({ from: toIso(fromMs) }),
-              positionOf: ({ id }) => id,
-            }),
-        })
-        return reply.data(request, asTable({ request, query }, page))
+        const table = tableOf(request, query)
+        const lane = listLane(NoteQuery, query, table)
+        return reply.data(request, tasks.data(request, notesTask, { market, query, table }, lane))
       },
       {
         access: 'markets',
@@ -165,7 +172,7 @@ const featureTest = `import { expect, test } from 'bun:test'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 
-const { history, both } = createMarketHistory()
+const { history, both } = await createMarketHistory()
 const { send } = createHarness({ history })
 
 test('default: one for each gap', async () => {
@@ -177,7 +184,7 @@ test('default: one for each gap', async () => {
 `
 
 const skipSeconds = `export const skipSecondsParameter = Type.Optional(
-  Type.Integer({ minimum: 0, maximum: 86400, description: 'Only rows so many seconds after the window began.' }),
+  integer({ minimum: 0, maximum: 86400, description: 'Only rows so many seconds after the window began.' }),
 )
 
 `
@@ -187,7 +194,7 @@ const parameterTest = `import { expect, test } from 'bun:test'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 
-const { history, both } = createMarketHistory()
+const { history, both } = await createMarketHistory()
 const { send } = createHarness({ history })
 
 test('default: rows before that are left out', async () => {
@@ -216,13 +223,20 @@ describe('recipes', () => {
     await add('src/features/notes/routes.ts', routes)
     await add('test/features/notes.test.ts', featureTest)
     const first = 'marketRoutes(api,'
-    const route = 'noteRoutes(api, { history, cursors }),'
+    const route = 'noteRoutes(api, { tasks }),'
     const imported = "import { panelRoutes } from '#src/features/panel/routes.ts'\n"
     const importing = "import { noteRoutes } from '#src/features/notes/routes.ts'\n"
     await change(
       'src/server/app.ts',
       [first, `${route} ${first}`],
       [imported, importing + imported],
+    )
+    const listed = "import { panelTask } from '#src/features/panel/routes.ts'\n"
+    const listing = "import { notesTask } from '#src/features/notes/routes.ts'\n"
+    await change(
+      'src/server/tasks.ts',
+      [listed, listing + listed],
+      ['  panelTask,\n', '  notesTask,\n  panelTask,\n'],
     )
     const row = "  ['/v1/manifests?limit=1',"
     const note = `[\`\${market}/notes?limit=1\`, \`notes \${id}\`, '000000000000000000000001']`

@@ -28,6 +28,7 @@ const documents = [
 /** Commands that are not run: how they begin, and what they need. */
 const skips: readonly (readonly [document: string, start: string, needs: string])[] = [
   ['README.md', 'npx -y bun@1.4.5 run start', 'the network; it is what the test starts'],
+  ['docs/data.md', 'duckdb', 'DuckDB; test/extensions/day-files reads the archive with it'],
   ['docs/live.md', 'npx -y wscat', 'the network'],
   ['docs/operations.md', 'bun install && bun run build && docker', 'Docker'],
   ['docs/operations.md', 'docker run', 'Docker'],
@@ -49,6 +50,7 @@ const skips: readonly (readonly [document: string, start: string, needs: string]
   ['docs/recording.md', 'bun test/support/venue/main.ts', 'ten minutes'],
   ['docs/scale.md', 'psql', 'PostgreSQL; test/e2e/setup-drill.test.ts runs the setup'],
   ['docs/scale.md', 'createdb', 'PostgreSQL; as above'],
+  ['docs/scale.md', 'pg_', 'a second machine for PostgreSQL'],
   ['docs/scale.md', 'bookfeed record', 'a process that does not end; as above'],
   ['docs/scale.md', 'BOOKFEED_HOST=0.0.0.0', 'a process that does not end; as above'],
   ['docs/scale.md', 'bookfeed keys create', 'PostgreSQL; as above'],
@@ -62,6 +64,7 @@ const skips: readonly (readonly [document: string, start: string, needs: string]
   ['docs/testing.md', 'BOOKFEED_DATA=/tmp/restored', 'a bucket'],
   ['docs/testing.md', 'bun test/support/venue/main.ts', 'ten minutes'],
   ['clients/python/README.md', 'pip install', 'the network'],
+  ['clients/python/README.md', 'pip wheel', 'the network; test/clients/python.test.ts builds one'],
   [
     'clients/python/README.md',
     'bun test test/clients/python.test.ts',
@@ -142,7 +145,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** A folder with what a checkout has, where commands may leave files. */
+/** Copies the checkout into a folder in which commands may create files. */
 function makeCheckout(name: string): string {
   const path = join(folder, name.replaceAll('/', '-'))
   mkdirSync(path)

@@ -10,6 +10,7 @@ import { makeManifests } from '#src/extensions/trust/day-manifest.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { type KillableServer, startKillableServer } from './support/killable-server.ts'
+import { canImport, hasPython } from './support/python.ts'
 import { SANDBOX_TEST_MS_MAX, startSandbox } from './support/sandbox-process.ts'
 
 setDefaultTimeout(SANDBOX_TEST_MS_MAX)
@@ -31,9 +32,10 @@ const MOMENT_MS = Date.UTC(2026, 3, 13, 0, 5)
 const languages = {
   curl: { command: ['bash'], isHere: Bun.which('bash') !== null && Bun.which('curl') !== null },
   typescript: { command: [bun], isHere: true },
-  python: { command: ['python3'], isHere: Bun.which('python3') !== null },
+  python: { command: ['python3'], isHere: hasPython },
 }
 type Language = keyof typeof languages
+const hasNumpy = canImport('numpy')
 
 const run = new Set<string>()
 let server: KillableServer | undefined
@@ -106,7 +108,7 @@ beforeAll(async () => {
   const simulate = ['--coins', 'btc', '--markets', '2', '--start', `${DAY}T00:00:00Z`]
   await print([bun, 'src/main.ts', 'simulate', ...simulate], data)
   const history = openHistory(join(data.BOOKFEED_DATA, 'history.db'))
-  for (const _ of makeManifests(history, Date.parse(DAY) + 9 * DAY_MS));
+  for await (const _ of makeManifests(history, Date.parse(DAY) + 9 * DAY_MS));
   history.dispose()
   const create = [bun, 'src/main.ts', 'keys', 'create', '--tier', 'enterprise']
   const child = Bun.spawn(create, { cwd: root, env: data, stderr: 'ignore' })
@@ -263,6 +265,87 @@ describe('examples that pay', () => {
   })
 })
 
+describe.skipIf(!languages.python.isHere)('examples of backtests in Python', () => {
+  test('default: compares prices with results', async () => {
+    const rows = await readAll('/v1/btc/panel?timeframe=5m&offsets=-60s&maxAgeMs=5000')
+    const bins = rows.map(({ up, winner }) => {
+      const { bid, ask } = up as { bid: number; ask: number }
+      return [Math.min(9, Math.floor((bid + ask) * 5)), Number(winner === 'up')] as const
+    })
+    const expected = [...Map.groupBy(bins, ([bin]) => bin)]
+      .toSorted(([a], [b]) => a - b)
+      .map(([, of]) => [of.length, of.reduce((sum, [, won]) => sum + won, 0) / of.length])
+    const [, ...lines] = (await runExample('python', 'calibration.py')).trim().split('\n')
+    const found = lines.map((line) => line.split(/ {2,}/).map(Number))
+    expect(found.map(([, count, , won]) => [count, won])).toEqual(expected)
+    expect(rows).toHaveLength(markets.length)
+  })
+
+  test('default: saves a market as nautilus_trader reads it', async () => {
+    const { conditionId } = newest()
+    const text = await runExample('python', 'nautilus_tardis.py', conditionId, 'up', folder)
+    expect(text).toStartWith(`${join(folder, 'up-book.csv')} ${join(folder, 'up-trades.csv')}\n`)
+    const path = `${pathOf(newest())}/export?format=tardis&kind=book&outcome=up`
+    const headers = { authorization: `Bearer ${key}` }
+    const sent = await (await fetch(`${server?.origin}${path}`, { headers })).text()
+    const saved = readFileSync(join(folder, 'up-book.csv'), 'utf8')
+    expect(saved).toBe(sent.replaceAll('polymarket,', 'binance,'))
+    expect(saved.split('\n').length).toBeGreaterThan(1000)
+  })
+
+  test.skipIf(!hasNumpy)('default: backtests a maker, whom only trades fill', async () => {
+    // Simulated markets of the past have no trades.
+    const text = await runExample('python', 'maker_backtest.py', newest().conditionId)
+    const [first, ...others] = text.split('\n')
+    expect([first, others.at(-2)]).toEqual([
+      '0 fills, position 0.00, cash 0.00',
+      `result: 0.00 USDC (${newest().winner} won)`,
+    ])
+    const program = `
+import json, sys
+sys.path.insert(0, "examples/python")
+from maker_backtest import BUY, CLEAR, DEPTH, SELL, SNAPSHOT, TRADE, numpy, run
+rows = [
+    (SNAPSHOT | BUY, 0, 0.50, 100), (SNAPSHOT | SELL, 0, 0.52, 100),
+    (TRADE | SELL, 1000, 0.50, 60),                               # 40 remain in front
+    (TRADE | SELL, 2000, 0.50, 45),                               # 5 for the bid
+    (DEPTH | BUY, 2050, 0.50, 0), (DEPTH | BUY, 2050, 0.49, 10),  # withdrawn: nothing
+    (TRADE | SELL, 2100, 0.48, 3),                                # through the bid, which is still there
+    (TRADE | SELL, 2500, 0.49, 10), (TRADE | SELL, 2600, 0.49, 1),
+    (CLEAR, 3000, 0, 0), (TRADE | BUY, 3500, 0.60, 99),           # a gap ends all orders
+]
+names = ["ev", "exch_ts", "local_ts", "px", "qty"]
+events = [(flags, ms * 10**6, ms * 10**6, price, size) for flags, ms, price, size in rows]
+fills = run(numpy.array(events, list(zip(names, ["u8", "i8", "i8", "f8", "f8"]))))
+print(json.dumps([(at // 10**6, price, shares) for at, price, shares in fills]))`
+    expect(JSON.parse(await print(['python3', '-c', program], {}))).toEqual([
+      [2000, 0.5, 5],
+      [2100, 0.5, 3],
+      [2600, 0.49, 1],
+    ])
+  })
+
+  test('default: each cell of the notebook runs, one after the other', async () => {
+    const path = join('examples', 'history.ipynb')
+    const { cells }: { cells: Record<string, unknown>[] } = await Bun.file(join(root, path)).json()
+    const codes = cells.filter(({ cell_type: type }) => type === 'code')
+    expect(codes.map(({ outputs }) => outputs)).toEqual(codes.map(() => []))
+    const program = `
+import json
+names = {}
+for cell in json.load(open(${JSON.stringify(path)}))["cells"]:
+    if cell["cell_type"] == "code":
+        exec("".join(cell["source"]), names)`
+    const text = await print(['python3', '-c', program], {
+      PYTHONPATH: 'clients/python',
+      PYTHONDONTWRITEBYTECODE: '1',
+      BOOKFEED_KEY: key,
+      BOOKFEED_URL: server?.origin ?? '',
+    })
+    expect(text).toContain(`${markets.length} windows, Brier score`)
+  })
+})
+
 describe.skipIf(!languages.python.isHere)('a manifest, checked by Python', () => {
   const file = 'check_manifest.py'
 
@@ -305,10 +388,13 @@ describe.skipIf(!languages.python.isHere)('a manifest, checked by Python', () =>
 })
 
 describe('examples', () => {
-  const isRunnable = Object.values(languages).every(({ isHere }) => isHere) && hasAnvil
+  const isRunnable = Object.values(languages).every(({ isHere }) => isHere) && hasAnvil && hasNumpy
   test.skipIf(!isRunnable)('behavior: none is left out of these tests', () => {
     const files = Object.keys(languages).flatMap((language) =>
-      readdirSync(join(root, 'examples', language)).map((file) => join('examples', language, file)),
+      readdirSync(join(root, 'examples', language), { withFileTypes: true })
+        // Python leaves a folder of bytecode beside files that were imported.
+        .filter((entry) => entry.isFile())
+        .map(({ name }) => join('examples', language, name)),
     )
     expect([...run].toSorted()).toEqual(files.toSorted())
   })

@@ -27,8 +27,24 @@ const TIMINGS = 'test/timings.json'
 const needsQuiet = /-drill\.test\.ts$|^test\/contract\/fuzz-socket\.test\.ts$/
 
 /** Each takes ten seconds of a core or more, and something shorter tests the same part. */
-const longTests =
-  /^test\/(ingest\/(any-order|import-recordings|raw-messages)|recorder\/(books-property|faults|hour|late-end|mixture|results|unreadable|venue-restart)|history\/corruption|ledger\/ledger-tampering|simulator\/moving-market|features\/cold-rows|server\/(extensions|usage-flush)|extensions\/threads\/threads|clients\/(python|typescript-streams)|contributing)\.test\.ts$/
+const longTests = new RegExp(
+  `^test/(${[
+    'cli/(backup|cold-start|folder-in-use|sandbox)',
+    'clients/(python|typescript-readme|typescript-streams)',
+    'contributing',
+    'database/sqlite/checkpoints',
+    'examples',
+    'extensions/day-files/damaged-files',
+    'features/cold-rows',
+    'history/(codec/chunk-damage|corruption)',
+    'ingest/(any-order|import-hashes|import-recordings|raw-messages)',
+    'ledger/ledger-tampering',
+    'recorder/(books-property|faults|hour|late-end|mixture|recordings|results|under-load|unreadable|venue-restart)',
+    'server/(extensions|test-data|threads/threads|usage-flush)',
+    'simulator/(moving-market|sample)',
+    'support/(affected-tests|venue/market)',
+  ].join('|')})\\.test\\.ts$`,
+)
 
 /**
  * Why `bun run test` leaves a file to `bun run test:all`: the first pattern that fits its path, or
@@ -39,7 +55,7 @@ const reasons: [why: string, path: RegExp | undefined, text: RegExp | undefined]
   ['pages in a browser', undefined, /support\/browser\.ts/],
   ['purchases, kills and faults of whole servers', /^test\/e2e\//, undefined],
   ['drills and fuzz', needsQuiet, undefined],
-  ['recordings, damage and clients at length', longTests, undefined],
+  ['recordings, damage, commands and clients at length', longTests, undefined],
 ]
 /** One test of a page in a browser, and one of a purchase on the local chain, for `bun run test`. */
 const smokeTests = ['test/web/pricing.test.ts', 'test/e2e/purchase.test.ts']

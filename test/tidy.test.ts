@@ -146,7 +146,7 @@ const servesPages = /^src\/features\/dashboard\//
 
 /** A package that is not listed here has no owner and may not be imported at all. */
 const owners: Record<string, RegExp> = {
-  elysia: /^src\/(server\/(app|create-server|extension|pages)\.ts|http\/|features\/|extensions\/)/,
+  elysia: /^src\/(server\/(app|extension|first-thread|pages)\.ts|http\/|features\/|extensions\/)/,
   '@elysiajs': /^src\/(server\/app\.ts|http\/)/,
   '@sinclair/typebox': /^src\/(http|features|extensions)\//,
   'bun:sqlite': /^src\/database\/(sqlite\/)?database\.ts/,
@@ -259,7 +259,7 @@ const hasSunkHeader = (text: string) =>
 
 /** drizzle-kit finds the schema by name. */
 const roots =
-  /^(src\/main\.ts|web\/main\.tsx|clients\/typescript\/src\/(bookfeed|file)\.ts|dev\/release\/(build|bill|client)\.ts|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/(changed|run)\.ts|test\/.*\.test\.ts|test\/bench\/(run|board|causes|codec|dashboard|distance|exports|fit-code|frames|harm|hashes|heatmap|live|overload|payments|recorder|recorder-day|recorder-latency|scale|soak|stream|versions|workers)\.ts)$/
+  /^(src\/main\.ts|web\/main\.tsx|clients\/typescript\/src\/(bookfeed|file)\.ts|dev\/release\/(build|bill|client)\.ts|dev\/sandbox\/facilitator-process\.ts|db\/\w+\/(drizzle\.config|schema)\.ts|test\/(changed|run)\.ts|test\/.*\.test\.ts|test\/bench\/(run|board|causes|changes|codec|dashboard|distance|exports|fit-code|frames|harm|hashes|heatmap|live|open-loop|overload|payments|recorder|recorder-day|recorder-latency|scale|soak|stream|versions|workers)\.ts)$/
 const namesOf = (tree: Tree) => Object.keys(tree)
 /** A folder or a file right under src/. */
 const unit = /(?<![\w/])src\/[\w-]+(\.ts)?/g

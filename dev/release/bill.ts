@@ -1,6 +1,6 @@
 /**
- * What a release is made of: a CycloneDX document and the texts of licences, from the lock file and
- * what is installed. The same files make the same documents; nothing is asked of anybody.
+ * The contents of a release: a CycloneDX document and the texts of licences, from the lock file and
+ * the installed packages. The same files always give the same documents; no network is used.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,13 +15,13 @@ export type Lock = {
 export type Part = {
   name: string
   version: string
-  /** As its author has it (SPDX); empty where there is none. */
+  /** SPDX expression of the author; empty if there is none. */
   licence: string
   text: string
   sha512: string
 }
 
-/** Those that ask nothing of us but their notice. */
+/** Licences that only require their notice. */
 const allowed = [
   '0BSD',
   'Apache-2.0',
@@ -33,7 +33,10 @@ const allowed = [
 ]
 allowed.push('MIT', 'MIT-0', 'Unlicense')
 
-/** Places in the lock file of all that the service needs, by name; a place is a path of names. */
+/**
+ * Paths in the lock file of all packages that the service needs, by name; a path is a list of
+ * names.
+ */
 function placesOf({ workspaces, packages }: Lock): string[] {
   const found = new Set<string>()
   const add = (name: string, from: string): void => {
@@ -53,7 +56,7 @@ function placesOf({ workspaces, packages }: Lock): string[] {
   return [...found].sort()
 }
 
-/** `a/@b/c` is `a/node_modules/@b/c`. */
+/** Folder of a path: `a/@b/c` is `a/node_modules/@b/c`. */
 const folderOf = (root: string, place: string): string =>
   join(root, ...(place.match(/(@[^/]+\/)?[^/]+/g) ?? []).flatMap((name) => ['node_modules', name]))
 
@@ -63,7 +66,7 @@ function readPart(root: string, lock: Lock, place: string): Part | undefined {
   const [id = '', , facts, integrity = ''] = lock.packages[place] ?? []
   const at = id.lastIndexOf('@')
   const folder = folderOf(root, place)
-  // One for another system is not in the release.
+  // Packages for other systems are not in the release.
   const isOfSystem = facts?.os !== undefined || facts?.cpu !== undefined
   if (isOfSystem && !existsSync(folder)) return undefined
   const { license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
@@ -80,18 +83,18 @@ function readPart(root: string, lock: Lock, place: string): Part | undefined {
 export function listParts(root: string): Part[] {
   const lock = Bun.JSONC.parse(readFileSync(join(root, 'bun.lock'), 'utf8')) as Lock
   const parts = placesOf(lock).flatMap((place) => readPart(root, lock, place) ?? [])
-  // Two packages may each have the same other one beside them.
+  // Two packages may each have the same dependency of their own.
   return [...new Map(parts.map((part) => [`${part.name} ${part.version}`, part])).values()]
 }
 
-/** Whether one of the alternatives (`OR`) has only licences (`AND`) that are allowed. */
+/** True if one of the alternatives (`OR`) has only allowed licences (`AND`). */
 const isAllowed = (licence: string): boolean =>
   licence
     .replace(/[()]/g, '')
     .split(' OR ')
     .some((each) => each.split(' AND ').every((name) => allowed.includes(name.trim())))
 
-/** Parts that a release may not have, and why. */
+/** Packages whose licences are not allowed. */
 export const faultsOf = (parts: readonly Part[]): string[] =>
   parts
     .filter(({ licence }) => !isAllowed(licence))

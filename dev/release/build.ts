@@ -1,7 +1,8 @@
 /**
- * Makes one executable of the service: the runtime, all code as bytecode, migrations, pages and
+ * Builds one executable of the service: the runtime, all code as bytecode, migrations, pages and
  * documentation. The dashboard is built here, because an executable has no source to build it from.
- * On Linux it also lays out what a container needs, in `dist/image`, for the Dockerfile.
+ * On Linux it also lays out the contents of the container image in `dist/image`, for the
+ * Dockerfile.
  */
 import { chmodSync, copyFileSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,10 +12,10 @@ import type { BunPlugin } from 'bun'
 
 import { buildWebFiles } from '#web/build.ts'
 
-/** What is compiled, and what of it is left out. */
+/** Entry points, and modules that are left out. */
 export const sources = {
   entrypoints: [new URL('../../src/main.ts', import.meta.url).pathname],
-  // The sandbox is for checkouts, as it says; Elysia reads no files of ours, and does without.
+  // The sandbox needs a checkout; Elysia works without `file-type`.
   external: ['#dev/*', 'file-type'],
   target: 'bun',
 } as const
@@ -40,21 +41,21 @@ async function build(outfile: string): Promise<void> {
     minify: true,
     bytecode: true,
     format: 'esm',
-    // Lines of failures are those of the source.
+    // Stack traces show lines of the source.
     sourcemap: 'linked',
     plugins: [await pages()],
     compile: {
-      // What is in the folder where it is started must not change what it does.
+      // Files in the working directory must not change the behaviour.
       outfile,
       autoloadDotenv: false,
       autoloadBunfig: false,
     },
   })
-  // It is in the executable, too.
+  // The executable contains the source map already.
   for (const { kind, path } of outputs) if (kind === 'sourcemap') await Bun.file(path).delete()
 }
 
-/** The executable and the C library that it is linked to, where each is looked for. */
+/** Copies the executable and the C libraries that it needs to their paths in the image. */
 function layOutImage(executable: string, folder: string): void {
   rmSync(folder, { recursive: true, force: true })
   const linked = Bun.spawnSync(['ldd', executable]).stdout.toString()
@@ -65,7 +66,7 @@ function layOutImage(executable: string, folder: string): void {
   }
   copy(executable, 'bookfeed')
   for (const path of linked.match(/\/\S+/g) ?? []) copy(path, path)
-  // The one that runs it has none of its rights.
+  // Folders for a user without rights.
   for (const name of ['data', 'dev', 'proc']) mkdirSync(join(folder, name))
   chmodSync(join(folder, 'data'), 0o700)
 }

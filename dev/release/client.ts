@@ -1,7 +1,7 @@
 /**
- * Makes what is generated of the clients: `bun run client types` writes the types that both take from
- * the API document of this checkout, and the routes in docs/llms.txt; `bun run client package FOLDER`
- * writes what npm publishes.
+ * Generates the clients' files: `bun run client types` writes the types of both clients, and the
+ * routes in docs/llms.txt, from the API document of this checkout; `bun run client package FOLDER`
+ * writes the files of the npm package.
  */
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -21,7 +21,7 @@ const root = join(clients, 'typescript')
 const llmsPath = join(import.meta.dir, '../../docs/llms.txt')
 const serverPath = join(import.meta.dir, '../../src/main.ts')
 
-/** The generated files, with the path of each, as they are of an API document. */
+/** The generated files of an API document, by path. */
 export const generatedFiles = async (document: ApiDocument): Promise<Record<string, string>> => ({
   [join(root, 'src/api.ts')]: await typesOf(document),
   [join(clients, 'python/bookfeed/api.py')]: pythonTypesOf(document),
@@ -29,8 +29,8 @@ export const generatedFiles = async (document: ApiDocument): Promise<Record<stri
 })
 
 /**
- * Examples are of the data that a server holds, headers have few readers, failures one shape. Lists
- * of names, which are text with commas, get a format.
+ * Drops examples, headers and failures, which types do not need. Lists of names, which are
+ * comma-separated text, get a format.
  */
 function prepared(name: string, value: unknown): unknown {
   if (/^(examples?|headers)$/.test(name)) return undefined
@@ -49,7 +49,7 @@ const isNames = (value: unknown): value is object =>
 
 const { factory } = ts
 const text = factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword)
-/** What a client takes in a request, by the format of the schema. */
+/** Types of parameters, by the format of the schema. */
 const inputTypes: Readonly<Record<string, ts.TypeNode>> = {
   'date-time': factory.createUnionTypeNode([text, factory.createTypeReferenceNode('Date')]),
   decimal: factory.createUnionTypeNode([
@@ -75,8 +75,8 @@ async function typesOf(document: object): Promise<string> {
   return `/** Generated from the API document by dev/release/client.ts: do not edit. */\n${text}`
 }
 
-/** Writes JavaScript with declarations; returns what the compiler has against it. */
-export function buildPackage(folder: string): string[] {
+/** Writes JavaScript with declarations; returns the errors of the compiler. */
+function buildPackage(folder: string): string[] {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile)
   const parsed = ts.parseJsonConfigFileContent(config, ts.sys, root)
   const options = { ...parsed.options, noEmit: false, outDir: folder, rootDir: join(root, 'src') }
@@ -112,7 +112,7 @@ async function readDocument(): Promise<ApiDocument> {
   }
 }
 
-/** The address that a server prints once it listens. */
+/** The URL that a server prints once it listens. */
 async function readOrigin(output: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
   let text = ''
   for await (const part of output.pipeThrough(new TextDecoderStream())) {

@@ -1,4 +1,4 @@
-/** What the client for Python takes from the API document: parameters, rows, and which are decimals. */
+/** Generates parameters, rows and decimal members of the Python client from the API document. */
 
 type Schema = {
   $ref?: string
@@ -50,7 +50,7 @@ Amount = Union[float, Decimal]
 """A float, or a \`Decimal\` from a client with \`exact=True\`."""
 `
 
-/** The text of `bookfeed/api.py`, by name: the same in whichever order routes are declared. */
+/** Text of `bookfeed/api.py`, sorted by name, so that the order of routes does not matter. */
 export function pythonTypesOf({ paths, components }: ApiDocument): string {
   const operations = Object.entries(paths)
     .filter(([path]) => path.startsWith('/v1/'))
@@ -76,13 +76,16 @@ const literal = (values: NonNullable<Schema['enum']>): string =>
     .map(textOf)
     .join(', ')}]`
 
-/** `max_age_ms` for `maxAgeMs`; a keyword of Python gets a line behind it. */
+/** Argument of a parameter: `max_age_ms` for `maxAgeMs`; a Python keyword gets an underscore. */
 function argumentOf(name: string): string {
   const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   return snake === 'from' ? 'from_' : snake
 }
 
-/** What a method says itself: the moment it is about, and how its answer is encoded. */
+/**
+ * True for parameters that a method has as its own arguments: the moment, and the encoding of the
+ * response.
+ */
 function isOwn({ name }: Parameter, all: readonly Parameter[]): boolean {
   const format = all.find((each) => each.name === 'format')
   const isTable = format?.schema.enum?.includes('json') === true
@@ -143,22 +146,24 @@ function typeUnlessNull({ $ref, type, enum: values, anyOf, items }: Schema): str
   return known[type ?? ''] ?? 'Any'
 }
 
-/** Of a column: of a list, the kind of its items; of an object in one, those of its members. */
+/**
+ * Kind of a column: a name; for a list, the kind of its items; for an object in a list, the kinds
+ * of its members.
+ */
 type Kind = string | [Kind] | { [member: string]: Kind }
-/** A list with a cursor: of each kind of row that it has, the members with their columns. */
+/** A list, and the members of each of its kinds of rows with their columns. */
 type List = { path: string; kinds: Member[][] }
 type Member = {
   name: string
   columns: [name: string, kind: Kind][]
-  /** The parameter without which rows do not have it. */
+  /** Parameter that adds the member to rows. */
   needs?: 'fields' | 'interval' | 'view' | undefined
 }
 type Schemas = ApiDocument['components']['schemas']
 
 function listOf(path: string, get: Operation | undefined, schemas: Schemas): List[] {
-  const { data, nextCursor } =
-    get?.responses?.['200']?.content?.['application/json']?.schema.properties ?? {}
-  if (data?.items === undefined || nextCursor === undefined) return []
+  const { data } = get?.responses?.['200']?.content?.['application/json']?.schema.properties ?? {}
+  if (data?.items === undefined) return []
   const rows = data.items.anyOf ?? [data.items]
   return [{ path, kinds: rows.map((row) => membersOf(row, schemas)) }]
 }
@@ -173,7 +178,7 @@ const membersOf = (row: Schema, schemas: Schemas): Member[] =>
     needs: needsOf(resolved(schema, schemas).description ?? ''),
   }))
 
-/** Members of objects within a row are columns of their own; lists stay lists. */
+/** Members of objects within a row are separate columns; lists stay lists. */
 function columnsOf(
   place: readonly string[],
   schema: Schema,
@@ -195,7 +200,7 @@ function columnsOf(
   return [[column, `${kindOf(known)}${nullable ? '?' : ''}`]]
 }
 
-/** Within lists, times stay text. Undefined for what may be of several types. */
+/** Times within lists stay text. Undefined if the value may have several types. */
 function nestedKind(schema: Schema, schemas: Schemas): Kind | undefined {
   const { format: _, items = {}, properties, ...known } = resolved(schema, schemas)
   if (known.type === 'array') {
@@ -253,7 +258,10 @@ objects in one those of their members."""
 `
 }
 
-/** Of every object, by the type of the member. Versions of protocols are numbers, and no decimals. */
+/**
+ * Names of decimal members, by their type in all objects. Versions of protocols are numbers but not
+ * decimals.
+ */
 function amountsOf(schemas: object): string {
   const decimals = new Set<string>()
   const integers = new Set<string>()

@@ -1,6 +1,6 @@
 import type { PaymentChain } from '#src/domain/selling/payment-chain.ts'
 
-/** Where contracts are on Polygon, and so on the local chain. */
+/** Addresses of contracts on Polygon, and on the local chain. */
 export const addresses = {
   usdc: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
   usdt: '0xc2132D05D31c914a87C6611C10748AEb04B58e8F',
@@ -10,7 +10,7 @@ export const addresses = {
   sanctionsList: '0x40C57923924B5c5c5455c48D93317139ADDaC8fb',
 } as const
 
-/** Where Circle's token is on a chain. */
+/** Address of Circle's token on a chain. */
 export function usdcOn({ name, tokens }: PaymentChain): `0x${string}` {
   const token = tokens.find(({ symbol }) => symbol === 'USDC')
   if (!token) throw new Error(`There is no USDC on ${name}.`)

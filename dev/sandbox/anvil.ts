@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * A real Ethereum node, on a free port of this machine. It opens no connection of its own. The
- * binary comes with a development package of the platform; there is none for every platform.
+ * A real Ethereum node, on a free port of this machine. It opens no connections. The binary comes
+ * with a development package, which does not exist for every platform.
  */
 export type Anvil = {
   url: string
-  /** Asks the node itself; throws what it answers as an error. */
+  /** Calls the node; throws its error. */
   rpc(method: string, params?: readonly unknown[]): Promise<unknown>
-  /** Ends the node and resolves when it is gone. May be called twice. */
+  /** Stops the node; resolves when it has ended. May be called twice. */
   stop(): Promise<void>
 }
 
 export type AnvilOptions = {
   chainId?: number
-  /** More options of the command line. */
+  /** Additional command line options. */
   options?: readonly string[]
 }
 
@@ -26,14 +26,13 @@ const binary = join(
   `../../node_modules/@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil`,
 )
 
-/** False where the platform has no binary, or where only what production needs is installed. */
+/** False if the platform has no binary, or development packages are not installed. */
 export const hasAnvil = existsSync(binary)
 
 /**
- * Ends the node when standard input ends, which it does whatever becomes of us: `bun test --bail`
- * and kill -9 run no handler of ours, and would leave it behind. A process of its own watches,
- * since a test that runs out of time has its direct child killed, which is the shell. Whichever of
- * the two is left removes the folder.
+ * Ends the node when standard input closes, which happens even if this process is killed: after
+ * `bun test --bail` or kill -9 no handler runs. A separate process watches, because a test that
+ * times out has its direct child, the shell, killed. The survivor of the two removes the folder.
  */
 const leash = [
   'exec 3<&0',
@@ -44,12 +43,12 @@ const leash = [
   'wait "$node"; kill "$watch"; rm -rf "$cache"',
 ].join('\n')
 
-/** Starts a node, which lives until it is stopped or until this process ends. */
+/** Starts a node, which lives until it is stopped or this process ends. */
 export async function startAnvil({
   chainId = 137,
   options = [],
 }: AnvilOptions = {}): Promise<Anvil> {
-  // Without a folder of its own it would write into that of the user.
+  // By default it would write into the user's cache.
   const cache = mkdtempSync(join(tmpdir(), 'bookfeed-anvil-'))
   const own = ['--port', '0', '--chain-id', String(chainId)]
   const child = Bun.spawn(['sh', '-c', leash, binary, cache, ...own, ...options], {
@@ -72,13 +71,13 @@ export async function startAnvil({
   }
 }
 
-/** A node that somebody else has started. */
+/** A node that another process has started. */
 export const reachAnvil = (url: string): Omit<Anvil, 'stop'> => ({
   url,
   rpc: (method, params = []) => ask(url, { method, params }),
 })
 
-/** Finds where the node listens, and keeps reading: the node would block on a full pipe. */
+/** Finds the address of the node, and keeps reading: a full pipe would block the node. */
 function readAddress(output: ReadableStream<Uint8Array>): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const read = async () => {

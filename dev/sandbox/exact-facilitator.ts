@@ -1,12 +1,11 @@
 /**
- * The facilitator that the makers of x402 wrote, with the key of a wallet that pays for gas. It is
- * for a local chain: it does not mend what is known to be wrong with it.
+ * The reference facilitator of x402, with a wallet that pays for gas. Only for a local chain: its
+ * known problems are not worked around.
  */
 import { x402Facilitator } from '@x402/core/facilitator'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import {
-  createNonceManager,
   createWalletClient,
   defineChain,
   type Hex,
@@ -15,28 +14,21 @@ import {
   type VerifyTypedDataParameters,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { jsonRpc } from 'viem/nonce'
 
 import { homeChain, type PaymentChain } from '#src/domain/selling/payment-chain.ts'
 
 export type ExactFacilitatorOptions = {
-  /** By default Polygon. */
+  /** Default: Polygon. */
   chain?: PaymentChain
-  /** Of the local chain. */
+  /** Node of the local chain. */
   rpcUrl: string
-  /** Pays for gas. */
+  /** Key of the wallet that pays for gas. */
   key: Hex
-  /** How long it waits for a transfer to be mined before it says `settlement_pending`. */
+  /** Time to wait for a transfer to be mined before `settlement_pending` is returned. */
   confirmationTimeoutMs?: number
 }
 
-export type ExactFacilitator = {
-  facilitator: x402Facilitator
-  /** To be called after `reorg` and `revert`: it counts its transactions itself. */
-  resetNonces(): void
-}
-
-/** A chain of this machine, as viem knows it. */
+/** The local chain in viem's format. */
 export const describeChain = ({ chainId, name, gasSymbol }: PaymentChain, rpcUrl: string) =>
   defineChain({
     id: chainId,
@@ -50,10 +42,18 @@ export function createExactFacilitator({
   rpcUrl,
   key,
   confirmationTimeoutMs = 5_000,
-}: ExactFacilitatorOptions): ExactFacilitator {
-  // Without it, of payments settled at once all but one would use a number that is taken.
-  const nonceManager = createNonceManager({ source: jsonRpc() })
-  const account = privateKeyToAccount(key, { nonceManager })
+}: ExactFacilitatorOptions): x402Facilitator {
+  const account = privateKeyToAccount(key)
+  let sending: Promise<unknown> = Promise.resolve()
+  /**
+   * Sends a transaction after the node has accepted the one before, so that the nonce that the node
+   * reports is free. viem's own nonce manager gives two transactions that begin at once the same one.
+   */
+  function inTurn<T>(send: () => Promise<T>): Promise<T> {
+    const sent = sending.then(send)
+    sending = sent.catch(() => undefined)
+    return sent
+  }
   const client = createWalletClient({
     account,
     chain: describeChain(chain, rpcUrl),
@@ -68,15 +68,12 @@ export function createExactFacilitator({
         getCode: (query) => client.getCode(query),
         readContract: (query) => client.readContract(query),
         verifyTypedData: (query) => client.verifyTypedData(query as VerifyTypedDataParameters),
-        writeContract: (call) => client.writeContract(call),
-        sendTransaction: (call) => client.sendTransaction(call),
+        writeContract: (call) => inTurn(() => client.writeContract(call)),
+        sendTransaction: (call) => inTurn(() => client.sendTransaction(call)),
         waitForTransactionReceipt: (query) => client.waitForTransactionReceipt(query),
       },
       { confirmationTimeoutMs },
     ),
   )
-  return {
-    facilitator: new x402Facilitator().register(chain.network, scheme),
-    resetNonces: () => nonceManager.reset({ address: account.address, chainId: chain.chainId }),
-  }
+  return new x402Facilitator().register(chain.network, scheme)
 }

@@ -1,6 +1,6 @@
 /**
- * A facilitator as a process: reads one line of options (JSON) from standard input, writes its
- * address, and lives until standard input ends. So it never outlives who started it.
+ * A facilitator in its own process: reads one line of options (JSON) from standard input, prints
+ * its URL, and runs until standard input closes. So it never outlives its parent.
  */
 import { createInterface } from 'node:readline'
 

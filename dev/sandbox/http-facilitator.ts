@@ -1,13 +1,9 @@
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 
-import {
-  createExactFacilitator,
-  type ExactFacilitator,
-  type ExactFacilitatorOptions,
-} from './exact-facilitator.ts'
+import { createExactFacilitator, type ExactFacilitatorOptions } from './exact-facilitator.ts'
 
-/** A facilitator as others run it, over HTTP on a free port of this machine. */
-export type HttpFacilitator = Pick<ExactFacilitator, 'resetNonces'> & {
+/** A facilitator over HTTP, like those of third parties, on a free port of this machine. */
+export type HttpFacilitator = {
   url: string
   stop(): Promise<void>
 }
@@ -17,13 +13,13 @@ export type FacilitatorRequest = {
   paymentRequirements: PaymentRequirements
 }
 
-/** Another process with a facilitator; see `startFacilitatorProcess`. */
+/** A facilitator in another process; see `startFacilitatorProcess`. */
 export type FacilitatorProcess = { url: string; pid: number; stop(): Promise<void> }
 
 const program = new URL('./facilitator-process.ts', import.meta.url).pathname
 
 export function startHttpFacilitator(options: ExactFacilitatorOptions): HttpFacilitator {
-  const { facilitator, resetNonces } = createExactFacilitator(options)
+  const facilitator = createExactFacilitator(options)
   const post = (act: (request: FacilitatorRequest) => Promise<unknown>) => ({
     POST: async (request: Request) => {
       try {
@@ -50,12 +46,11 @@ export function startHttpFacilitator(options: ExactFacilitatorOptions): HttpFaci
   })
   return {
     url: `http://127.0.0.1:${server.port}`,
-    resetNonces,
     stop: () => server.stop(true),
   }
 }
 
-/** Starts one in a process of its own, which ends with this one, whatever becomes of it. */
+/** Starts a facilitator in a separate process, which ends with this one even if it is killed. */
 export async function startFacilitatorProcess(
   options: ExactFacilitatorOptions,
 ): Promise<FacilitatorProcess> {
@@ -64,7 +59,8 @@ export async function startFacilitatorProcess(
     stdout: 'pipe',
     stderr: 'ignore',
   })
-  // The key goes where no list of processes shows it. The process ends when this pipe does.
+  // Passes the key through a pipe, because lists of processes show arguments. The process ends when
+  // the pipe closes.
   child.stdin.write(`${JSON.stringify(options)}\n`)
   await child.stdin.flush()
   const stop = async () => {

@@ -1,7 +1,7 @@
 /**
- * A chain of this machine alone that is Polygon, or another chain that is sold on, as far as a
- * payment can tell: its id, USDC with the code of its issuer, USDT, Permit2 and the sanctions list,
- * each at its address. The money is not real.
+ * A local chain that payments cannot tell from Polygon, or from another supported chain: it has the
+ * chain id, USDC with the issuer's code, USDT, Permit2 and the sanctions list, each at its real
+ * address. The money is not real.
  */
 import { type Abi, encodeFunctionData, type Hex, keccak256, maxUint256, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -21,7 +21,7 @@ import { knownCode, placedCode } from './placed-code.ts'
 
 export type SandboxWallet = { address: Hex; key: Hex }
 
-/** An EIP-3009 transfer as a payer signed it, and as x402 payloads hold it. */
+/** A signed EIP-3009 transfer in the format of x402 payloads. */
 export type SignedTransfer = {
   authorization: {
     from: Hex
@@ -35,64 +35,64 @@ export type SignedTransfer = {
 }
 
 export type LittlePolygonOptions = {
-  /**
-   * Which chain it passes for; by default Polygon. One without USDT has it
-   * nevertheless, where Polygon does.
-   */
+  /** Chain to imitate; by default Polygon. A chain without USDT gets it at Polygon's address. */
   chain?: PaymentChain
-  /** A block is `finalized` when two epochs are above it. 0: each block is, at once. */
+  /** A block is `finalized` when two epochs are above it; with 0, each block is final at once. */
   slotsInAnEpoch?: number
-  /** Private keys of the funded wallets, if they are not to be the same on every such chain. */
+  /** Private keys of the funded wallets, by default the same on every such chain. */
   keys?: { payer?: Hex; facilitator?: Hex; payee?: Hex }
 }
 
-/** Amounts in atomic units. All but `stop` are mined on return, so they need a chain that mines. */
+/**
+ * Amounts are in atomic units. All actions except `stop` wait for a block, so the chain must be
+ * mining.
+ */
 type Actions = {
   mintUsdc(to: string, amount: bigint): Promise<void>
   mintUsdt(to: string, amount: bigint): Promise<void>
   balanceOf(symbol: TokenSymbol, owner: string): Promise<bigint>
-  /** A plain transfer, as of a payer who asked for no offer. */
+  /** A plain transfer, without an offer. */
   transfer(symbol: TokenSymbol, transfer: { key: Hex; to: string; amount: bigint }): Promise<Hex>
-  /** Sets how much of the chain's own coin an address has, in wei. */
+  /** Sets the gas balance of an address, in wei. */
   setGas(address: string, wei: bigint): Promise<void>
-  /** Lets Permit2 spend the USDT of a wallet, or with 0 no more. */
+  /** Lets Permit2 spend the USDT of a wallet; an amount of 0 revokes it. */
   approvePermit2(key: Hex, amount?: bigint): Promise<void>
-  /** The issuer's own list, of either token. */
+  /** Adds an address to the block list of the token's issuer. */
   block(symbol: TokenSymbol, address: string): Promise<void>
   unblock(symbol: TokenSymbol, address: string): Promise<void>
-  /** Circle's switch for all transfers of USDC. */
+  /** Pauses all transfers of USDC, as Circle can. */
   pauseUsdc(): Promise<void>
   unpauseUsdc(): Promise<void>
-  /** The list of the sanctions oracle. */
+  /** Adds an address to the list of the sanctions oracle. */
   sanction(address: string): Promise<void>
   unsanction(address: string): Promise<void>
-  /** The payer takes back an EIP-3009 nonce. */
+  /** Cancels an EIP-3009 nonce of the payer. */
   cancelAuthorization(key: Hex, nonce: Hex): Promise<Hex>
-  /** The payer takes back a Permit2 nonce. */
+  /** Invalidates a Permit2 nonce of the payer. */
   invalidatePermit2Nonce(key: Hex, nonce: bigint): Promise<Hex>
-  /** Anybody who has seen a signed USDC transfer sends it himself; the hash. */
+  /** Submits a signed USDC transfer as a third party; returns the hash. */
   frontRun(signed: SignedTransfer): Promise<Hex>
 }
 
 type Node = Omit<Anvil, 'stop'>
 
-/** What can be done to such a chain from anywhere on this machine. */
+/** Actions on such a chain from any process of this machine. */
 export type ReachedPolygon = Node &
   Actions & {
     chainId: number
     network: Network
-    /** What it passes for. */
+    /** The imitated chain. */
     chain: PaymentChain
   }
 
 export type LittlePolygon = Anvil &
   ChainControls &
   ReachedPolygon & {
-    /** Has 1,000 USDC, 1,000 USDT and coin for gas; has approved nothing. */
+    /** Has 1,000 USDC, 1,000 USDT and gas, but no approvals. */
     payer: SandboxWallet
-    /** Has coin for gas. */
+    /** Has gas only. */
     facilitator: SandboxWallet
-    /** Has nothing yet. */
+    /** Has no balance. */
     payee: SandboxWallet
   }
 
@@ -100,20 +100,20 @@ type Call = { from: Hex; to: Hex; abi: Abi; name: string; args?: readonly unknow
 
 const FUNDS = 1_000_000_000n
 const GAS = 10n ** 20n
-/** Owner of the tokens: the one account that the node itself holds. */
+/** Owner of the tokens: the account whose key the node has. */
 const owner = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
 const walletOf = (key: Hex): SandboxWallet => ({ key, address: privateKeyToAccount(key).address })
 const keyOf = (name: string): Hex => keccak256(toHex(`bookfeed sandbox ${name}`))
 
-/** Starts the chain. The caller must `stop` it; it ends with this process at the latest. */
+/** Starts the chain. Call `stop` to end it; it ends with this process at the latest. */
 export async function startLittlePolygon({
   chain = homeChain,
   slotsInAnEpoch = 1,
   keys = {},
 }: LittlePolygonOptions = {}): Promise<LittlePolygon> {
   const options = ['--accounts', '1', '--auto-impersonate', '--slots-in-an-epoch']
-  // At the same time; a failure is thrown below, where there is a node to stop.
+  // Runs in parallel; an error is thrown below, when the node can be stopped.
   void knownCode().catch(() => {})
   const { chainId, network } = chain
   const node = await startAnvil({ chainId, options: [...options, String(slotsInAnEpoch)] })
@@ -138,7 +138,7 @@ export async function startLittlePolygon({
   }
 }
 
-/** The Polygon of a sandbox that another process has started, and ends. */
+/** The chain of a sandbox in another process, which also stops it. */
 export function reachLittlePolygon(url: string): ReachedPolygon {
   const node = reachAnvil(url)
   const { chainId, network } = homeChain
@@ -156,18 +156,18 @@ async function placeContracts(
   await Promise.all(contracts.map(place))
 }
 
-/** Sends a call from any address; the hash. A call that is undone throws. */
+/** Sends a call from any address; returns the hash. Throws if the call reverts. */
 async function send({ rpc }: Node, { from, to, abi, name, args = [] }: Call): Promise<Hex> {
   const data = encodeFunctionData({ abi, functionName: name, args })
   const receipt = await rpc('eth_sendTransactionSync', [{ from, to, data, gas: '0x4c4b40' }])
   const { status, transactionHash } = receipt as { status: string; transactionHash: Hex }
   if (status === '0x1') return transactionHash
-  // The receipt holds no reason; the same call on the chain as it is now mostly gives it.
+  // The receipt has no reason; repeating the call on the current state usually gives one.
   await rpc('eth_call', [{ from, to, data }, 'latest'])
   throw new Error(`${name} was undone`)
 }
 
-/** What Circle did over the years, with one owner for all its offices. */
+/** Initializes USDC as Circle did, with one owner for all roles. */
 async function initializeUsdc(node: Anvil, usdc: Hex): Promise<void> {
   const offices = [owner, owner, owner, owner]
   const calls: [string, readonly unknown[]][] = [
@@ -201,7 +201,7 @@ function actOn(node: Node, chain: PaymentChain): Actions {
   const setGas = async (address: string, wei: bigint) => {
     await node.rpc('anvil_setBalance', [address, toHex(wei)])
   }
-  /** As a wallet itself. Whoever lacks the coin for it is given some. */
+  /** Sends a call as the wallet, after funding it with gas if needed. */
   const sendAs = async (key: Hex, call: Omit<Call, 'from'>) => {
     const from = privateKeyToAccount(key).address
     const balance = BigInt(String(await node.rpc('eth_getBalance', [from, 'latest'])))

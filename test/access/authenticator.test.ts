@@ -40,13 +40,13 @@ describe('authenticate', () => {
   test('default: a revoked key is refused from the next request on', async () => {
     const { ledger, key, id, statusOf } = createServer()
     expect(await statusOf(key)).toBe(200)
-    ledger.revokeKey(id, by)
+    await ledger.revokeKey(id, by)
     expect(await statusOf(key)).toBe(401)
   })
 
   test('default: a key ends at its expiry, exclusive, though it was cached before', async () => {
     const { ledger, key, id, statusOf, advance } = createServer()
-    ledger.expireKey(id, NOW_MS + 5000, by)
+    await ledger.expireKey(id, NOW_MS + 5000, by)
     expect(await statusOf(key)).toBe(200)
     advance(4999)
     expect(await statusOf(key)).toBe(200)
@@ -61,10 +61,10 @@ describe('authenticate', () => {
     const limitOf = async () => (await sendAs(key, path)).headers.get('x-ratelimit-limit')
     expect(await limitOf()).toBe('10')
     const period = { startMs: NOW_MS, endMs: NOW_MS + 10_000 }
-    ledger.addSubscription({ id: 'sub_1', accountId, tierId: 'starter', ...period }, by)
+    await ledger.addSubscription({ id: 'sub_1', accountId, tierId: 'starter', ...period }, by)
     expect(await limitOf()).toBe('60')
     const [, starter] = ledger.listTiers()
-    if (starter) ledger.putTier({ ...starter, requestsPerMinute: 61 }, by)
+    if (starter) await ledger.putTier({ ...starter, requestsPerMinute: 61 }, by)
     expect(await limitOf()).toBe('61')
     advance(10_000)
     expect(await limitOf()).toBe('10')
@@ -78,18 +78,18 @@ describe('authenticate', () => {
     if (!pro) throw new Error('No pro tier.')
     const { tierId, name, rank, coins, routes, requestsPerMinute } = pro
     const terms = { tierId, name, rank, coins, routes, requestsPerMinute }
-    ledger.addSubscription(
+    await ledger.addSubscription(
       { id: 'sub_1', accountId, tierId, terms, startMs: 0, paymentId: 'pay_1' },
       by,
     )
-    ledger.putTier({ ...pro, coins: ['btc'], requestsPerMinute: 1 }, by)
+    await ledger.putTier({ ...pro, coins: ['btc'], requestsPerMinute: 1 }, by)
     const response = await sendAs(key, '/v1/sol/markets')
     expect([response.status, response.headers.get('x-ratelimit-limit')]).toEqual([200, '300'])
   })
 
   test('error: missing, malformed, mistyped, unknown and revoked keys get the same answer', async () => {
     const { ledger, key, id, sendAs, app } = createServer()
-    ledger.revokeKey(id, by)
+    await ledger.revokeKey(id, by)
     const unknown = createApiKey((length) => crypto.getRandomValues(new Uint8Array(length)))
     const mistyped = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`
     const tokens = [
@@ -164,21 +164,22 @@ describe('authenticate', () => {
       ...ledger,
       findKeyByDigest: (digest: Uint8Array) => (isNew ? ledger.findKeyByDigest(digest) : undefined),
     }
-    const catchUp = async (): Promise<void> => {
+    const pull = async (): Promise<void> => {
       calls++
       isNew = true
     }
-    const { sendAs } = createHarness({ ledger: late, catchUp })
+    const behindSince = () => undefined
+    const { sendAs } = createHarness({ ledger: late, ledgerCopy: { pull, behindSince } })
     expect([(await sendAs(key, path)).status, calls]).toEqual([200, 1])
     expect([(await sendAs(key, path)).status, calls]).toEqual([200, 1])
     // Nothing is asked for what is no key.
     expect([(await sendAs('none', path)).status, calls]).toEqual([401, 1])
-    ledger.revokeKey(id, by)
+    await ledger.revokeKey(id, by)
     expect([(await sendAs(key, path)).status, calls]).toEqual([401, 2])
 
     const unreachable = createHarness({
       ledger,
-      catchUp: () => Promise.reject(new Error('No answer.')),
+      ledgerCopy: { pull: () => Promise.reject(new Error('No answer.')), behindSince },
     })
     expect((await unreachable.sendAs(key, path)).status).toBe(503)
   })

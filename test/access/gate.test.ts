@@ -5,7 +5,7 @@ import { createMarketHistory } from '../support/market-history.ts'
 import { readProblem } from '../support/page-client.ts'
 
 const MINUTE_MS = 60_000
-const { history, both } = createMarketHistory()
+const { history, both } = await createMarketHistory()
 const market = `/v1/${both.coin}/markets/${both.conditionId}`
 
 /** What the headers of a response say. */

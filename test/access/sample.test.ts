@@ -13,9 +13,9 @@ import { readProblem } from '../support/page-client.ts'
 const GUEST = 'sample'
 
 /** `isRecorded`: of what is there, nothing is simulated. */
-function createGround(choice = 'auto', isRecorded = false) {
+async function createGround(choice = 'auto', isRecorded = false) {
   const history = openHistory(':memory:')
-  const ground = createMarketHistory(isRecorded ? asRecorded(history) : history)
+  const ground = await createMarketHistory(isRecorded ? asRecorded(history) : history)
   const config = readConfig({ BOOKFEED_SAMPLE_MARKET: choice })
   const harness = createHarness({ history: ground.history, config })
   const ask = (path: string, init?: RequestInit) => harness.sendAs(GUEST, path, init)
@@ -25,7 +25,7 @@ function createGround(choice = 'auto', isRecorded = false) {
 
 describe('Authorization: Bearer sample', () => {
   test('default: reads what Free includes, and all of one market that is over', async () => {
-    const { ask, statusOf, both, open } = createGround()
+    const { ask, statusOf, both, open } = await createGround()
     const sample = await (await ask('/v1/sample')).json()
     expect(sample).toMatchObject({
       coins: ['btc', 'eth'],
@@ -42,7 +42,7 @@ describe('Authorization: Bearer sample', () => {
   })
 
   test('behavior: by any of its names', async () => {
-    const { history, ask, statusOf, both } = createGround()
+    const { history, ask, statusOf, both } = await createGround()
     const market = history.findMarket(both.conditionId)
     await ask('/v1/sample')
     for (const name of [market?.slug, market?.assetIds.up, both.conditionId.toUpperCase()])
@@ -50,7 +50,7 @@ describe('Authorization: Bearer sample', () => {
   })
 
   test('behavior: reads simulated markets whole, of any coin, also open ones', async () => {
-    const { ask, statusOf, single, open } = createGround()
+    const { ask, statusOf, single, open } = await createGround()
     expect(await (await ask('/v1/sample')).json()).toMatchObject({ sources: ['simulated'] })
     for (const { coin, conditionId } of [single, open]) {
       const path = `/v1/${coin}/markets/${conditionId}`
@@ -64,21 +64,21 @@ describe('Authorization: Bearer sample', () => {
   })
 
   test('behavior: lists a coin of which nothing is recorded, until something is', async () => {
-    const { history, ask, statusOf, advance } = createGround()
+    const { history, ask, statusOf, advance } = await createGround()
     for (const path of ['/v1/eth/markets', '/v1/eth/prices', '/v1/eth/spot'])
       expect([path, await statusOf(path)]).toEqual([path, 200])
     // Of Solana a recorded market is known; the lists need more than the sample has.
     for (const path of ['/v1/sol/markets', '/v1/eth/panel?offsets=0'])
       expect([path, await statusOf(path)]).toEqual([path, 401])
     const conditionId = conditionIdOf('9')
-    history.putMarket({ conditionId, coin: 'eth', timeframe: '5m', source: 'recorded' })
+    await history.putMarket({ conditionId, coin: 'eth', timeframe: '5m', source: 'recorded' })
     advance(1_000)
     expect(await statusOf('/v1/eth/markets')).toBe(401)
     expect(await (await ask('/v1/sample')).json()).toMatchObject({ coins: ['btc'] })
   })
 
   test('error: everything else is 401, and says where the sample is described', async () => {
-    const { ask, both, single, open } = createGround('auto', true)
+    const { ask, both, single, open } = await createGround('auto', true)
     const paths = [
       `/v1/btc/markets/${open.conditionId}/snapshots`,
       `/v1/eth/markets/${single.conditionId}`,
@@ -99,13 +99,13 @@ describe('Authorization: Bearer sample', () => {
   })
 
   test('behavior: without it nothing is read, as before', async () => {
-    const { sendAs, both } = createGround()
+    const { sendAs, both } = await createGround()
     const answer = await sendAs(undefined, `/v1/btc/markets/${both.conditionId}`)
     expect(answer.status).toBe(401)
   })
 
   test('behavior: has a window of its own', async () => {
-    const { ask, sendAs } = createGround()
+    const { ask, sendAs } = await createGround()
     const answer = await ask('/v1/btc/markets')
     expect(answer.headers.get('x-ratelimit-limit')).toBe('120')
     expect(answer.headers.get('x-ratelimit-remaining')).toBe('119')
@@ -115,16 +115,16 @@ describe('Authorization: Bearer sample', () => {
   })
 
   test('behavior: the operator names the market, or has none', async () => {
-    const named = createGround(createMarketHistory().single.conditionId, true)
+    const named = await createGround((await createMarketHistory()).single.conditionId, true)
     expect(await named.statusOf(`/v1/eth/markets/${named.single.conditionId}/snapshots`)).toBe(200)
     expect(await named.statusOf(`/v1/btc/markets/${named.both.conditionId}/snapshots`)).toBe(401)
-    const none = createGround('off')
+    const none = await createGround('off')
     expect(await (await none.ask('/v1/sample')).json()).toMatchObject({ market: null, sources: [] })
     expect(await none.statusOf(`/v1/btc/markets/${none.both.conditionId}/snapshots`)).toBe(401)
   })
 
   test('behavior: a recorded market that is not over is no sample', async () => {
-    const ground = createGround(createMarketHistory().open.conditionId, true)
+    const ground = await createGround((await createMarketHistory()).open.conditionId, true)
     expect(await ground.statusOf(`/v1/btc/markets/${ground.open.conditionId}/snapshots`)).toBe(401)
   })
 })

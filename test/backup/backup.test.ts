@@ -40,10 +40,10 @@ const openFolder = (folder = newFolder()) => ({ folder, store: openStore(folder,
 let nowMs = Date.UTC(2026, 10, 22)
 
 /** A history that no handle of this process has open. */
-function newHistory(): string {
+async function newHistory(): Promise<string> {
   const path = `${newFolder()}.db`
   const history = openHistory(path)
-  appendAll(history, simulatedSnapshots('backup', 400))
+  await appendAll(history, simulatedSnapshots('backup', 400))
   history.dispose()
   return path
 }
@@ -63,15 +63,15 @@ async function restore(store: BackupStore, folder = newFolder()): Promise<string
   return join(folder, 'history.db')
 }
 
-function append(path: string, first: number, end: number): void {
+async function append(path: string, first: number, end: number): Promise<void> {
   const history = openHistory(path)
-  for (let number = first; number < end; number++) history.append(batchOf(number))
+  for (let number = first; number < end; number++) await history.append(batchOf(number))
   history.dispose()
 }
 
 describe('makeBackup', () => {
   test('default: what is restored is the same, sound, and its owner’s alone', async () => {
-    const path = newHistory()
+    const path = await newHistory()
     const { store, folder } = openFolder()
     const { name, bytes, newBytes } = await backUp(store, path)
     expect([await listBackups(store), bytes]).toEqual([[name], newBytes])
@@ -88,18 +88,18 @@ describe('makeBackup', () => {
   })
 
   test('behavior: costs what has changed since the one before', async () => {
-    const path = newHistory()
+    const path = await newHistory()
     const { store } = openFolder()
     await backUp(store, path)
     expect((await backUp(store, path)).newBytes).toBe(0)
-    append(path, 0, 20)
+    await append(path, 0, 20)
     expect((await backUp(store, path)).newBytes).toBeGreaterThan(0)
   })
 
   test(
     `behavior: is of one moment, however much is written and checkpointed, ${ROUNDS} times`,
     async () => {
-      const path = newHistory()
+      const path = await newHistory()
       const { store } = openFolder()
       const script = new URL('../support/append-process.ts', import.meta.url).pathname
       const writer = Bun.spawn([process.execPath, script, path, '0', '1000000'], { stdout: 'pipe' })
@@ -128,7 +128,7 @@ describe('makeBackup', () => {
   )
 
   test('error: one that fails is none, and the next one uses what it stored', async () => {
-    const path = newHistory()
+    const path = await newHistory()
     const { store } = openFolder()
     const failing = {
       ...store,
@@ -148,7 +148,7 @@ describe('makeBackup', () => {
   })
 
   test('error: blocks that somebody else removes meanwhile are missed', async () => {
-    const path = newHistory()
+    const path = await newHistory()
     const { store, folder } = openFolder()
     await backUp(store, path)
     let lists = 0
@@ -162,7 +162,7 @@ describe('makeBackup', () => {
       },
     }
     const rejected: unknown = await backUp(robbed, path).catch((error: unknown) => error)
-    expect(String(rejected)).toContain('place of its own')
+    expect(String(rejected)).toContain('Use one place per data folder')
   })
 })
 
@@ -176,7 +176,7 @@ const blocksOf = (folder: string): string[] => readdirSync(join(folder, 'blocks'
 
 describe('a damaged block of the place', () => {
   test('default: is stored again by the next backup, and every backup can be restored', async () => {
-    const path = newHistory()
+    const path = await newHistory()
     const { store, folder } = openFolder()
     expect(await backUp(store, path)).toMatchObject({ compared: 0, repaired: 0, damaged: [] })
     const blocks = blocksOf(folder)
@@ -200,11 +200,11 @@ describe('a damaged block of the place', () => {
   })
 
   test('error: that no file has any more is reported, and remembered', async () => {
-    const path = newHistory()
+    const path = await newHistory()
     const { store, folder } = openFolder()
     const { name: older } = await backUp(store, path)
     const before = new Set(blocksOf(folder))
-    append(path, 0, 60)
+    await append(path, 0, 60)
     await backUp(store, path)
     const manifests = await examineBackups(store, { mayRead: () => false })
     const newest = new Set(manifests[0]?.manifest?.files.flatMap(({ blocks }) => blocks))
@@ -245,11 +245,11 @@ describe('a damaged block of the place', () => {
 
 describe('pruneBackups', () => {
   test('default: keeps the newest and their blocks, and nothing else', async () => {
-    const path = newHistory()
+    const path = await newHistory()
     const { store, folder } = openFolder()
     const names: string[] = []
     for (let round = 0; round < 3; round++) {
-      append(path, round * 30, round * 30 + 30)
+      await append(path, round * 30, round * 30 + 30)
       names.push((await backUp(store, path)).name)
     }
     const blocks = readdirSync(join(folder, 'blocks')).length
@@ -264,8 +264,8 @@ describe('pruneBackups', () => {
 
   test('error: removes nothing where a backup that is kept cannot be read', async () => {
     const { store, folder } = openFolder()
-    await backUp(store, newHistory())
-    await backUp(store, newHistory())
+    await backUp(store, await newHistory())
+    await backUp(store, await newHistory())
     const held = readdirSync(folder, { recursive: true }).sort()
     const [newest] = await listBackups(store)
     writeFileSync(join(folder, `${newest}.json`), '{"bookfeedBackup":2}')
@@ -276,7 +276,7 @@ describe('pruneBackups', () => {
 
 describe('restoreBackup', () => {
   test('error: a block that was damaged is found before a file is put in place', async () => {
-    const path = newHistory()
+    const path = await newHistory()
     const { store, folder } = openFolder()
     await backUp(store, path)
     const [block = ''] = readdirSync(join(folder, 'blocks'))
@@ -292,7 +292,7 @@ describe('restoreBackup', () => {
   })
 
   test('behavior: what is damaged comes from the newest older backup that has it whole', async () => {
-    const path = newHistory()
+    const path = await newHistory()
     const ledgerPath = `${newFolder()}.db`
     openLedger(ledgerPath, { nowMs: 0 }).dispose()
     const { store, folder } = openFolder()
@@ -308,7 +308,7 @@ describe('restoreBackup', () => {
         ],
       })
     const first = await backUpBoth()
-    append(path, 0, 60)
+    await append(path, 0, 60)
     const second = await backUpBoth()
     const [newest, oldest] = await examineBackups(store, { mayRead: () => false })
     const blocksIn = (state: typeof newest) =>
@@ -351,7 +351,7 @@ describe('restoreBackup', () => {
 
   test('behavior: one that was killed between two files is done again', async () => {
     const { store } = openFolder()
-    await backUp(store, newHistory())
+    await backUp(store, await newHistory())
     const target = newFolder()
     await Bun.write(join(target, 'history.db'), 'put in place')
     await Bun.write(join(target, RESTORING, 'ledger.db'), 'not yet')
@@ -362,7 +362,7 @@ describe('restoreBackup', () => {
 
   test('error: nothing is written over, and nothing newer is taken', async () => {
     const { store } = openFolder()
-    const path = newHistory()
+    const path = await newHistory()
     await backUp(store, path)
     const full = newFolder()
     await Bun.write(join(full, 'letter.txt'), 'mine')
@@ -396,7 +396,7 @@ describe('restoreBackup', () => {
   // Root may write everywhere, whatever the mode says.
   test.skipIf(process.getuid?.() === 0)('error: a place that cannot be read says so', async () => {
     const { store, folder } = openFolder()
-    await backUp(store, newHistory())
+    await backUp(store, await newHistory())
     chmodSync(folder, 0o000)
     const rejected: unknown = await listBackups(store).catch((error: unknown) => error)
     chmodSync(folder, 0o700)

@@ -43,7 +43,7 @@ async function serve(): Promise<void> {
 
   async function start(generated: Generated): Promise<void> {
     const playbook = generatedPlaybook({ seed: 'rig', startMs: START_MS, ...generated })
-    const { marketUrl, gammaUrl, cryptoPriceUrl } = await startVenue({
+    const { marketUrl, gammaUrl, clobUrl, cryptoPriceUrl } = await startVenue({
       doesKeep: false,
       pace: { by: 'clock', clock: () => nowMs },
       playbook: {
@@ -59,7 +59,7 @@ async function serve(): Promise<void> {
         },
       },
     })
-    answer({ urls: { marketUrl, gammaUrl, cryptoPriceUrl } })
+    answer({ urls: { marketUrl, gammaUrl, clobUrl, cryptoPriceUrl } })
   }
   process.on('message', (order: Order) => {
     if ('nowMs' in order) nowMs = order.nowMs

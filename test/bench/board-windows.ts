@@ -28,7 +28,7 @@ type OpenWindow = {
  * Makes the windows, as they are at a moment that is some minutes after the start of each, and
  * returns what writes the next second of all of them.
  */
-export function addOpenWindows(history: MarketHistory, nowMs: number) {
+export async function addOpenWindows(history: MarketHistory, nowMs: number) {
   const random = createRandom('board')
   const prices = new Map(coins.map((coin, index) => [coin, FIRST_PRICES[index] ?? 1]))
   const windows: OpenWindow[] = []
@@ -43,7 +43,7 @@ export function addOpenWindows(history: MarketHistory, nowMs: number) {
       const strike = price * (1 + (random.uniform() - 0.5) * 0.001)
       const conditionId = conditionIdOf(windows.length + 1)
       windows.push({ conditionId, coin, timeframe, strike, startMs })
-      history.putMarket({
+      await history.putMarket({
         conditionId,
         coin,
         timeframe,
@@ -98,8 +98,8 @@ export function addOpenWindows(history: MarketHistory, nowMs: number) {
     }
   }
 
-  function putPrices(atMs: number): void {
-    history.putSpot(
+  async function putPrices(atMs: number): Promise<void> {
+    await history.putSpot(
       coins.map((coin) => {
         const price = (prices.get(coin) ?? 1) * (1 + (random.uniform() - 0.5) * STEP_SHARE)
         prices.set(coin, price)
@@ -114,9 +114,9 @@ export function addOpenWindows(history: MarketHistory, nowMs: number) {
     )
   }
 
-  function putBooks(some: readonly OpenWindow[], atMs: number): void {
+  async function putBooks(some: readonly OpenWindow[], atMs: number): Promise<void> {
     const snapshots = some.map((window) => bookOf(window, atMs))
-    history.record({
+    await history.record({
       source: 'simulated',
       snapshots: snapshots.flatMap((book) => [book, mirrorOf(book)]),
       trades: snapshots
@@ -136,7 +136,7 @@ export function addOpenWindows(history: MarketHistory, nowMs: number) {
   }
 
   /** Prices of the last minutes a second, those before a minute; books at equal distances. */
-  function makePast(): void {
+  async function makePast(): Promise<void> {
     const firstMs = Math.min(...windows.map(({ startMs }) => startMs))
     const moments = new Map<number, OpenWindow[]>()
     for (const window of windows) {
@@ -148,19 +148,19 @@ export function addOpenWindows(history: MarketHistory, nowMs: number) {
     for (let atMs = firstMs; atMs < nowMs; atMs += atMs < nowMs - 900_000 ? 60_000 : 1_000)
       spots.add(Math.floor(atMs))
     for (const atMs of [...new Set([...spots, ...moments.keys()])].sort((a, b) => a - b)) {
-      if (spots.has(atMs)) putPrices(atMs)
+      if (spots.has(atMs)) await putPrices(atMs)
       const some = moments.get(atMs)
-      if (some !== undefined) putBooks(some, atMs)
+      if (some !== undefined) await putBooks(some, atMs)
     }
   }
 
-  makePast()
+  await makePast()
   return {
     windows: windows.length,
     /** Writes what happens at a moment: a price of each coin, a book of each window. */
-    advance(atMs: number): void {
-      putPrices(atMs)
-      putBooks(windows, atMs)
+    async advance(atMs: number): Promise<void> {
+      await putPrices(atMs)
+      await putBooks(windows, atMs)
     },
   }
 }

@@ -13,18 +13,20 @@ import { describeMachine } from './report.ts'
 /**
  * `bun test/bench/board.ts`: the board of 40 windows, each of which changes four times a second: what
  * the server spends on it, and in Chromium on this machine frames a second and how late a change is
- * shown, also with the processor throttled four times.
+ * shown, also with the processor throttled four times; and what a market takes that is followed.
  */
 const THROTTLE = 4
 const BOARD_MS = 10_000
 const BOARD_ROUNDS = 20
 const SAME_ROUNDS = 50
+const FOLLOW_ROUNDS = 5
+const FOLLOW_MS = 4_000
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-board-'))
 console.log(describeMachine())
 const history = openHistory(join(folder, 'board.db'))
-const board = addOpenWindows(history, Date.now())
-const { app, key } = createHarness({
+const board = await addOpenWindows(history, Date.now())
+const { app, key, closePool } = createHarness({
   history,
   timer: () => performance.now(),
   clock: () => Date.now(),
@@ -55,7 +57,7 @@ console.log(
 const changed: number[] = []
 const same: number[] = []
 for (let round = 0; round < BOARD_ROUNDS; round++) {
-  board.advance(Date.now())
+  await board.advance(Date.now())
   await Bun.sleep(300)
   changed.push((await timeRequest()).ms)
   const begun = cpuMs()
@@ -114,13 +116,49 @@ for (const rate of [1, THROTTLE]) {
   )
   await page.context().close()
 }
+{
+  // A window of 15 minutes, which stays open.
+  const { data } = (await (
+    await app.fetch(
+      new Request(new URL('/v1/board?timeframe=15m', listening.url).href, {
+        headers: { authorization: `Bearer ${key}` },
+      }),
+    )
+  ).json()) as { data: { symbol: string; conditionId: string }[] }
+  const page = await browser.open(`/markets/${data[0]?.symbol}/${data[0]?.conditionId}`, {
+    width: 1440,
+    prepare: async (tab) => {
+      await tab.addInitScript(`sessionStorage.setItem('bookfeed.key', '${key}')`)
+    },
+  })
+  await page.waitForSelector('.tag.live:has-text("Live")')
+  await page.waitForTimeout(3_000)
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const taskMs = async (): Promise<number> => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0)
+  }
+  const shares: number[] = []
+  for (let round = 0; round < FOLLOW_ROUNDS; round++) {
+    const before = await taskMs()
+    await page.waitForTimeout(FOLLOW_MS)
+    shares.push((100 * ((await taskMs()) - before)) / FOLLOW_MS)
+  }
+  console.log(
+    `market: followed at four updates a second it takes ${median(shares).toFixed(1)} % of a core`,
+  )
+  await page.context().close()
+}
 console.log(
   `board: one follower takes ${((100 * tickMs) / (ticks * 5)).toFixed(1)} % of a core, ${longestTickMs.toFixed(1)} ms at a time at most`,
 )
 clearInterval(ticking)
 clearInterval(feeding)
 await browser.close()
+app.drain()
 await listening.stop(true)
+await closePool()
 history.dispose()
 rmSync(folder, { recursive: true })
 

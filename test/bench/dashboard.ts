@@ -13,16 +13,17 @@ import { describeMachine } from './report.ts'
 /**
  * `bun test/bench/dashboard.ts`: the page of a market of 3,500 states of 99 levels in Chromium on
  * this machine: first load in bytes, largest paint with the processor throttled four times, the
- * heat map from its data to its picture, and frames while it is panned and zoomed.
+ * heat map from its data to its picture, and frames while it is panned, zoomed and played.
  */
 const ROUNDS = 5
 const THROTTLE = 4
 const MOVES = 120
+const PLAY_MS = 5_000
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-dashboard-'))
 const history = openHistory(join(folder, 'history.db'))
-const conditionId = addHeatMarket(history)
-const { app, key } = createHarness({ history, timer: () => performance.now() })
+const conditionId = await addHeatMarket(history)
+const { app, key, closePool } = createHarness({ history, timer: () => performance.now() })
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
 const browser = createBrowser(server.url.origin)
 const market = `/markets/btc/${conditionId}`
@@ -39,7 +40,7 @@ async function open(path: string, throttle: number): Promise<TestPage> {
   await session.send('Emulation.setCPUThrottlingRate', { rate: throttle })
   await page.goto(new URL(path, server.url).href)
   // The board has a stream, so it is never idle.
-  if (path === '/') await page.waitForSelector('.away, .board-legend')
+  if (path === '/') await page.waitForSelector('.away, .board-legend, .finished')
   else await page.waitForLoadState('networkidle')
   return page
 }
@@ -81,6 +82,17 @@ const frames = (page: TestPage) =>
     })
   })`)
 
+/** Pictures of the heat map a second while the player runs at five times the speed. */
+const played = async (page: TestPage): Promise<number> => {
+  await page.keyboard.press('Home')
+  await page.selectOption('.speed select', '5')
+  await page.evaluate('performance.clearMarks()')
+  await page.click('[aria-label="Play"]')
+  await page.waitForTimeout(PLAY_MS)
+  const count = await page.evaluate<number>("performance.getEntriesByName('heat-drawn').length")
+  return (1000 * count) / PLAY_MS
+}
+
 /** A page of a market that is drawn. */
 async function opened(path: string): Promise<TestPage> {
   const page = await open(path, 1)
@@ -108,7 +120,11 @@ console.log(
 console.log(
   `pan and zoom: ${await rounds(async () => await frames(await opened(market)))} frames a second`,
 )
+console.log(
+  `player at 5 times the speed: ${await rounds(async () => await played(await opened(market)))} pictures a second`,
+)
 await browser.close()
 await server.stop(true)
+await closePool()
 history.dispose()
 rmSync(folder, { recursive: true })

@@ -45,7 +45,7 @@ export async function prepareOurData(snapshots: number, { isFresh }: Fresh): Pro
   mkdirSync(benchFolder, { recursive: true })
   if (isFresh) rmSync(dataPath, { recursive: true, force: true })
   await buildOnce(dataPath, (path) => buildHistory(path, readSnapshots(snapshots)))
-  addBenchKey(dataPath)
+  await addBenchKey(dataPath)
   return { snapshots, dataPath }
 }
 
@@ -78,10 +78,10 @@ export async function prepareDay({ isFresh }: Fresh): Promise<DayDataset> {
       markets,
       maxSnapshotsPerMarket,
     })
-    while (!filling.next().done);
+    while (!(await filling.next()).done);
     history.dispose()
   })
-  addBenchKey(dataPath)
+  await addBenchKey(dataPath)
   return { dataPath }
 }
 
@@ -89,7 +89,7 @@ export async function prepareDay({ isFresh }: Fresh): Promise<DayDataset> {
 const HARM_TRADES = 30_000
 
 /** The simulator has no trades: ten a second, through the hour of a market. */
-function addTrades(dataPath: string): void {
+async function addTrades(dataPath: string): Promise<void> {
   const history = openHistory(join(dataPath, 'history.db'))
   const [market] = history.listMarkets({ coin: 'btc', timeframe: '1h', limit: 1 })
   const { conditionId = '', windowStartMs = 0 } = market ?? {}
@@ -100,7 +100,7 @@ function addTrades(dataPath: string): void {
     size: 1_000_000 + at * 1000,
     side: at % 3 === 0 ? 'sell' : 'buy',
   }))
-  history.putTrades({ id: 'harm', conditionId, trades })
+  await history.putTrades({ id: 'harm', conditionId, trades })
   history.dispose()
 }
 
@@ -112,7 +112,7 @@ export async function prepareHarm(): Promise<string> {
     const short = ['--timeframes', '5m', '--markets', '1050', '--max-snapshots', '300']
     await runBookfeed(draft, [...btc, ...short])
     await runBookfeed(draft, [...btc, '--timeframes', '1h', '--markets', '2'])
-    addTrades(draft)
+    await addTrades(draft)
   })
   return dataPath
 }

@@ -84,7 +84,7 @@ async function signUp(origin: string): Promise<void> {
 }
 
 async function timeRotations(world: ScaleWorld, origin: string): Promise<number[]> {
-  let key = addDrillKey(world)
+  let key = await addDrillKey(world)
   const list = await expectStatus(`${origin}/v1/keys`, asKey(key), 200)
   let id = (JSON.parse(list) as { data: { id: string }[] }).data[0]?.id
   return timeEach(async () => {
@@ -127,7 +127,7 @@ async function timePurchases(world: ScaleWorld, origin: string): Promise<number[
 async function timeRevocations(world: ScaleWorld, { first, second }: Origins): Promise<number[]> {
   const times: number[] = []
   for (let number = 0; number < REVOCATIONS; number++) {
-    const old = addDrillKey(world)
+    const old = await addDrillKey(world)
     const { data } = JSON.parse(await expectStatus(`${first}/v1/keys`, asKey(old), 200)) as {
       data: { id: string }[]
     }
@@ -188,7 +188,7 @@ async function measure(world: ScaleWorld, key: string, ms: number): Promise<stri
 async function measureAll(): Promise<string[][]> {
   await using stack = new AsyncDisposableStack()
   const world = await startScaleWorld(stack)
-  const key = addDrillKey(world)
+  const key = await addDrillKey(world)
   const columns: string[][] = []
   for (const ms of distances) {
     console.error(`measuring: ${ms} ms each way`)

@@ -9,9 +9,14 @@ export type HarmRequest = {
   body?: string
   /** True of one without a key. */
   isAnonymous?: boolean
+  /** True of one with a key that pays nothing. */
+  isFree?: boolean
   /** How many clients send it, if not as many as of the others. */
   clients?: string
 }
+
+/** What is sent at the same time. */
+export type Harm = { name: string; requests: readonly HarmRequest[] }
 
 type Places = {
   conditionId: string
@@ -39,12 +44,12 @@ const post = (name: string, path: string, body: string): HarmRequest => ({
 })
 
 /** `conditionId` is a market of an hour; `conditionIds` are many of five minutes. */
-export const harmRequests = (places: Places): HarmRequest[] => [
-  ...dear(places),
-  ...batches(places),
-  ...guests(places),
-  ...agents,
-  ...odd(places),
+export const harms = (places: Places): Harm[] => [
+  ...floods(places),
+  ...[...dear(places), ...batches(places), ...agents, ...odd(places)].map((request) => ({
+    name: request.name,
+    requests: [request],
+  })),
 ]
 
 /** Requests that are sound, and as large as they may be. */
@@ -124,18 +129,35 @@ function batches({ conditionIds, windowStartMs }: Places): HarmRequest[] {
 /** The address of a client, which `harm-client.ts` fills in. */
 export const CLIENT = '{client}'
 
+const GUESTS = '150'
 /** Many addresses that read the sample: all but some are refused. */
-const guests = ({ sampleId }: Places): HarmRequest[] => [
-  {
-    ...get(
-      'snapshots?limit=1000&interval=1s by 150 guests',
-      `/v1/btc/markets/${sampleId}/snapshots?limit=1000&interval=1s`,
-      `Authorization: Bearer sample\r\nX-Forwarded-For: ${CLIENT}\r\n`,
-    ),
-    isAnonymous: true,
-    clients: '150',
-  },
-]
+const asGuests = (path: string): HarmRequest => ({
+  ...get('guests', path, `Authorization: Bearer sample\r\nX-Forwarded-For: ${CLIENT}\r\n`),
+  isAnonymous: true,
+  clients: GUESTS,
+})
+const asFree = (path: string): HarmRequest => ({ ...get('free', path), isFree: true })
+
+/** Guests and free clients at the same time, who read what is short, what is long, and both. */
+function floods({ conditionId, sampleId }: Places): Harm[] {
+  const short = 'snapshots?limit=100'
+  const long = 'snapshots?limit=1000&interval=1s'
+  const guests = (query: string) => asGuests(`/v1/btc/markets/${sampleId}/${query}`)
+  const free = (query: string) => asFree(`/v1/btc/markets/${conditionId}/${query}`)
+  return [
+    { name: `${long} by ${GUESTS} guests`, requests: [guests(long)] },
+    { name: `${GUESTS} guests and free clients, short`, requests: [guests(short), free(short)] },
+    { name: `${GUESTS} guests and free clients, long`, requests: [guests(long), free(long)] },
+    {
+      name: `${GUESTS} guests and free clients, short and long`,
+      requests: [guests(short), guests(long), free(short), free(long)],
+    },
+    {
+      name: `${GUESTS} free clients, short`,
+      requests: [{ ...free(short), clients: GUESTS }],
+    },
+  ]
+}
 
 /** A message of MCP, without a key. */
 const mcp = (name: string, message: object): HarmRequest => ({

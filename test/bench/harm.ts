@@ -7,7 +7,7 @@ import { findFreePort } from '../support/free-port.ts'
 import { addBenchKey, authorizationOf, type BenchAccount } from './bench-key.ts'
 import { moveToLoadCore } from './cores.ts'
 import { benchFolder, DAY, prepareHarm } from './dataset.ts'
-import { type HarmRequest, harmRequests } from './harm-requests.ts'
+import { type Harm, type HarmRequest, harms } from './harm-requests.ts'
 import { describeMachine } from './report.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { bookfeed } from './servers.ts'
@@ -20,14 +20,16 @@ import { bookfeed } from './servers.ts'
  *   --seconds <n>     of each request, 3 by default
  *   --clients <n>     4 by default
  *   --only <text>     requests whose name it matches; `streams` for the memory of all allowed
+ *   --cores <n>       of the server: 1, the first, by default; with 2 it shares that of the clients
  *
- * The server has the first core, all clients the other.
+ * All clients have the second core.
  */
 const { values: flags } = parseArgs({
   options: {
     seconds: { type: 'string', default: '3' },
     clients: { type: 'string', default: '4' },
     only: { type: 'string', default: '' },
+    cores: { type: 'string', default: '1' },
   },
 })
 
@@ -56,7 +58,7 @@ type Row = {
 
 const dataPath = await prepareHarm()
 const accounts = ['bench', 'victim', 'third', 'fourth'] as const
-for (const account of accounts) addBenchKey(dataPath, account)
+for (const account of [...accounts, 'free'] as const) await addBenchKey(dataPath, account)
 
 const history = openHistory(join(dataPath, 'history.db'))
 const hours = history.listMarkets({ coin: 'btc', timeframe: '1h', limit: 1 })
@@ -80,6 +82,7 @@ async function startWatched() {
       return [...command.slice(0, -MAIN_AND_SERVE), watched, String(stallPort), 'serve']
     },
     readyPath: '/healthz',
+    core: flags.cores === '1' ? undefined : 'any',
   })
   const takeStall = async (): Promise<number> => {
     const signal = AbortSignal.timeout(STALL_MS_MAX)
@@ -110,9 +113,9 @@ async function ask(server: ServerProcess, path: string): Promise<number> {
 }
 
 function toText(
-  { method, path, headers = '', body = '', isAnonymous = false }: HarmRequest,
+  { method, path, headers = '', body = '', isAnonymous = false, isFree = false }: HarmRequest,
   origin: string,
-  account: BenchAccount = 'bench',
+  account: BenchAccount = isFree ? 'free' : 'bench',
 ): string {
   const coding = headers.includes('Accept-Encoding') ? '' : 'Accept-Encoding: gzip\r\n'
   const type =
@@ -125,7 +128,8 @@ function toText(
 async function startClients(origin: string, count: string, text: string) {
   const file = join(benchFolder, `harm-request-${Bun.hash(text)}.txt`)
   await Bun.write(file, text)
-  const child = Bun.spawn([process.execPath, client, origin, count, file], {
+  // Whoever measures is served first on the core that all clients share.
+  const child = Bun.spawn(['nice', '-n', '10', process.execPath, client, origin, count, file], {
     stdin: 'pipe',
     stdout: 'pipe',
   })
@@ -164,12 +168,16 @@ async function measureStreams(query: string): Promise<string> {
   }
 }
 
-async function measure(request: HarmRequest): Promise<Row> {
+async function measure({ name, requests }: Harm): Promise<Row> {
   const { server, takeStall } = await startWatched()
   try {
     for (let index = 0; index < 50; index++) await askPage(server, index)
-    const text = toText(request, server.origin)
-    const stop = await startClients(server.origin, request.clients ?? flags.clients, text)
+    const clients = await Promise.all(
+      requests.map((request) => {
+        const text = toText(request, server.origin)
+        return startClients(server.origin, request.clients ?? flags.clients, text)
+      }),
+    )
     await Bun.sleep(SETTLE_MS)
     await takeStall()
     const times: number[] = []
@@ -181,12 +189,12 @@ async function measure(request: HarmRequest): Promise<Row> {
     }
     const panels: number[] = []
     while (panels.length < PANELS) panels.push(await askPanel(server))
-    const statuses = await stop()
+    const statuses = (await Promise.all(clients.map((stop) => stop()))).join(' ')
     const stall = await takeStall()
     times.sort((a, b) => a - b)
     const at = (share: number) => times[Math.floor(times.length * share)] ?? Number.NaN
     return {
-      name: request.name,
+      name,
       p50: at(0.5),
       p99: at(0.99),
       panel: panels.toSorted((a, b) => a - b)[1] ?? Number.NaN,
@@ -212,16 +220,16 @@ async function findSample(): Promise<string> {
 }
 
 moveToLoadCore()
-const requests = harmRequests({
+const measured = harms({
   conditionId,
   windowStartMs,
   conditionIds,
   sampleId: await findSample(),
 })
 const rows: Row[] = []
-for (const request of [{ name: 'nothing', method: 'GET', path: '/healthz' }, ...requests]) {
-  if (!new RegExp(flags.only).test(request.name)) continue
-  const row = await measure(request)
+for (const harm of [{ name: 'nothing', requests: [] }, ...measured]) {
+  if (!new RegExp(flags.only).test(harm.name)) continue
+  const row = await measure(harm)
   console.error(
     Object.values(row)
       .map((v) => (typeof v === 'number' ? v.toFixed(1) : v))

@@ -65,8 +65,8 @@ function* trades(): Generator<Trade> {
 }
 
 /** Adds it, closed; returns its conditionId. */
-export function addHeatMarket(history: MarketHistory): string {
-  history.putMarket({
+export async function addHeatMarket(history: MarketHistory): Promise<string> {
+  await history.putMarket({
     conditionId,
     coin: 'btc',
     timeframe: '5m',
@@ -74,8 +74,8 @@ export function addHeatMarket(history: MarketHistory): string {
     windowStartMs: START_MS,
     windowEndMs: START_MS + WINDOW_MS,
   })
-  history.append({ id: 'all', source: 'simulated', snapshots: [...states()] })
-  history.putTrades({ id: 'trades', conditionId, trades: [...trades()] })
-  history.close(conditionId)
+  await history.append({ id: 'all', source: 'simulated', snapshots: [...states()] })
+  await history.putTrades({ id: 'trades', conditionId, trades: [...trades()] })
+  await history.close(conditionId)
   return conditionId
 }

@@ -18,8 +18,8 @@ const ROUNDS = 40
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-heatmap-'))
 const history = openHistory(join(folder, 'history.db'))
-const conditionId = addHeatMarket(history)
-const { send } = createHarness({ history, timer: () => performance.now() })
+const conditionId = await addHeatMarket(history)
+const { send, closePool } = createHarness({ history, timer: () => performance.now() })
 const path = `/v1/btc/markets/${conditionId}/heatmap`
 
 /** The processor time is of all threads, so of compressing too. */
@@ -48,5 +48,6 @@ for (const agg of ['max', 'last', 'time-weighted', 'max&include=removed']) {
     `${agg}: median ${median(rest.map(({ ms }) => ms)).toFixed(1)} ms, ${median(rest.map(({ cpuMs }) => cpuMs)).toFixed(1)} ms of CPU, worst ${worst.toFixed(1)} ms, first ${times[0]?.ms.toFixed(1)} ms, ${times[0]?.bytes} bytes in gzip`,
   )
 }
+await closePool()
 history.dispose()
 rmSync(folder, { recursive: true })

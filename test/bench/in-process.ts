@@ -20,7 +20,7 @@ const PANEL_ROUNDS = 9
  */
 const panelPath = `/v1/btc/panel?timeframe=5m&offsets=-290s,-250s,-215s,-180s&from=${DAY.startMs}&to=${DAY.startMs + DAY.lengthMs}&limit=288`
 
-/** One state of a million: through the front door with key and headers, and the store alone. */
+/** One state of a million: through the app with key and headers, and the store alone. */
 export async function measureAt(dataset: OurData): Promise<Fact[]> {
   const moments = drawMoments(dataset, { count: MOMENTS, seed: 11 })
   const ours = openOurApp(dataset.dataPath)

@@ -13,7 +13,6 @@ import { constants, createDeflateRaw, createGzip } from 'node:zlib'
 import { createCursorCodec } from '#src/domain/cursor.ts'
 import { snapshotList } from '#src/domain/lists.ts'
 import type { Position, Snapshot } from '#src/domain/snapshot.ts'
-import { alwaysCurrent } from '#src/domain/staleness.ts'
 import { createEventEncoder } from '#src/features/live/encoder.ts'
 import { createLiveService } from '#src/features/live/service.ts'
 import { readPrices } from '#src/features/prices/over-time.ts'
@@ -21,9 +20,9 @@ import { readQuotes } from '#src/features/quotes/routes.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { streamResponse } from '#src/http/stream.ts'
-import { bindVisit, type Visit } from '#src/http/visit.ts'
 import { createMarketWatch } from '#src/live/market-watch.ts'
 import { createRowReader, START } from '#src/live/rows.ts'
+import { createZlibStream } from '#src/platform/zlib-stream.ts'
 import { simulate } from '#src/simulator/simulator.ts'
 
 const { values: flags } = parseArgs({
@@ -51,18 +50,18 @@ function* snapshots(): Generator<Snapshot> {
   }
 }
 
-function openMarket() {
+async function openMarket() {
   const history = openHistory(':memory:')
   const source = snapshots()
   let batch = 0
   let conditionId = ''
-  const append = (): void => {
+  const append = async (): Promise<void> => {
     const { value, done } = source.next()
     if (done) throw new Error('The simulated market has fewer rows.')
     conditionId = value.conditionId
-    history.append({ id: `live-${++batch}`, source: 'simulated', snapshots: [value] })
+    await history.append({ id: `live-${++batch}`, source: 'simulated', snapshots: [value] })
   }
-  for (let row = 0; row < WARM_UP_ROWS; row++) append()
+  for (let row = 0; row < WARM_UP_ROWS; row++) await append()
   const market = () => {
     const found = history.findMarket(conditionId)
     if (found === undefined) throw new Error('It was appended.')
@@ -90,12 +89,10 @@ function createService(history: MarketHistory) {
     markets: createMarketWatch(history, () => START_MS),
     describeMarket: () => '{}',
     randomBytes: (length) => new Uint8Array(length),
-    staleSince: alwaysCurrent,
-    isUnconfirmed: () => false,
   })
 }
 
-type Bench = ReturnType<typeof openMarket>
+type Bench = Awaited<ReturnType<typeof openMarket>>
 /** Writes the next row; returns its bytes. */
 type Way = () => Promise<number> | number
 
@@ -124,6 +121,20 @@ const benchFilters = {
 
 const linesBefore = (position: Position) =>
   `event:row\nid:${cursors.encode(snapshotList, benchFilters, position)}\ndata:`
+
+/** Text in one zlib stream, as messages of the WebSocket. */
+function streamed(read: () => string): Way {
+  let sent = Promise.withResolvers<number>()
+  const stream = createZlibStream(
+    ({ length }) => sent.resolve(length),
+    (error) => sent.reject(error),
+  )
+  return () => {
+    sent = Promise.withResolvers()
+    stream.write(read())
+    return sent.promise
+  }
+}
 
 /** Reads rows one by one, each as its event. */
 function createReader({ history, market }: Bench): () => string {
@@ -157,8 +168,8 @@ function createEvents({ history, market }: Bench, isGzip: boolean, depth?: numbe
 
 /** Bytes and microseconds of CPU a row, from the history to what is sent. */
 async function measureCodings(): Promise<void> {
-  const bench = openMarket()
-  for (let row = 0; row < rows; row++) bench.append()
+  const bench = await openMarket()
+  for (let row = 0; row < rows; row++) await bench.append()
   const zipped = (zlib: ReturnType<typeof createGzip>) => flushed(createReader(bench), zlib)
   const ways: Record<string, Way> = {
     'plain JSON': createEvents(bench, false),
@@ -167,6 +178,7 @@ async function measureCodings(): Promise<void> {
     'depth=10, gzip': createEvents(bench, true, 10),
     'gzip level 1, flushed each row': zipped(createGzip({ level: 1 })),
     'gzip level 6, flushed each row': zipped(createGzip({ level: 6 })),
+    'zlib-stream, as on the WebSocket': streamed(createReader(bench)),
     'permessage-deflate, level 1': zipped(createDeflateRaw({ level: 1 })),
     'permessage-deflate, level 6': zipped(createDeflateRaw({ level: 6 })),
   }
@@ -190,16 +202,15 @@ type Mode = 'none' | 'one' | 'shared' | 'own' | 'bytes'
 
 /** The process that serves: reads `go` and prints the microseconds of CPU a row. */
 async function serve(mode: Mode): Promise<void> {
-  const { history, append, market } = openMarket()
+  const { history, append, market } = await openMarket()
   const service = createService(history)
   const senders = new Set<(bytes: Uint8Array) => void>()
   let opened = 0
   const server = Bun.serve({
     port: 0,
     idleTimeout: 0,
-    fetch(request) {
+    fetch() {
       opened++
-      bindVisit(request, {} as Visit)
       if (mode === 'bytes') {
         const body = new ReadableStream<Uint8Array>({
           start: (controller) => void senders.add((bytes) => controller.enqueue(bytes)),
@@ -222,14 +233,14 @@ async function serve(mode: Mode): Promise<void> {
         refusal: () => undefined,
         takePlace: () => () => {},
       })
-      return streamResponse(request, { headers: {}, ...stream })
+      return streamResponse({ headers: {}, ...stream })
     },
   })
   console.log(server.port)
   for await (const _line of console) break
   // Those who came one after the other are joined after the next rows of both outcomes.
   for (let row = 0; row < 40; row++) {
-    append()
+    await append()
     for (let tick = 0; tick < 5; tick++) service.tick()
     await Bun.sleep(5)
   }
@@ -242,7 +253,7 @@ async function serve(mode: Mode): Promise<void> {
   const times: number[] = []
   const writing: number[] = []
   for (let row = 0; row < rows / 4; row++) {
-    append()
+    await append()
     const before = process.cpuUsage()
     write()
     const made = process.cpuUsage(before)

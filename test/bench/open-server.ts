@@ -5,8 +5,8 @@
  */
 import { join } from 'node:path'
 
+import type { Sender } from '#src/http/call.ts'
 import type { Gate } from '#src/http/gate.ts'
-import type { Visit } from '#src/http/visit.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createLogBuffer } from '#src/platform/log-buffer.ts'
 
@@ -19,15 +19,14 @@ const terms = ledger.listTiers().at(-1)
 ledger.dispose()
 if (terms === undefined) throw new Error('The ledger has no tiers.')
 const standing = { terms, subscription: undefined, untilMs: Infinity }
-const visit: Visit = {
+const sender: Sender = {
   caller: { keyId: 'key', accountId: 'acc', familyId: 'key', isBlocked: false, standing },
   rate: { limit: 1, remaining: 1, leftMs: 1 },
   isCounted: true,
   enteredMs: 0,
   refusal: undefined,
-  route: '',
 }
-const gate: Gate = { admit: () => visit, writeHeaders() {}, countBytes() {}, finish() {} }
+const gate: Gate = { admit: () => sender, writeHeaders() {}, count() {}, countMore() {} }
 
 const log = createLogBuffer((lines) => void process.stderr.write(lines))
 const { app } = openOurApp(dataPath, { gate, log: log.write })

@@ -10,6 +10,7 @@ import { openLedger } from '#src/ledger/open.ts'
 import { createIdGenerator } from '#src/platform/id-generator.ts'
 import { type App, createApp } from '#src/server/app.ts'
 import { loadExtensions } from '#src/server/extension.ts'
+import { openPool } from '#src/server/pool-thread.ts'
 
 import { readConfig } from '../support/config.ts'
 
@@ -34,22 +35,25 @@ export function openOurApp(dataPath: string, { gate, log = () => {} }: Options =
   const ledger = openLedger(join(dataPath, 'ledger.db'), { nowMs: Date.now(), lagMs: 1 })
   const app = createApp({
     history,
+    pool: openPool(history),
     ledger,
     clock: () => Date.now(),
     extensions: loaded,
     timer: () => performance.now(),
     createId: createIdGenerator(randomBytes),
     randomBytes,
-    screen: () => Promise.reject(new Error('Nobody signs up here.')),
-    wallets: createWallets(undefined),
-    billing: closedBilling('a bench'),
-    recording: () => undefined,
-    signup: () => ({ isOpen: false, reason: 'a bench' }),
-    origin: () => '',
     config,
     log,
     version: 'bench',
-    ...(gate && { gate }),
+    first: {
+      screen: () => Promise.reject(new Error('Nobody signs up here.')),
+      wallets: createWallets(undefined),
+      billing: closedBilling('a bench'),
+      recording: () => undefined,
+      signup: () => ({ isOpen: false, reason: 'a bench' }),
+      origin: () => '',
+    },
+    replaced: { ...(gate && { gate }) },
   })
   return {
     app,

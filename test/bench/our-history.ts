@@ -14,9 +14,9 @@ export async function buildHistory(
   const conditionIds = new Set<string>()
   let batchCount = 0
   for await (const snapshots of batches) {
-    history.append({ id: `bench-${batchCount++}`, source: 'recorded', snapshots })
+    await history.append({ id: `bench-${batchCount++}`, source: 'recorded', snapshots })
     for (const { conditionId } of snapshots) conditionIds.add(conditionId)
   }
-  for (const conditionId of conditionIds) history.close(conditionId)
+  for (const conditionId of conditionIds) await history.close(conditionId)
   history.dispose()
 }

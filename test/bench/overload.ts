@@ -46,7 +46,7 @@ const script = new URL('./flood.lua', import.meta.url).pathname
 
 moveToLoadCore()
 const { dataPath } = await prepareOurData(SNAPSHOTS, { isFresh: false })
-for (const account of ['bench', 'victim'] as const) addBenchKey(dataPath, account)
+for (const account of ['bench', 'victim'] as const) await addBenchKey(dataPath, account)
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-overload-'))
 const pathsFile = join(folder, 'paths')
 const history = openHistory(join(dataPath, 'history.db'))

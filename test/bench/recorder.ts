@@ -26,7 +26,7 @@ import type { VenueMarket } from '../support/venue/playbook.ts'
 import { windowAt } from '../support/venue/windows.ts'
 
 const START_MS = Date.UTC(2026, 10, 22, 10, 2)
-/** Frames of a millisecond of the venue, each of another market. */
+/** Frames with the same timestamp, each of another market. */
 const PER_MS = 5
 const FRAMES = 60_000
 const TICK_MS = 5
@@ -214,8 +214,8 @@ tell(
   cpuOf(FRAMES, () => load.frames.forEach(({ text }) => void polymarket.feed.decode(text))),
 )
 const nowhere = fakeHistory({
-  putMarket: () => {},
-  record: ({ snapshots }) => ({ accepted: snapshots.length, duplicates: 0 }),
+  putMarket: async () => {},
+  record: async ({ snapshots }) => ({ accepted: snapshots.length, duplicates: 0 }),
 })
 await measure('and books, with every hash', nowhere)
 

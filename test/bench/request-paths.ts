@@ -43,10 +43,14 @@ export function drawMoments(
 }
 
 /** The route of a series for each market there is, all changes in one answer. */
-export function drawSeries({ dataPath }: Ours, route: 'quotes' | 'prices'): string[] {
+export function drawSeries(
+  { dataPath }: Ours,
+  route: 'quotes' | 'prices',
+  limit = 10_000,
+): string[] {
   using db = openReadonly(dataPath)
   const rows = db.prepare<{ name: string }, []>('SELECT condition_id AS name FROM market').all()
-  return rows.map(({ name }) => `/v1/btc/markets/${name}/${route}?limit=10000`)
+  return rows.map(({ name }) => `/v1/btc/markets/${name}/${route}?limit=${limit}`)
 }
 
 type Chunk = { name: string; first: number; last: number; count: number }

@@ -11,15 +11,12 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
-import { copyHistory } from '#src/extensions/postgres/copy-history.ts'
-import { openPostgres } from '#src/extensions/postgres/database.ts'
-import { postgresHistory } from '#src/extensions/postgres/formats.ts'
-import { openHistory } from '#src/history/open.ts'
 
 import { aSnapshot, conditionIdOf } from '../history/books.ts'
+import { copyBooks } from '../support/copied-stores.ts'
 import { type Postgres, startPostgres } from '../support/engines/postgres.ts'
+import { openHistoryIn } from '../support/stores.ts'
 import { addBenchKey, benchAuthorization } from './bench-key.ts'
 import { benchFolder, type OurData, prepareOurData, sourceTitle } from './dataset.ts'
 import { assertTools, CONNECTIONS, rateOf, runLoad } from './load.ts'
@@ -52,13 +49,13 @@ type Fact = readonly [string, string]
 const progress = (line: string): void => console.error(line)
 
 /** Rows a second, and microseconds of CPU of the process that writes one. */
-function append(place: string, rows: readonly Snapshot[], atOnce: number) {
-  const history = openHistory(place)
+async function append(place: string, rows: readonly Snapshot[], atOnce: number) {
+  const history = await openHistoryIn(place)
   const startedAt = performance.now()
   const before = process.cpuUsage()
   for (let from = 0; from < rows.length; from += atOnce) {
     const batch = rows.slice(from, from + atOnce)
-    history.append({ id: `bench-${from}`, source: 'recorded', snapshots: batch })
+    await history.append({ id: `bench-${from}`, source: 'recorded', snapshots: batch })
   }
   const seconds = (performance.now() - startedAt) / 1000
   const { user, system } = process.cpuUsage(before)
@@ -79,14 +76,14 @@ async function measureAppend({ url }: Postgres): Promise<Fact[]> {
       name,
       atOnce,
       placeOf,
-      samples: [] as ReturnType<typeof append>[],
+      samples: [] as Awaited<ReturnType<typeof append>>[],
     })),
   )
   // The first round warms up.
   for (let round = 0; round <= timing.rounds; round++)
     for (const { placeOf, atOnce, samples } of found) {
       for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
-      const sample = append(placeOf(round, atOnce), rows, atOnce)
+      const sample = await append(placeOf(round, atOnce), rows, atOnce)
       if (round > 0) samples.push(sample)
     }
   return found.map(({ name, atOnce, samples }) => [
@@ -97,10 +94,10 @@ async function measureAppend({ url }: Postgres): Promise<Fact[]> {
 
 /** From the commit of this process to the row on a socket of a server. */
 async function measureRow(place: string, server: ServerProcess): Promise<Fact[]> {
-  const history = openHistory(place)
+  const history = await openHistoryIn(place)
   const conditionId = conditionIdOf(1)
   const startMs = Date.now()
-  history.putMarket({
+  await history.putMarket({
     conditionId,
     coin: 'btc',
     timeframe: '1h',
@@ -135,7 +132,7 @@ async function measureRow(place: string, server: ServerProcess): Promise<Fact[]>
       { conditionId, timeframe: '1h', timestampMs: startMs + row },
       (row + 1) * 10_000,
     )
-    history.append({ id: `row-${row}`, source: 'recorded', snapshots: [snapshot] })
+    await history.append({ id: `row-${row}`, source: 'recorded', snapshots: [snapshot] })
     committed.push(performance.now())
     await Bun.sleep(FOLLOWED_EVERY_MS)
   }
@@ -233,11 +230,11 @@ async function measureTwo(
 }
 
 /** Of the servers on PostgreSQL each has a data folder of its own, with the same key. */
-function dataFolderOf(name: string): string {
+async function dataFolderOf(name: string): Promise<string> {
   const folder = join(benchFolder, `scale-${name}`)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  addBenchKey(folder)
+  await addBenchKey(folder)
   return folder
 }
 
@@ -246,17 +243,14 @@ async function main(): Promise<void> {
   const ours = await prepareOurData(snapshots, { isFresh: false })
   await using postgres = await startPostgres({ isOnDisk: true })
   progress('copying')
-  const from = openDatabase(join(ours.dataPath, 'history.db'))
-  const to = openPostgres(postgres.url, postgresHistory)
-  for (const _ of copyHistory(from, to));
-  for (const db of [from, to]) db.close()
-  const onPostgres = (name: string) => {
-    const data = { dataPath: dataFolderOf(name) }
+  await copyBooks(join(ours.dataPath, 'history.db'), postgres.url)
+  const onPostgres = async (name: string) => {
+    const data = { dataPath: await dataFolderOf(name) }
     return (...settings: string[]) =>
       bookfeed(data, `BOOKFEED_HISTORY=${postgres.url}`, ...settings)
   }
-  const first = onPostgres('first')
-  const second = onPostgres('second')
+  const first = await onPostgres('first')
+  const second = await onPostgres('second')
   console.log(`${describeMachine()}.\n`)
   console.log(
     `${toInteger(snapshots)} snapshots: ${sourceTitle}. PostgreSQL and its standby run on any core; ${CONNECTIONS} connections; ${timing.rounds} interleaved rounds of ${timing.seconds} s, medians.\n`,

@@ -8,6 +8,7 @@ type Job = {
   markets: string[]
   subscribers: number
   connections: number
+  channel: string
 }
 
 const job = JSON.parse(process.argv[2] ?? '') as Job
@@ -44,7 +45,7 @@ async function open(index: number): Promise<void> {
     socket.onopen = resolve
   })
   const conditionId = job.markets[index % job.markets.length]
-  const subscribe = { op: 'subscribe', id: 'a', channel: 'snapshots', coin: 'btc', conditionId }
+  const subscribe = { op: 'subscribe', id: 'a', channel: job.channel, coin: 'btc', conditionId }
   socket.send(JSON.stringify(subscribe))
   await opened.promise
 }

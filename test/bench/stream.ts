@@ -24,6 +24,7 @@ import { bookfeed } from './servers.ts'
  *   --markets <n>       10 by default
  *   --rate <n>          rows a second of each market, 10 by default
  *   --seconds <n>       10 by default
+ *   --channel <name>    snapshots by default
  *
  * The server has the first core; writer, subscribers and the caller of pages share the other.
  */
@@ -33,9 +34,11 @@ const { values: flags } = parseArgs({
     markets: { type: 'string', default: '10' },
     rate: { type: 'string', default: '10' },
     seconds: { type: 'string', default: '10' },
+    channel: { type: 'string', default: 'snapshots' },
   },
 })
 const [subscribers, markets] = [Number(flags.subscribers), Number(flags.markets)]
+const { channel } = flags
 const [rate, seconds] = [Number(flags.rate), Number(flags.seconds)]
 
 /** Connections that one account of the highest tier has. */
@@ -73,24 +76,28 @@ function makeRow(market: number): Snapshot {
   return { ...book, ...place, timestampMs: Date.now(), sourceHash: undefined }
 }
 
-function write(): void {
+async function write(): Promise<void> {
   const snapshots = Array.from({ length: markets }, (_, market) => makeRow(market))
-  history.record({ snapshots, trades: [], gaps: [] })
+  await history.record({ snapshots, trades: [], gaps: [] })
 }
 
-function addKeys(): string[] {
-  addBenchKey(dataPath)
+async function addKeys(): Promise<string[]> {
+  await addBenchKey(dataPath)
   const ledger = openLedger(join(dataPath, 'ledger.db'), { nowMs: Date.now() })
   const by = { actor: 'operator', nowMs: Date.now() } as const
-  const keys = Array.from({ length: Math.ceil(subscribers / CONNECTIONS) }, (_, index) => {
+  const count = Math.ceil(subscribers / CONNECTIONS)
+  const keys = await Array.fromAsync({ length: count }, async (_, index) => {
     const key = createApiKey((length) => new Uint8Array(length).fill(index))
     const accountId = `acc_live${index}`
     const id = `key_live${index}`
-    ledger.atomically(() => {
-      ledger.createAccount({ id: accountId }, by)
-      ledger.addSubscription({ id: `sub_live${index}`, accountId, tierId: 'bench', startMs: 0 }, by)
+    await ledger.atomically((transaction) => {
+      transaction.createAccount({ id: accountId }, by)
+      transaction.addSubscription(
+        { id: `sub_live${index}`, accountId, tierId: 'bench', startMs: 0 },
+        by,
+      )
       const digest = digestOf(key)
-      ledger.createKey({ id, accountId, familyId: id, digest, hint: hintOf(key) }, by)
+      transaction.createKey({ id, accountId, familyId: id, digest, hint: hintOf(key) }, by)
     })
     return key
   })
@@ -122,7 +129,7 @@ async function callPages(origin: string, forMs: number): Promise<Quantiles> {
 }
 
 for (let market = 0; market < markets; market++) {
-  history.putMarket({
+  await history.putMarket({
     conditionId: conditionIdOf(market),
     coin: 'btc',
     timeframe: '1d',
@@ -131,15 +138,22 @@ for (let market = 0; market < markets; market++) {
     windowEndMs: Date.now() + 80_000_000,
   })
 }
-for (let round = 0; round < 120; round++) write()
-const keys = addKeys()
+for (let round = 0; round < 120; round++) await write()
+const keys = await addKeys()
 const server = await startServer({ command: bookfeed({ dataPath }), readyPath: '/healthz' })
 try {
   let writer = setInterval(write, 1000 / rate)
   const idle = await callPages(server.origin, seconds * 1000)
   clearInterval(writer)
   const names = Array.from({ length: markets }, (_, market) => conditionIdOf(market))
-  const job = { origin: server.origin, keys, markets: names, subscribers, connections: CONNECTIONS }
+  const job = {
+    origin: server.origin,
+    keys,
+    markets: names,
+    subscribers,
+    channel,
+    connections: CONNECTIONS,
+  }
   const child = Bun.spawn(onLoadCore([process.execPath, clients, JSON.stringify(job)]), {
     stdin: 'pipe',
     stdout: 'pipe',
@@ -162,6 +176,7 @@ try {
     'rows a second': Math.round(rows / took),
     'MB a second': Math.round(bytes / took / 1e5) / 10,
     'left out': skipped,
+    'CPU a row, µs': Math.round(((server.cpuUs().all - cpuUs) / rows) * 10) / 10,
     'CPU of the server': `${Math.round((server.cpuUs().all - cpuUs) / took / 1e4)} %`,
     'RSS MB': Math.round(server.rssBytes() / 1e6),
   }

@@ -71,19 +71,21 @@ export async function openShop(chain: LittlePolygon, facilitator: Facilitator): 
   const app = createApp({
     ...fixed,
     ledger,
-    billing,
-    screen,
-    recording: () => undefined,
-    signup,
     createId,
     history: fakeHistory(),
     config: readConfig({ BOOKFEED_LOG: 'off' }),
     extensions: loaded,
     timer: () => performance.now(),
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-    wallets: createWallets(undefined),
-    origin: () => origin,
     version: 'bench',
+    first: {
+      billing,
+      screen,
+      signup,
+      recording: () => undefined,
+      wallets: createWallets(undefined),
+      origin: () => origin,
+    },
   })
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
   origin = server.url.origin

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Preflight } from '#src/domain/selling/chain-view.ts'
 import type { SignedPayment } from '#src/domain/selling/payment.ts'
+import type { LedgerTransaction } from '#src/ledger/ledger.ts'
 
 import { openBilling, outcomeOf, paid, payWithUsdc, TX, type World } from './scripted-billing.ts'
 
@@ -46,16 +47,16 @@ describe('quote', () => {
     Object.assign(script, { preflight: EMPTY, verdict: { kind: 'open' } })
     let held = 0
     for (let number = 1; number <= ACCOUNTS; number++) {
-      held += await holdAll(world, walletOf(addressOf(number)), addressOf(9999))
+      held += await holdAll(world, await walletOf(addressOf(number)), addressOf(9999))
     }
     expect(held).toBe(5 * ACCOUNTS)
     Object.assign(script, { preflight: { kind: 'ready' }, verdict: paid(true) })
-    const honest = walletOf(addressOf(7000))
+    const honest = await walletOf(addressOf(7000))
     const own = await billing.quote(honest, wish)
     expect(own.offer.requirements.amount).toBe('49000000')
     const payment = payWithUsdc(own.offer, { from: addressOf(7000) }, 1)
     expect(await outcomeOf(billing.settle(honest, payment))).toBe('provisioned')
-    const guest = walletOf(addressOf(7001))
+    const guest = await walletOf(addressOf(7001))
     const { offer } = await billing.quote(guest, { ...wish, payer: addressOf(8000) })
     script.verdict = paid(true, 4)
     const foreign = payWithUsdc(offer, { from: addressOf(8000) }, 2)
@@ -87,15 +88,16 @@ describe('settle', () => {
 })
 
 /** Rejected payments as ten accounts with empty wallets leave them. */
-function addRejected({ ledger, caller }: World, count: number): void {
-  ledger.atomically(() => {
-    for (let number = 0; number < count; number++) addOneRejected({ ledger, caller }, number)
+async function addRejected({ ledger, caller }: World, count: number): Promise<void> {
+  for (let number = 0; number < 10; number++) await caller(`acc_empty${number}`)
+  await ledger.atomically((transaction) => {
+    for (let number = 0; number < count; number++) addOneRejected(transaction, number)
   })
 }
 
-function addOneRejected({ ledger, caller }: Pick<World, 'ledger' | 'caller'>, number: number) {
-  const { accountId } = caller(`acc_empty${number % 10}`)
-  const [terms] = ledger.listTiers()
+function addOneRejected({ payments, listTiers }: LedgerTransaction, number: number) {
+  const accountId = `acc_empty${number % 10}`
+  const [terms] = listTiers()
   if (!terms) throw new Error('There is no tier.')
   const asset = '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359'
   const requirements = {
@@ -104,7 +106,7 @@ function addOneRejected({ ledger, caller }: Pick<World, 'ledger' | 'caller'>, nu
     asset,
     payTo: addressOf(1),
   } as const
-  const opened = ledger.payments.openOffer(
+  const opened = payments.openOffer(
     {
       id: `quote_empty${number}`,
       accountId,
@@ -142,16 +144,16 @@ function addOneRejected({ ledger, caller }: Pick<World, 'ledger' | 'caller'>, nu
     payload: '{}',
   }
   const id = `pay_empty${number}`
-  ledger.payments.claim({ id, offer: opened.offer, signed }, BY)
+  payments.claim({ id, offer: opened.offer, signed }, BY)
   const change = { from: ['received'], to: 'rejected', reason: 'insufficient_balance' } as const
-  ledger.payments.move(id, change, BY)
+  payments.move(id, change, BY)
 }
 
 describe('reconcile', () => {
   test('behavior: a paid payment is looked at before 970 rejected ones, of which few are', async () => {
     const world = await openBilling()
     const { billing, me, script, quote, ledger } = world
-    addRejected(world, 970)
+    await addRejected(world, 970)
     script.verdict = { kind: 'open' }
     expect(await outcomeOf(billing.settle(me, payWithUsdc(await quote())))).toBe('pending')
     const looked: string[] = []
@@ -187,7 +189,7 @@ describe('watch', () => {
   test('behavior: a transfer brings the rejected payment on that it pays, however many there are', async () => {
     const world = await openBilling()
     const { billing, me, script, quote, ledger } = world
-    addRejected(world, 100)
+    await addRejected(world, 100)
     await billing.watch()
     Object.assign(script, { preflight: EMPTY, verdict: { kind: 'open' } })
     const offer = await quote()

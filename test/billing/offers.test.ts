@@ -34,7 +34,7 @@ describe('quote', () => {
   test('default: is exactly what an x402 client signs', async () => {
     const { billing, walletOf } = await openBilling()
     const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
-    const { offer, paymentRequired } = await billing.quote(walletOf(PAYER), wish)
+    const { offer, paymentRequired } = await billing.quote(await walletOf(PAYER), wish)
     const requirements = {
       scheme: 'exact',
       network: 'eip155:137',
@@ -72,9 +72,9 @@ describe('quote', () => {
     const { billing, caller, walletOf } = await openBilling()
     const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
     const asked: [Caller, string | undefined][] = [
-      [caller('acc_3'), undefined],
-      [caller('acc_2'), undefined],
-      [walletOf(PAYER), `0x${'2'.repeat(40)}`],
+      [await caller('acc_3'), undefined],
+      [await caller('acc_2'), undefined],
+      [await walletOf(PAYER), `0x${'2'.repeat(40)}`],
     ]
     const amounts = await Promise.all(
       asked.map(async ([who, payer]) => {
@@ -90,7 +90,7 @@ describe('quote', () => {
   test('behavior: the open offer of the same is shown again, in any spelling of the wallet', async () => {
     const { billing, walletOf, script } = await openBilling()
     const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
-    const who = walletOf(`0x${'ab'.repeat(20)}`)
+    const who = await walletOf(`0x${'ab'.repeat(20)}`)
     const first = await billing.quote(who, wish)
     script.nowMs += 420_000
     const again = await billing.quote(who, { ...wish, payer: `0x${'AB'.repeat(20)}` })
@@ -123,12 +123,14 @@ describe('quote', () => {
   test('error: an account holds five amounts at most, asked for at once or not, and for half an hour', async () => {
     const { billing, caller, ledger, script } = await openBilling()
     const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
-    const askForAll = () => {
-      const codes = Array.from({ length: 7 }, (_, number) => {
+    const askForAll = async () => {
+      const codes: Promise<string>[] = []
+      const me = await caller('acc_3')
+      for (let number = 0; number < 7; number++) {
         const price = { amountMillionths: 49_000_000 + number, name: `Pro ${number}` }
-        ledger.putTier({ ...proOf(ledger), ...price }, { actor: 'operator', nowMs: NOW_MS })
-        return codeOf(billing.quote(caller('acc_3'), wish))
-      })
+        await ledger.putTier({ ...proOf(ledger), ...price }, { actor: 'operator', nowMs: NOW_MS })
+        codes.push(codeOf(billing.quote(me, wish)))
+      }
       return Promise.all(codes)
     }
     const counted = (codes: string[]) => codes.filter((code) => code === 'taken').length
@@ -168,7 +170,7 @@ describe('challenge', () => {
       kind: 'unpaid',
       quote: { offer },
     })
-    expect(await codeOf(billing.challenge(caller('acc_2'), offer.id))).toBe('unknown_offer')
+    expect(await codeOf(billing.challenge(await caller('acc_2'), offer.id))).toBe('unknown_offer')
   })
 
   test('error: not after ten minutes', async () => {

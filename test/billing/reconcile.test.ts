@@ -155,7 +155,7 @@ describe('reconcile', () => {
       script.nowMs += 14_000
     }
     const by = { actor: 'system', nowMs: script.nowMs } as const
-    expect(ledger.payments.lease(onlyPayment(world).id, script.nowMs + 1, by)).toBeUndefined()
+    expect(await ledger.payments.lease(onlyPayment(world).id, script.nowMs + 1, by)).toBeUndefined()
     answered.resolve()
     const { payment } = await settled
     expect(payment.state).toBe('provisioned')

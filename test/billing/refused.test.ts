@@ -140,14 +140,14 @@ describe('settle: a payment that was refused', () => {
 describe('settle: a quote that the operator has released', () => {
   test('error: says that, and not that it is too late', async () => {
     const { billing, ledger, script, caller } = await openBilling()
-    const guest = caller('acc_3')
+    const guest = await caller('acc_3')
     const wish = { tierId: 'pro', network: 'eip155:137', token: 'USDC' }
     const { offer } = await billing.quote(guest, wish)
     script.verdict = { kind: 'open' }
     script.nowMs += 1000
-    expect(ledger.payments.releaseOffer(offer.id, { actor: 'operator', nowMs: script.nowMs })).toBe(
-      true,
-    )
+    expect(
+      await ledger.payments.releaseOffer(offer.id, { actor: 'operator', nowMs: script.nowMs }),
+    ).toBe(true)
     const refused = billing.settle(guest, payWithUsdc(offer))
     await expect(refused).rejects.toMatchObject({
       code: 'billing_unavailable',

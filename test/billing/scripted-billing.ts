@@ -12,7 +12,8 @@ import type { Offer, Payment, SignedPayment } from '#src/domain/selling/payment.
 import type { Verdict } from '#src/domain/selling/screening.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { openLedger } from '#src/ledger/open.ts'
+
+import { openLedgerIn } from '../support/stores.ts'
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12)
 export const PAY_TO = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
@@ -79,13 +80,13 @@ type Parts = {
   prefix?: string
   /** Is awaited whenever it waits for anything outside. */
   atWait?: () => Promise<void>
-  /** Is called before each of its calls of the ledger about payments. */
-  atVerb?: () => void
+  /** Is called before each of its calls of the ledger, and awaited by those that write. */
+  atCall?: () => Promise<void>
 }
 
 export async function openBilling(parts: Parts = {}) {
   const { hasChain = true, hasFacilitator = true, payTo = PAY_TO, lease } = parts
-  const { ledgerPlace = ':memory:', prefix = '', atVerb, atWait = async () => undefined } = parts
+  const { ledgerPlace = ':memory:', prefix = '', atCall, atWait = async () => undefined } = parts
   const script = initial()
   const calls = {
     payloads: [] as string[],
@@ -94,10 +95,10 @@ export async function openBilling(parts: Parts = {}) {
     slept: [] as number[],
     log: [] as string[],
   }
-  const ledger = openLedger(ledgerPlace, { nowMs: NOW_MS })
+  const ledger = await openLedgerIn(ledgerPlace, { nowMs: NOW_MS })
   let minted = 0
   const billing = createBilling({
-    ledger: atVerb === undefined ? ledger : { ...ledger, payments: watch(ledger.payments, atVerb) },
+    ledger: atCall === undefined ? ledger : watchLedger(ledger, atCall),
     listTiers: ledger.listTiers,
     chains: [
       {
@@ -132,21 +133,21 @@ export async function openBilling(parts: Parts = {}) {
     log: (line, _, requestId) => calls.log.push(`${line}${requestId ? ` ${requestId}` : ''}`),
   })
   await billing.refresh()
-  const caller = (accountId: string): Caller => {
+  const caller = async (accountId: string): Promise<Caller> => {
     if (!ledger.findAccount(accountId)) {
       const address = accountId === 'acc_1' ? PAYER : undefined
-      ledger.createAccount({ id: accountId, address }, { actor: 'operator', nowMs: NOW_MS })
+      await ledger.createAccount({ id: accountId, address }, { actor: 'operator', nowMs: NOW_MS })
     }
     const standing = standingAt([], ledger.listTiers(), script.nowMs)
     return { keyId: 'key_1', familyId: 'key_1', accountId, isBlocked: false, standing }
   }
   /** The caller whose account has this wallet. */
-  const walletOf = (address: string): Caller => {
+  const walletOf = async (address: string): Promise<Caller> => {
     const by = { actor: 'operator', nowMs: NOW_MS } as const
     const found = ledger.findAccountByAddress(address)
-    return caller((found ?? ledger.createAccount({ id: `acc_${address}`, address }, by)).id)
+    return caller((found ?? (await ledger.createAccount({ id: `acc_${address}`, address }, by))).id)
   }
-  const me = caller('acc_1')
+  const me = await caller('acc_1')
   const quote = async (token = 'USDC', tierId = 'pro', anotherPeriod = false) =>
     (await billing.quote(me, { tierId, network: 'eip155:137', token, anotherPeriod })).offer
   return { billing, ledger, script, calls, caller, walletOf, me, quote }
@@ -154,11 +155,26 @@ export async function openBilling(parts: Parts = {}) {
 
 export type World = Awaited<ReturnType<typeof openBilling>>
 
-const watch = (payments: Ledger['payments'], atVerb: () => void): Ledger['payments'] =>
+const watchLedger = (ledger: Ledger, atCall: () => Promise<void>): Ledger => ({
+  ...ledger,
+  async atomically(body) {
+    await atCall()
+    return ledger.atomically(body)
+  },
+  payments: watchCalls(ledger.payments, atCall),
+})
+
+/** Reads of a store are synchronous. */
+const READ = /^(count|find|is|list|scanned|search|sum)/
+
+const watchCalls = (payments: Ledger['payments'], atCall: () => Promise<void>) =>
   new Proxy(payments, {
     get(target, name, receiver) {
-      atVerb()
-      return Reflect.get(target, name, receiver)
+      const call = Reflect.get(target, name, receiver) as (...args: unknown[]) => unknown
+      return (...args: unknown[]) => {
+        const isOver = atCall()
+        return READ.test(String(name)) ? call(...args) : isOver.then(() => call(...args))
+      }
     },
   })
 

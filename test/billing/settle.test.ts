@@ -168,7 +168,7 @@ describe('settle: whose payment it is', () => {
   test('error: the payload of another account, before and after it was handed in', async () => {
     const { billing, me, quote, caller } = await openBilling()
     const payload = payWithUsdc(await quote())
-    const thief = caller('acc_2')
+    const thief = await caller('acc_2')
     expect(await outcomeOf(billing.settle(thief, payload))).toBe('unknown_offer')
     expect(await outcomeOf(billing.settle(me, payload))).toBe('provisioned')
     expect(await outcomeOf(billing.settle(thief, payload))).toBe('payment_conflict')
@@ -228,7 +228,7 @@ describe('payment, payments', () => {
     const { payment } = await billing.settle(me, payWithUsdc(await quote()))
     expect((await billing.payment(me, payment.id)).subscription?.tierId).toBe('pro')
     expect(billing.payments(me, { limit: 5 }).map((it) => it.payment.id)).toEqual([payment.id])
-    const other = caller('acc_2')
+    const other = await caller('acc_2')
     expect(billing.payments(other, { limit: 5 })).toEqual([])
     expect(billing.payment(other, payment.id)).rejects.toThrow('no such payment')
   })

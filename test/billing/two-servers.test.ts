@@ -19,20 +19,26 @@ const STEPS_MAX = 100
 const by = { actor: 'account:acc_1', nowMs: NOW_MS } as const
 
 /** A server that does `act` where it takes its nth step. */
-async function openServer(ledgerPlace: string, prefix: string, step: 'atWait' | 'atVerb') {
+async function openServer(ledgerPlace: string, prefix: string, step: 'atWait' | 'atCall') {
   let steps = 0
   let at = 0
   let act: () => unknown = () => undefined
-  const count = () => (++steps === at ? act() : undefined)
-  const hooks =
-    step === 'atWait'
-      ? { atWait: async () => void (await count()) }
-      : { atVerb: () => void count() }
+  let acting: Promise<unknown> | undefined
+  const waiting = async () => {
+    if (++steps === at) await act()
+  }
+  /** Begins at a read, and is over before the next call that writes. */
+  const calling = async () => {
+    if (++steps === at) acting = Promise.resolve(act())
+    await acting
+  }
+  const hooks = step === 'atWait' ? { atWait: waiting } : { atCall: calling }
   const world = await openBilling({ ledgerPlace, prefix, ...hooks })
   return {
     world,
     stopAt(nth: number, next: () => unknown): void {
       steps = 0
+      acting = undefined
       at = nth
       act = next
     },
@@ -61,8 +67,10 @@ async function sign(worlds: readonly World[], nonce: number) {
 type Signed = Awaited<ReturnType<typeof sign>>
 
 /** It was sent once, both see one purchase for each payment, and the audit chain is sound. */
-function expectOnce(worlds: readonly World[], purchases: number): void {
+async function expectOnce(worlds: readonly World[], purchases: number): Promise<void> {
   for (const { ledger, me } of worlds) {
+    // A copy gets what others have written at the latest then.
+    await ledger.probeWrite()
     expect(ledger.listSubscriptions(me.accountId)).toHaveLength(purchases)
     expect(ledger.payments.listPayments({ limit: 10_000 })).toHaveLength(purchases)
     expect([...ledger.verifyAudit()]).toEqual([])
@@ -97,23 +105,23 @@ const settle = ({ billing, me }: World, payload: unknown): Promise<Settlement> =
 /** What the other server does. */
 const others = {
   /** Takes the payment in, and does no more. */
-  claims: ({ ledger }: World, { offer, payload }: Signed) => {
+  claims: async ({ ledger }: World, { offer, payload }: Signed) => {
     const signed = sealPayment(parsePayment(payload), offer)
-    const { payment } = ledger.payments.claim({ id: `other_${offer.id}`, offer, signed }, by)
+    const { payment } = await ledger.payments.claim({ id: `other_${offer.id}`, offer, signed }, by)
     return payment
   },
   /** Takes it to its end. */
-  settles(world: World, signed: Signed, nonce: number) {
+  async settles(world: World, signed: Signed, nonce: number) {
     const { payments } = world.ledger
-    const { id } = others.claims(world, signed)
-    payments.move(id, { from: ['received'], to: 'screened' }, by)
-    if (payments.lease(id, NOW_MS + 15_000, by) === undefined) return
+    const { id } = await others.claims(world, signed)
+    await payments.move(id, { from: ['received'], to: 'screened' }, by)
+    if ((await payments.lease(id, NOW_MS + 15_000, by)) === undefined) return
     world.calls.payloads.push('by the other')
     signed.send()
     const { proof } = paid(true, nonce) as Extract<ReturnType<typeof paid>, { kind: 'paid' }>
-    payments.move(id, { from: ['settling'], to: 'settled', proof }, by)
+    await payments.move(id, { from: ['settling'], to: 'settled', proof }, by)
     const ids = { subscriptionId: `sub_${id}`, restId: `rest_${id}` }
-    payments.provision(id, ids, by)
+    await payments.provision(id, ids, by)
   },
 }
 
@@ -160,7 +168,7 @@ onEachEngine(({ placeOf }) => {
           [isThere, isOtherThere] = await race(at, otherAt)
       }
       expect(nonce).toBeGreaterThan(50)
-      expectOnce(worlds, nonce)
+      await expectOnce(worlds, nonce)
     },
     MS_MAX,
   )
@@ -170,16 +178,16 @@ onEachEngine(({ placeOf }) => {
       `behavior: the second ${name} it between any two calls of the ledger by the first`,
       async () => {
         const place = placeOf(`between_${name}`)
-        const first = await openServer(place, 'a', 'atVerb')
-        const second = await openServer(place, 'b', 'atVerb')
+        const first = await openServer(place, 'a', 'atCall')
+        const second = await openServer(place, 'b', 'atCall')
         const worlds = [first.world, second.world]
         let nonce = 0
         for (let isThere = true; isThere && nonce < STEPS_MAX;) {
           const signed = await sign(worlds, ++nonce)
           isThere = false
-          first.stopAt(nonce, () => {
+          first.stopAt(nonce, async () => {
             isThere = true
-            act(second.world, signed, nonce)
+            await act(second.world, signed, nonce)
           })
           const { payment } = await settle(first.world, signed.payload)
           expect([nonce, payment.state]).toEqual([nonce, 'provisioned'])
@@ -187,7 +195,7 @@ onEachEngine(({ placeOf }) => {
           expect(worlds.flatMap(({ calls }) => calls.payloads)).toHaveLength(1)
         }
         expect(nonce).toBeGreaterThan(10)
-        expectOnce(worlds, nonce)
+        await expectOnce(worlds, nonce)
       },
       MS_MAX,
     )

@@ -23,8 +23,8 @@ async function aLineWithKey() {
     db.close()
     return names.length
   }
-  const head = () => {
-    const last = line.withLedger((ledger) => ledger.auditHead())
+  const head = async () => {
+    const last = await line.withLedger((ledger) => ledger.auditHead())
     return `${last?.seq}:${last?.hash}`
   }
   return { ...line, tamper, dropTriggers, head }
@@ -34,9 +34,9 @@ describe('bookfeed audit list', () => {
   test('behavior: is whole in a pipe whose reader is slow', async () => {
     using line = createCommandLine()
     const by = { actor: 'operator', nowMs: Date.UTC(2026, 0, 1) } as const
-    line.withLedger((ledger) => {
+    await line.withLedger(async (ledger) => {
       for (let number = 0; number < 1500; number++) {
-        ledger.createAccount({ id: `acc_${String(number).padStart(32, '0')}` }, by)
+        await ledger.createAccount({ id: `acc_${String(number).padStart(32, '0')}` }, by)
       }
     })
     const main = new URL('../../src/main.ts', import.meta.url).pathname
@@ -53,13 +53,13 @@ describe('bookfeed audit verify', () => {
     const { exitCode, printed, errors } = await line.run('audit', 'verify')
     expect([exitCode, errors]).toEqual([0, []])
     // Four tiers, an account, a subscription, a key.
-    expect(printed).toEqual([`sound: 7 rows, head ${line.head()}`])
-    const noted = line.head()
+    expect(printed).toEqual([`sound: 7 rows, head ${await line.head()}`])
+    const noted = await line.head()
     await line.run('keys', 'create')
     const again = await line.run('audit', 'verify', '--head', noted)
     expect(again).toEqual({
       exitCode: 0,
-      printed: [`sound: 9 rows, head ${line.head()}`],
+      printed: [`sound: 9 rows, head ${await line.head()}`],
       errors: [],
     })
   })
@@ -107,7 +107,7 @@ describe('bookfeed audit verify', () => {
 
   test('error: a chain that was cut off is found only by the head that was noted', async () => {
     using line = await aLineWithKey()
-    const noted = line.head()
+    const noted = await line.head()
     line.dropTriggers()
     // The key and its row in the chain: what is left is as if it had never been.
     line.tamper('DELETE FROM api_key', 'DELETE FROM audit WHERE seq = 7')
@@ -119,7 +119,7 @@ describe('bookfeed audit verify', () => {
 
   test('error: a noted head that was taken out of the middle is gone, not another', async () => {
     using line = await aLineWithKey()
-    const noted = line.head()
+    const noted = await line.head()
     await line.run('keys', 'create')
     line.dropTriggers()
     line.tamper('DELETE FROM audit WHERE seq = 7')
@@ -131,12 +131,12 @@ describe('bookfeed audit verify', () => {
 
   test('error: a chain that was rewritten is found by the head that was noted', async () => {
     using line = await aLineWithKey()
-    const noted = line.head()
+    const noted = await line.head()
     line.dropTriggers()
     line.tamper('DELETE FROM api_key', 'DELETE FROM audit WHERE seq = 7')
-    line.withLedger((ledger) => {
+    await line.withLedger(async (ledger) => {
       const [tier] = ledger.listTiers()
-      if (tier) ledger.putTier({ ...tier, name: 'Gratis' }, { actor: 'operator', nowMs: 1 })
+      if (tier) await ledger.putTier({ ...tier, name: 'Gratis' }, { actor: 'operator', nowMs: 1 })
     })
     expect((await line.run('audit', 'verify')).exitCode).toBe(0)
     const { exitCode, printed } = await line.run('audit', 'verify', '--head', noted)
@@ -194,7 +194,7 @@ describe('bookfeed audit list', () => {
     const { printed } = await line.run('audit', 'list', '--json', '--after', '6')
     const rows = JSON.parse(printed.join('\n'))
     expect(rows).toHaveLength(1)
-    expect(`${rows[0].seq}:${rows[0].hash}`).toBe(line.head())
+    expect(`${rows[0].seq}:${rows[0].hash}`).toBe(await line.head())
     expect(JSON.parse(rows[0].state)).toBeObject()
     expect(
       JSON.parse((await line.run('audit', 'list', '--json', '--after', '7')).printed.join('')),
@@ -203,11 +203,11 @@ describe('bookfeed audit list', () => {
 
   test('behavior: names who made a change, with the id of an account', async () => {
     using line = createCommandLine()
-    line.withLedger((ledger) => {
+    await line.withLedger(async (ledger) => {
       const nowMs = Date.UTC(2026, 0, 1)
-      ledger.createAccount({ id: 'acc_desk', label: 'Desk 4' }, { actor: 'operator', nowMs })
-      ledger.createAccount({ id: 'acc_two' }, { actor: 'account:acc_desk', nowMs })
-      ledger.createAccount({ id: 'acc_three' }, { actor: 'account:acc_two', nowMs })
+      await ledger.createAccount({ id: 'acc_desk', label: 'Desk 4' }, { actor: 'operator', nowMs })
+      await ledger.createAccount({ id: 'acc_two' }, { actor: 'account:acc_desk', nowMs })
+      await ledger.createAccount({ id: 'acc_three' }, { actor: 'account:acc_two', nowMs })
     })
     const { printed } = await line.run('audit', 'list')
     const actors = printed.map((row) => row.split(/ {2,}/)[2])

@@ -1,14 +1,15 @@
+import { Database as Driver } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { historyMigrations } from '#db/migrations.ts'
+import { historyMigrations, ledgerMigrations } from '#db/migrations.ts'
 import { formatOf } from '#src/database/migrations.ts'
 import { holdLock, openDatabase } from '#src/database/sqlite/database.ts'
 import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { startBackups } from '#src/server/scheduled-backups.ts'
+import { backUpBeforeUpgrade, startBackups } from '#src/server/scheduled-backups.ts'
 
 import { appendAll, someSnapshots } from '../history/books.ts'
 import { createCliContext } from '../support/cli-context.ts'
@@ -29,11 +30,11 @@ afterAll(async () => {
 
 let made = 0
 /** A data folder with both files. */
-function newData() {
+async function newData() {
   const data = join(root, String(++made))
   mkdirSync(data)
   const history = openHistory(join(data, 'history.db'))
-  appendAll(history, someSnapshots(30))
+  await appendAll(history, someSnapshots(30))
   history.dispose()
   openLedger(join(data, 'ledger.db'), { nowMs: 0 }).dispose()
   return { data, env: { ...s3.env, BOOKFEED_DATA: data, BOOKFEED_FREE_MB: '0' } }
@@ -41,7 +42,7 @@ function newData() {
 
 describe('bookfeed backup', () => {
   test('default: to a bucket and back, also where the service refuses some requests', async () => {
-    const { env, data } = newData()
+    const { env, data } = await newData()
     const to = { ...env, BOOKFEED_BACKUP_TO: 's3://books/a/b', BOOKFEED_BACKUP_KEEP: '2' }
     s3.state.failing = 2
     for (let round = 0; round < 3; round++)
@@ -67,7 +68,7 @@ describe('bookfeed backup', () => {
   }, 90_000)
 
   test('error: a flipped bit is found by list, doctor, verify and the next backup, which mends it', async () => {
-    const { env } = newData()
+    const { env } = await newData()
     const place = join(root, 'flipped')
     const to = { ...env, BOOKFEED_BACKUP_TO: place }
     const report = async (...args: string[]) => {
@@ -101,7 +102,7 @@ describe('bookfeed backup', () => {
   }, 90_000)
 
   test('behavior: a server makes them by itself, and says of each how it ended', async () => {
-    const { env, data } = newData()
+    const { env, data } = await newData()
     const place = join(root, 'by-itself')
     const { context, errors } = createCliContext({ ...env, BOOKFEED_BACKUP_TO: place })
     const runOnce = async () => {
@@ -129,7 +130,7 @@ describe('bookfeed backup', () => {
   }, 60_000)
 
   test('error: one that is stuck is ended, and told', async () => {
-    const { env } = newData()
+    const { env } = await newData()
     const { context } = createCliContext({ ...env, BOOKFEED_BACKUP_TO: join(root, 'stuck') })
     const program = join(root, 'stuck.js')
     writeFileSync(program, "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)")
@@ -148,7 +149,7 @@ describe('bookfeed backup', () => {
   }, 30_000)
 
   test('error: says where to, what there is nothing of, and that another one runs', async () => {
-    const { env, data } = newData()
+    const { env, data } = await newData()
     const nowhere = await runCommand(env, 'backup')
     expect([nowhere.exitCode, nowhere.errors]).toEqual([2, expect.stringContaining('_BACKUP_TO')])
     const empty = { ...env, BOOKFEED_DATA: join(root, 'none') }
@@ -175,6 +176,12 @@ describe('an upgrade', () => {
   }
   const laterRelease = new URL('../support/later-release.ts', import.meta.url).pathname
   const format = formatOf(historyMigrations)
+  const ledgerFormat = formatOf(ledgerMigrations)
+
+  function formatNow(path: string): unknown {
+    using db = new Driver(path, { readonly: true })
+    return db.prepare<unknown, []>('PRAGMA user_version').values()[0]?.[0]
+  }
 
   test('default: is backed up before, in the folder of the data, and can be taken back', async () => {
     const { env, data } = await newOldData()
@@ -209,13 +216,63 @@ describe('an upgrade', () => {
     expect(off.exitCode).toBe(0)
     expect(readdirSync(data)).not.toContain('backups')
   }, 60_000)
+
+  test('error: files above the limit are left as they are', async () => {
+    const { env, data } = await newOldData()
+    const path = join(data, 'history.db')
+    const older = new Driver(path)
+    older.run(`PRAGMA user_version = ${format - 1}`)
+    const { context } = createCliContext({ ...env, BOOKFEED_BACKUP_TO: '' })
+    older.close()
+    await expect(backUpBeforeUpgrade(context, { bytesMax: 1 })).rejects.toThrow(
+      /left as they are.* bookfeed migrate --backed-up\.$/,
+    )
+    expect([formatNow(path), readdirSync(data).includes('backups')]).toEqual([format - 1, false])
+  }, 60_000)
+
+  test('behavior: migrate says what is due, and upgrades without a backup when told to', async () => {
+    const { env, data } = await newOldData()
+    const history = join(data, 'history.db')
+    const ledger = `ledger at ${join(data, 'ledger.db')}: format ${ledgerFormat}, up to date.`
+    const due = await runCommand(env, 'migrate')
+    expect(due.exitCode).toBe(1)
+    expect(due.printed.trim().split('\n')).toEqual([
+      `history at ${history}: format ${format}, to be migrated to ${format + 1}.`,
+      ledger,
+    ])
+    expect(due.errors).toContain('Nothing was changed. Back up these stores')
+    expect(formatNow(history)).toBe(format)
+
+    const done = await runCommand(env, 'migrate', '--backed-up')
+    expect([done.exitCode, done.errors]).toEqual([0, ''])
+    expect(done.printed).toContain(`${history}: migrated from format ${format} to ${format + 1}.`)
+    expect([formatNow(history), readdirSync(data).includes('backups')]).toEqual([format + 1, false])
+
+    const again = await runCommand(env, 'migrate')
+    expect([again.exitCode, again.printed.trim().split('\n')]).toEqual([
+      0,
+      [`history at ${history}: format ${format + 1}, up to date.`, ledger],
+    ])
+    expect(await runCommand(env, 'verify')).toMatchObject({ exitCode: 0 })
+  }, 90_000)
+
+  test('error: migrate changes nothing while another process has the files open', async () => {
+    const { env, data } = await newOldData()
+    const history = join(data, 'history.db')
+    const other = new Driver(history)
+    other.run('SELECT count(*) FROM sqlite_schema')
+    const { exitCode, errors } = await runCommand(env, 'migrate', '--backed-up')
+    other.close()
+    expect([exitCode, errors]).toEqual([1, expect.stringContaining('Stop it and try again')])
+    expect(formatNow(history)).toBe(format)
+  }, 60_000)
 })
 
 describe('a restore that did not finish', () => {
   test.skipIf(prlimit === null)(
     'error: where there is no room it says so, and leaves nothing',
     async () => {
-      const { env } = newData()
+      const { env } = await newData()
       const place = join(root, 'for-the-full')
       expect((await runCommand(env, 'backup', '--to', place)).exitCode).toBe(0)
       const folder = join(root, 'full')
@@ -239,7 +296,7 @@ describe('a restore that did not finish', () => {
   )
 
   test('error: a damaged file ends it without a success and without a folder; --partial takes the rest', async () => {
-    const { env } = newData()
+    const { env } = await newData()
     const place = join(root, 'half-damaged')
     expect((await runCommand(env, 'backup', '--to', place)).exitCode).toBe(0)
     const [name = ''] = readdirSync(place).filter((each) => each.endsWith('.json'))
@@ -260,7 +317,7 @@ describe('a restore that did not finish', () => {
   }, 60_000)
 
   test('error: no command uses the folder', async () => {
-    const { env, data } = newData()
+    const { env, data } = await newData()
     mkdirSync(join(data, 'restoring'))
     const { exitCode, errors } = await runCommand(env, 'keys', 'list')
     expect([exitCode, errors]).toEqual([1, expect.stringContaining('did not finish')])

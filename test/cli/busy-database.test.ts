@@ -6,10 +6,9 @@ import { join } from 'node:path'
 
 import { SQL } from 'bun'
 
-import { openLedger } from '#src/ledger/open.ts'
-
 import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
 import { startKillableServer } from '../support/killable-server.ts'
+import { openLedgerIn } from '../support/stores.ts'
 import { systemClock } from '../support/venue/venue.ts'
 
 const LIMIT_MS = 120_000
@@ -25,7 +24,7 @@ describe.skipIf(postgresPrograms === undefined)('serve', () => {
     'behavior: waits for its turn to write, and ends its start',
     async () => {
       await using postgres = await startPostgres()
-      openLedger(postgres.url, { nowMs: systemClock() }).dispose()
+      ;(await openLedgerIn(postgres.url, { nowMs: systemClock() })).dispose()
       await using sql = new SQL(postgres.url, { max: 2 })
       const other = await sql.reserve()
       const takeTurn = () =>

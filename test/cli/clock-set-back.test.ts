@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000
  * A data folder with a key without an end and one that expires in a minute, as a key does that was
  * rotated.
  */
-function createRig() {
+async function createRig() {
   const cli = createCommandLine({
     BOOKFEED_PORT: '0',
     BOOKFEED_RECORD: 'off',
@@ -26,7 +26,7 @@ function createRig() {
   using ledger = openLedger(cli.ledgerPath, { nowMs: NOW_MS })
   const [lasting, ending] = [addKey(ledger, 'pro'), addKey(ledger, 'pro')]
   const id = ledger.listKeys().at(-1)?.id ?? ''
-  ledger.expireKey(id, NOW_MS + MINUTE_MS, { actor: 'operator', nowMs: NOW_MS })
+  await ledger.expireKey(id, NOW_MS + MINUTE_MS, { actor: 'operator', nowMs: NOW_MS })
 
   /** Serves from one moment on; `statusesAt` says how both keys fare after the clock was set. */
   async function serving(
@@ -59,7 +59,7 @@ const EXPIRED = [200, 401]
 
 describe('a clock that is set back', () => {
   test('default: revives no key that has expired, neither while it runs nor after a restart', async () => {
-    const { cli, serving } = createRig()
+    const { cli, serving } = await createRig()
     using _ = cli
     await serving(async (statusesAt) => {
       expect(await statusesAt(NOW_MS + MINUTE_MS / 2)).toEqual(VALID)
@@ -72,7 +72,7 @@ describe('a clock that is set back', () => {
   })
 
   test('behavior: one that was far ahead locks nobody out once it is right again', async () => {
-    const { cli, time, serving } = createRig()
+    const { cli, time, serving } = await createRig()
     using _ = cli
     time.nowMs = NOW_MS + 3_650 * DAY_MS
     await serving(async (statusesAt) => {
@@ -85,7 +85,7 @@ describe('a clock that is set back', () => {
   })
 
   test('behavior: the time that a ledger of an earlier version kept is taken over once', async () => {
-    const { cli, time, serving } = createRig()
+    const { cli, time, serving } = await createRig()
     using _ = cli
     const kept = () => {
       const db = openDatabase(cli.ledgerPath, { format: ledgerFormat })

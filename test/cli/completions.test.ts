@@ -55,7 +55,7 @@ const fish: Complete = async (words) => {
   return lines.map((line) => line.split('\t')[0] ?? '')
 }
 
-/** In a terminal of its own, as zsh completes nothing elsewhere. */
+/** Runs zsh in a pseudo-terminal: without one it completes nothing. */
 const zsh: Complete = async (words) => {
   const script = await scriptFor('zsh')
   const lines = await runIn(

@@ -56,7 +56,7 @@ describe('bookfeed keys create', () => {
       'account  acc_minted1',
       'tier     free',
     ])
-    const found = line.withLedger((ledger) => findByKey(ledger, printed[0]))
+    const found = await line.withLedger((ledger) => findByKey(ledger, printed[0]))
     expect(found.apiKey).toMatchObject({ id: 'key_minted2', familyId: 'key_minted2' })
     expect(found.apiKey.hint).toBe(printed[0]?.slice(-4) ?? '')
     expect(found.subscriptions).toEqual([])
@@ -69,7 +69,7 @@ describe('bookfeed keys create', () => {
     expect(forEver.errors.at(-1)).toBe('tier     pro')
     const month = await line.run('keys', 'create', '--tier', 'starter', '--days', '30')
     expect(month.errors.at(-1)).toBe('tier     starter until 2026-02-01T03:04:05.678Z')
-    line.withLedger((ledger) => {
+    await line.withLedger((ledger) => {
       const acme = findByKey(ledger, forEver.printed[0])
       expect(acme.apiKey.label).toBe('acme')
       expect(acme.account?.label).toBe('acme')
@@ -92,13 +92,13 @@ describe('bookfeed keys create', () => {
     const first = await line.run('keys', 'create', '--address', ADDRESS, '--tier', 'pro')
     expect(first.errors).toContain(`account  acc_minted1, ${lowerAddress}`)
     expect(first.errors[0]).toContain('was not screened')
-    line.withLedger((ledger) => putList(ledger, `0x${'0'.repeat(40)}`))
+    await line.withLedger((ledger) => putList(ledger, `0x${'0'.repeat(40)}`))
     const second = await line.run('keys', 'create', '--address', lowerAddress)
     expect(second.errors.join('\n')).not.toContain('screened')
     // A key without a grant is still one of its account's tier.
     expect(second.errors.at(-1)).toBe('tier     pro')
     const third = await line.run('keys', 'create', '--account', 'acc_minted1')
-    line.withLedger((ledger) => {
+    await line.withLedger((ledger) => {
       const keys = [first, second, third].map(({ printed }) => findByKey(ledger, printed[0]))
       expect(keys.map(({ account }) => account?.id)).toEqual(Array(3).fill('acc_minted1'))
       expect(keys[0]?.subscriptions).toHaveLength(1)
@@ -109,7 +109,7 @@ describe('bookfeed keys create', () => {
   test('behavior: is audited as the operator, without the key', async () => {
     using line = createCommandLine()
     const { printed } = await line.run('keys', 'create', '--tier', 'pro')
-    line.withLedger((ledger) => {
+    await line.withLedger((ledger) => {
       const rows = ledger.listAudit(0, 100).filter(({ actor }) => actor === 'operator')
       expect(rows).toHaveLength(3)
       const body = printed[0]?.slice('bf_live_'.length) ?? ''
@@ -120,26 +120,26 @@ describe('bookfeed keys create', () => {
 
   test('error: an unknown tier lists those that there are, and keeps nothing', async () => {
     using line = createCommandLine()
-    const before = line.withLedger(sizeOf)
+    const before = await line.withLedger(sizeOf)
     const { exitCode, printed, errors } = await line.run('keys', 'create', '--tier', 'gold')
     expect(exitCode).toBe(2)
     expect(printed).toEqual([])
     expect(errors).toEqual(['bookfeed: The tier gold is none of free, starter, pro, enterprise.'])
-    expect(line.withLedger(sizeOf)).toEqual(before)
+    expect(await line.withLedger(sizeOf)).toEqual(before)
   })
 
   test('error: refuses a blocked account and a listed address, and keeps nothing', async () => {
     using line = createCommandLine()
     const blocked = `0x${'1'.repeat(40)}`
     const listed = `0x${'2'.repeat(40)}`
-    line.withLedger((ledger) => {
-      ledger.createAccount({ id: 'acc_blocked', address: blocked }, by)
-      ledger.setBlocked('acc_blocked', true, by)
-      ledger.createAccount({ id: 'acc_listed', address: listed }, by)
-      putList(ledger, listed)
+    await line.withLedger(async (ledger) => {
+      await ledger.createAccount({ id: 'acc_blocked', address: blocked }, by)
+      await ledger.setBlocked('acc_blocked', true, by)
+      await ledger.createAccount({ id: 'acc_listed', address: listed }, by)
+      await putList(ledger, listed)
     })
-    line.withLedger((ledger) => putList(ledger, listed))
-    const before = line.withLedger(sizeOf)
+    await line.withLedger((ledger) => putList(ledger, listed))
+    const before = await line.withLedger(sizeOf)
     for (const [option, value, reason] of [
       ['--account', 'acc_blocked', 'is blocked'],
       ['--address', blocked, 'is blocked'],
@@ -151,15 +151,17 @@ describe('bookfeed keys create', () => {
       expect(errors.join('\n')).toContain(reason)
     }
     // Only the verdicts were written down.
-    expect(line.withLedger(sizeOf)).toEqual({ ...before, audit: (before.audit ?? 0) + 2 })
+    expect(await line.withLedger(sizeOf)).toEqual({ ...before, audit: (before.audit ?? 0) + 2 })
   })
 
   test('error: refuses a listed address that has no account yet, and makes none', async () => {
     using line = createCommandLine()
-    line.withLedger((ledger) => putList(ledger, lowerAddress))
+    await line.withLedger((ledger) => putList(ledger, lowerAddress))
     const { exitCode } = await line.run('keys', 'create', '--address', ADDRESS)
     expect(exitCode).toBe(1)
-    expect(line.withLedger((ledger) => ledger.findAccountByAddress(lowerAddress))).toBeUndefined()
+    expect(
+      await line.withLedger((ledger) => ledger.findAccountByAddress(lowerAddress)),
+    ).toBeUndefined()
   })
 
   test('error: an unknown account, and one with as many keys as it may have', async () => {
@@ -225,7 +227,7 @@ describe('bookfeed keys create', () => {
     const keys = results.map(({ output }) => output.trimEnd())
     expect(new Set(keys).size).toBe(10)
     for (const { error } of results) expect(error).not.toContain('bf_live_')
-    line.withLedger((ledger) => {
+    await line.withLedger((ledger) => {
       const tiers = keys.map((key) => findByKey(ledger, key).standing.terms.tierId)
       expect(tiers).toEqual(Array(10).fill('pro'))
       expect(ledger.listKeys()).toHaveLength(10)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import { openHistory } from '#src/history/open.ts'
-import type { Finding } from '#src/server/finding.ts'
+import type { Finding } from '#src/server/extension.ts'
 
 import { appendAll, simulatedSnapshots } from '../history/books.ts'
 import { aTransfer } from '../ledger/payment-records.ts'
@@ -24,12 +24,12 @@ const PAYEE = `0x${'1'.repeat(40)}`
 const DAY_MS = 86_400_000
 
 /** A data folder with both files, and the doctor on it. */
-function createPatient(env: Record<string, string> = {}) {
+async function createPatient(env: Record<string, string> = {}) {
   const cli = createCommandLine({ BOOKFEED_FREE_MB: '0', ...env })
   const history = openHistory(join(cli.folder, 'history.db'))
-  appendAll(history, simulatedSnapshots('doctor', 300))
+  await appendAll(history, simulatedSnapshots('doctor', 300))
   history.dispose()
-  cli.withLedger((ledger) => void addKey(ledger, undefined))
+  await cli.withLedger((ledger) => void addKey(ledger, undefined))
   const examine = async () => {
     const { exitCode, printed, errors } = await cli.run('doctor', '--json')
     const { ok, findings } = JSON.parse(printed.join('\n'))
@@ -64,7 +64,7 @@ function startServer(timeMs: number, chainId = '0x89'): string {
 
 describe('bookfeed doctor', () => {
   test('default: a sound folder is fine without a network, and nothing is changed', async () => {
-    using cli = createPatient()
+    using cli = await createPatient()
     const { exitCode, findings } = await cli.examine()
     expect(exitCode).toBe(0)
     expect(Object.fromEntries(findings.map(({ check, state }) => [check, state]))).toEqual({
@@ -90,7 +90,7 @@ describe('bookfeed doctor', () => {
   })
 
   test('error: others who may use the data, with the command that ends it', async () => {
-    using cli = createPatient()
+    using cli = await createPatient()
     chmodSync(join(cli.folder, 'ledger.db'), 0o640)
     const path = join(cli.folder, 'ledger.db')
     expect(await cli.find('permissions')).toMatchObject([
@@ -109,7 +109,7 @@ describe('bookfeed doctor', () => {
   })
 
   test('error: damaged files, each by name', async () => {
-    using cli = createPatient()
+    using cli = await createPatient()
     truncateSync(join(cli.folder, 'history.db'), 5000)
     const db = openDatabase(join(cli.folder, 'ledger.db'), { format: ledgerFormat })
     db.run("UPDATE api_key SET label = 'by hand'")
@@ -125,7 +125,7 @@ describe('bookfeed doctor', () => {
   test.skipIf(!canMount)(
     'error: a folder that may only be read is reported check by check',
     async () => {
-      using cli = createPatient()
+      using cli = await createPatient()
       const at = cli.folder
       const mount = `mount --bind '${at}' '${at}' && mount -o remount,ro,bind '${at}' && exec "$@"`
       const starter = ['unshare', ...(isRoot ? ['-m'] : ['-Urm']), 'sh', '-c', mount, 'sh']
@@ -160,7 +160,7 @@ describe('bookfeed doctor', () => {
   )
 
   test('error: a list of files of a day that is damaged', async () => {
-    using cli = createPatient()
+    using cli = await createPatient()
     const folder = join(cli.folder, 'files', 'btc', '5m')
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     chmodSync(join(cli.folder, 'files'), 0o700)
@@ -173,7 +173,7 @@ describe('bookfeed doctor', () => {
   })
 
   test('error: a configuration that no server would start with', async () => {
-    using cli = createPatient({ BOOKFEED_PORTT: '1' })
+    using cli = await createPatient({ BOOKFEED_PORTT: '1' })
     // The command line needs the configuration for nothing else.
     const { exitCode, findings } = await cli.examine()
     expect([exitCode, findings]).toMatchObject([
@@ -187,12 +187,12 @@ describe('bookfeed doctor', () => {
     ['warning', 5000],
     ['wrong', -60_000],
   ] as const)('behavior: the clock is %s against that of a server', async (state, drift) => {
-    using cli = createPatient({ BOOKFEED_PUBLIC_URL: startServer(NOW_MS + drift) })
+    using cli = await createPatient({ BOOKFEED_PUBLIC_URL: startServer(NOW_MS + drift) })
     expect(await cli.find('clock')).toMatchObject([{ state }])
   })
 
   test('error: the last time that a server stored is ahead of the clock', async () => {
-    using cli = createPatient()
+    using cli = await createPatient()
     writeFileSync(join(cli.folder, 'clock.txt'), new Date(NOW_MS + 600_000).toISOString())
     expect(await cli.find('stored time')).toMatchObject([
       { state: 'warning', text: expect.stringContaining('is 600 s ahead of the clock') },
@@ -201,11 +201,11 @@ describe('bookfeed doctor', () => {
 
   test('error: what is sold and cannot be paid with, such as on another chain', async () => {
     const selling = { BOOKFEED_PAY_TO: PAYEE, BOOKFEED_FACILITATOR: startServer(NOW_MS) }
-    using partial = createPatient(selling)
+    using partial = await createPatient(selling)
     expect(await partial.find('payments')).toMatchObject([
       { state: 'wrong', text: expect.stringContaining('BOOKFEED_RPC_URL is not set') },
     ])
-    using cli = createPatient({ ...selling, BOOKFEED_RPC_URL: startServer(NOW_MS, '0x1') })
+    using cli = await createPatient({ ...selling, BOOKFEED_RPC_URL: startServer(NOW_MS, '0x1') })
     const [usdc] = await cli.find('payments')
     expect(usdc).toMatchObject({
       state: 'wrong',
@@ -215,24 +215,27 @@ describe('bookfeed doctor', () => {
 
   test('error: a node on another chain, also where nothing is sold', async () => {
     const url = startServer(NOW_MS, '0x1')
-    using cli = createPatient({ BOOKFEED_RPC_URL: url })
+    using cli = await createPatient({ BOOKFEED_RPC_URL: url })
     const text = `The RPC at ${new URL(url).origin} is on chain 1, not on 137.`
     const found = await cli.find('payments')
     expect(found).toContainEqual(expect.objectContaining({ state: 'wrong', text }))
-    using sound = createPatient({ BOOKFEED_RPC_URL: startServer(NOW_MS, '0x89') })
+    using sound = await createPatient({ BOOKFEED_RPC_URL: startServer(NOW_MS, '0x89') })
     expect((await sound.find('payments')).map(({ state }) => state)).toEqual(['skipped'])
   })
 
   test('error: a sanctions list that is stale, and money that nobody explains', async () => {
-    using cli = createPatient({ BOOKFEED_SANCTIONS_LIST: '/srv/SDN.XML', BOOKFEED_PAY_TO: PAYEE })
+    using cli = await createPatient({
+      BOOKFEED_SANCTIONS_LIST: '/srv/SDN.XML',
+      BOOKFEED_PAY_TO: PAYEE,
+    })
     const by = { actor: 'operator', nowMs: NOW_MS } as const
     expect(await cli.find('sanctions')).toMatchObject([{ state: 'warning' }])
-    cli.withLedger((ledger) => {
+    await cli.withLedger(async (ledger) => {
       const addresses = new Set([`0x${'2'.repeat(40)}`])
       const confirmedMs = NOW_MS - 8 * DAY_MS
       const about = { publishedOn: '2026-01-01', sha256: 'a'.repeat(64) }
-      ledger.putSanctionsList({ ...about, confirmedMs, addresses }, by)
-      ledger.payments.addUnmatchedTransfer(aTransfer(1), by)
+      await ledger.putSanctionsList({ ...about, confirmedMs, addresses }, by)
+      await ledger.payments.addUnmatchedTransfer(aTransfer(1), by)
     })
     expect(await cli.find('sanctions')).toMatchObject([{ state: 'wrong' }])
     expect(await cli.find('payee')).toMatchObject([

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 
-import { type Banner, bannerLines } from '#src/cli/serve.ts'
 import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { Coin } from '#src/domain/market.ts'
 import { defaultPacks } from '#src/domain/selling/tier.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { closeEndedMarkets } from '#src/ingest/importer.ts'
+import { type Banner, bannerLines } from '#src/server/greeting.ts'
 
 import { appendAll, aSnapshot } from '../history/books.ts'
 import { createCommandLine } from '../support/command-line.ts'
@@ -45,10 +45,10 @@ test('behavior: says how to buy without a key where that is sold', () => {
 const START_MS = Date.UTC(2026, 0, 1)
 
 /** Puts markets of consecutive windows as a list names them: without any snapshot. */
-function list(history: MarketHistory, coin: Coin, count: number) {
+async function list(history: MarketHistory, coin: Coin, count: number) {
   for (let index = 0; index < count; index++) {
     const windowStartMs = START_MS + (index - 5) * 300_000
-    history.putMarket({
+    await history.putMarket({
       conditionId: `0x${String(index).padStart(64, '0')}`,
       coin,
       timeframe: '5m',
@@ -60,17 +60,17 @@ function list(history: MarketHistory, coin: Coin, count: number) {
 }
 
 describe('greet', () => {
-  test('behavior: shows a market that has snapshots, however many newer ones have none', () => {
-    const { history, both } = createMarketHistory()
-    list(history, 'btc', 1200)
+  test('behavior: shows a market that has snapshots, however many newer ones have none', async () => {
+    const { history, both } = await createMarketHistory()
+    await list(history, 'btc', 1200)
     const pages = greeting({ history }).filter((line) => line.includes('/snapshots?limit='))
     expect(pages).toHaveLength(2)
     for (const page of pages) expect(page).toContain(`/${both.coin}/markets/${both.conditionId}/`)
   })
 
-  test('behavior: with markets and no snapshot, it shows the markets and says what is missing', () => {
+  test('behavior: with markets and no snapshot, it shows the markets and says what is missing', async () => {
     const history = openHistory(':memory:')
-    list(history, 'eth', 3)
+    await list(history, 'eth', 3)
     const lines = greeting({ history })
     expect(lines.join('\n')).not.toContain('/snapshots?')
     expect(lines.join('\n')).toContain("/v1/eth/markets'")
@@ -80,11 +80,11 @@ describe('greet', () => {
   test.each([
     ['a market', "UPDATE market SET strike = '7'", 0],
     ['a total', 'UPDATE coin_total SET snapshots = snapshots + 1', 1],
-  ])('behavior: %s that is damaged stops no start and no import', (_, change, closed) => {
+  ])('behavior: %s that is damaged stops no start and no import', async (_, change, closed) => {
     using line = createCommandLine()
     const path = join(line.folder, 'damaged.db')
     const history = openHistory(path)
-    appendAll(history, [aSnapshot()])
+    await appendAll(history, [aSnapshot()])
     history.dispose()
     const db = openDatabase(path)
     db.run('DROP TRIGGER coin_total_seal_update')
@@ -92,7 +92,7 @@ describe('greet', () => {
     db.close()
     const damaged = openHistory(path)
     const lines = greeting({ history: damaged })
-    closeEndedMarkets(damaged, Date.UTC(2026, 10, 1))
+    await closeEndedMarkets(damaged, Date.UTC(2026, 10, 1))
     expect([...damaged.listUnclosed()]).toHaveLength(1 - closed)
     damaged.dispose()
     expect(lines.at(-1)).toBe('Part of the history is damaged. See: bun src/main.ts verify')

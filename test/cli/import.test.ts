@@ -137,7 +137,7 @@ describe('bookfeed import', () => {
       JSON.stringify([aToken({ slug: 'nocoin-updown-5m-1782287400' })]),
     )
     expect(await run(file)).toBeUndefined()
-    expect(printed).toContain('left out 1 record of markets: nocoin is not a coin that is kept')
+    expect(printed).toContain('left out 1 record of markets: nocoin is not a supported coin')
   })
 
   test('default: says what it did with facts and trades, and what it left out', async () => {
@@ -159,7 +159,7 @@ describe('bookfeed import', () => {
       withoutGaps,
       "verified by the venue's hash: 4 of 6 books held of these markets",
       'warning: 2 books contradict their hash; 1 gap until the next verified book',
-      'left out 1 record of markets: nocoin is not a coin that is kept',
+      'left out 1 record of markets: nocoin is not a supported coin',
       '2 rows of outcomes wait for their markets',
       'warning: left out 1 bad line or entry',
     ])

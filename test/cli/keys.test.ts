@@ -19,14 +19,14 @@ describe('bookfeed keys list', () => {
       const { printed } = await line.run('keys', 'create', '--tier', 'pro', '--label', label)
       keys.add(printed[0] ?? '')
     }
-    const ids = line.withLedger((ledger) => {
+    const ids = await line.withLedger(async (ledger) => {
       const [valid = '', expiring = '', expired = '', revoked = ''] = ledger
         .listKeys()
         .map(({ id }) => id)
-      ledger.expireKey(expiring, NOW_MS + 1000, by)
-      ledger.expireKey(expired, NOW_MS, by)
-      ledger.revokeKey(revoked, by)
-      void ledger.addUsage([
+      await ledger.expireKey(expiring, NOW_MS + 1000, by)
+      await ledger.expireKey(expired, NOW_MS, by)
+      await ledger.revokeKey(revoked, by)
+      await ledger.addUsage([
         { keyId: valid, day: '2026-01-02', route: 'a', requests: 1, bytes: 1, lastUsedMs: NOW_MS },
       ])
       return { valid, expiring, expired, revoked }
@@ -116,7 +116,7 @@ describe('bookfeed keys list', () => {
   test('behavior: tells of a blocked account, and of a tier that has ended', async () => {
     using line = createCommandLine()
     await line.run('keys', 'create', '--address', ADDRESS, '--tier', 'pro', '--days', '1')
-    line.withLedger((ledger) => ledger.setBlocked('acc_minted1', true, by))
+    await line.withLedger((ledger) => ledger.setBlocked('acc_minted1', true, by))
     line.context.clock = () => NOW_MS + DAY_MS
     const { printed } = await line.run('keys', 'list')
     expect(printed[1]).toContain(`${ADDRESS.toLowerCase()}  `)
@@ -126,11 +126,11 @@ describe('bookfeed keys list', () => {
 
   test('behavior: a label of a stranger cannot move the terminal', async () => {
     using line = createCommandLine()
-    line.withLedger((ledger) => {
-      ledger.createAccount({ id: 'acc_1' }, by)
+    await line.withLedger(async (ledger) => {
+      await ledger.createAccount({ id: 'acc_1' }, by)
       const digest = digestOf('any')
       const label = 'a\u001b[2J\nkey_forged\u202e'
-      ledger.createKey(
+      await ledger.createKey(
         { id: 'key_1', accountId: 'acc_1', familyId: 'key_1', digest, hint: 'abcd', label },
         by,
       )
@@ -142,7 +142,7 @@ describe('bookfeed keys list', () => {
 
   test('behavior: says so when there is nothing to list, with an empty array for programs', async () => {
     using line = createCommandLine()
-    line.withLedger(() => {})
+    await line.withLedger(() => {})
     expect(await line.run('keys', 'list')).toEqual({
       exitCode: 0,
       printed: [],
@@ -158,7 +158,7 @@ describe('bookfeed keys list', () => {
     expect(none).toMatchObject({ exitCode: 1, printed: [] })
     expect(none.errors[0]).toContain('BOOKFEED_DATA')
     expect(await Bun.file(line.ledgerPath).exists()).toBe(false)
-    line.withLedger(() => {})
+    await line.withLedger(() => {})
     const { exitCode, errors } = await line.run('keys', 'list', '--account', 'acc_x')
     expect([exitCode, errors]).toEqual([1, ['bookfeed: There is no account acc_x.']])
   })
@@ -177,7 +177,7 @@ describe('bookfeed keys revoke', () => {
     const both = await line.run('keys', 'revoke', 'key_minted2', 'key_minted4', 'key_minted4')
     expect(both.exitCode).toBe(0)
     expect(both.printed).toEqual(['key_minted2: already revoked', 'key_minted4: revoked'])
-    line.withLedger((ledger) => {
+    await line.withLedger((ledger) => {
       expect(ledger.listKeys().map(({ revokedMs }) => revokedMs)).toEqual([NOW_MS, NOW_MS])
       expect([...ledger.verifyAudit()]).toEqual([])
     })
@@ -194,7 +194,7 @@ describe('bookfeed keys revoke', () => {
     expect(result.errors).toEqual([
       'bookfeed: Unknown: key_x, bf_live_…. bookfeed keys list shows the ids.',
     ])
-    expect(line.withLedger((ledger) => ledger.findKey('key_minted2')?.revokedMs)).toBe(NOW_MS)
+    expect(await line.withLedger((ledger) => ledger.findKey('key_minted2')?.revokedMs)).toBe(NOW_MS)
   })
 
   test('error: no id, and no ledger', async () => {

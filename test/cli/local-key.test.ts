@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
-import { keyCommand, makeLocalKey } from '#src/cli/serve.ts'
 import { digestOf } from '#src/domain/selling/api-key.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
+import { keyCommand, makeLocalKey } from '#src/server/greeting.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { NOW_MS } from '../support/harness.ts'
@@ -11,9 +11,9 @@ describe('makeLocalKey', () => {
   test('default: a new ledger gets one key of the highest tier there is, by the operator', async () => {
     using line = createCommandLine()
     await line.run('tiers', 'set', 'pro', '--rank', '9')
-    line.withLedger((ledger) => {
+    await line.withLedger(async (ledger) => {
       expect(keyCommand(line.context, ledger)).toEndWith('bookfeed keys create --tier pro')
-      const key = makeLocalKey(line.context, ledger) ?? ''
+      const key = (await makeLocalKey(line.context, ledger)) ?? ''
       const apiKey = ledger.findKeyByDigest(digestOf(key))
       expect(apiKey).toMatchObject({ label: 'local' })
       const subscriptions = ledger.listSubscriptions(apiKey?.accountId ?? '')
@@ -23,9 +23,9 @@ describe('makeLocalKey', () => {
     })
   })
 
-  test('behavior: another one is made in the same ledger, whose password is not printed', () => {
+  test('behavior: another one is made in the same ledger, whose password is not printed', async () => {
     using line = createCommandLine()
-    line.withLedger((ledger) => {
+    await line.withLedger((ledger) => {
       const commandOf = (more: object) =>
         keyCommand({ ...line.context, env: { ...line.context.env, ...more } }, ledger)
       const command = 'bookfeed keys create --tier enterprise'
@@ -36,21 +36,21 @@ describe('makeLocalKey', () => {
     })
   })
 
-  test('behavior: makes no second one, also not after the first was revoked', () => {
+  test('behavior: makes no second one, also not after the first was revoked', async () => {
     using line = createCommandLine()
-    line.withLedger((ledger) => {
-      makeLocalKey(line.context, ledger)
+    await line.withLedger(async (ledger) => {
+      await makeLocalKey(line.context, ledger)
       const [first] = ledger.listKeys()
-      ledger.revokeKey(first?.id ?? '', { actor: 'operator', nowMs: NOW_MS })
-      expect(makeLocalKey(line.context, ledger)).toBeUndefined()
+      await ledger.revokeKey(first?.id ?? '', { actor: 'operator', nowMs: NOW_MS })
+      expect(await makeLocalKey(line.context, ledger)).toBeUndefined()
       expect(ledger.listKeys()).toHaveLength(1)
     })
   })
 
-  test('behavior: makes none where others reach the server', () => {
+  test('behavior: makes none where others reach the server', async () => {
     using line = createCommandLine({ BOOKFEED_HOST: '0.0.0.0' })
-    line.withLedger((ledger) => {
-      expect(makeLocalKey(line.context, ledger)).toBeUndefined()
+    await line.withLedger(async (ledger) => {
+      expect(await makeLocalKey(line.context, ledger)).toBeUndefined()
       expect(ledger.isNew()).toBe(true)
     })
   })

@@ -323,7 +323,7 @@ describe('pay', () => {
       [open, /chmod 600/],
       [writeSecret('bad.key', 'abc'), /does not hold a private key/],
       [writeSecret('zero.key', `0x${'0'.repeat(64)}`), /does not hold a private key/],
-      [folder, /is not a file/],
+      [folder, /must be a file/],
       [join(folder, 'none'), /ENOENT/],
     ]
     for (const [path, message] of cases) {
@@ -357,7 +357,7 @@ describe.skipIf(!hasAnvil)('bookfeed pay', () => {
       if (/bun run/.test(text)) break
     }
     server = /listens on (\S+)/.exec(text)?.[1] ?? ''
-    rpc = /says it is Polygon: (\S+)/.exec(text)?.[1] ?? ''
+    rpc = /imitates Polygon: (\S+)/.exec(text)?.[1] ?? ''
     script = readFileSync(join(data, 'buy.ts'), 'utf8')
   }, 30_000)
   afterAll(async () => {

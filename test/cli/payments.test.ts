@@ -10,8 +10,8 @@ const by = { actor: 'system', nowMs: NOW_MS } as const
 const HASH = `0x${'5e'.repeat(32)}`
 const TRANSFER = 'transfer_137_9_2'
 
-function addTransfer({ payments }: Ledger): void {
-  payments.addUnmatchedTransfer(
+async function addTransfer({ payments }: Ledger): Promise<void> {
+  await payments.addUnmatchedTransfer(
     {
       id: TRANSFER,
       network: 'eip155:137',
@@ -28,21 +28,21 @@ function addTransfer({ payments }: Ledger): void {
 }
 
 /** A ledger with a payment that was taken, one in review, and money that nobody explains. */
-function createPaidLine() {
+async function createPaidLine() {
   const line = createCommandLine()
-  line.withLedger((ledger) => {
-    addPayment(ledger, 'taken')
-    addPayment(ledger, 'odd')
+  await line.withLedger(async (ledger) => {
+    await addPayment(ledger, 'taken')
+    await addPayment(ledger, 'odd')
     const change = { from: ['received'], to: 'review', reason: 'sanctioned' } as const
-    ledger.payments.move('pay_odd', change, by)
-    addTransfer(ledger)
+    await ledger.payments.move('pay_odd', change, by)
+    await addTransfer(ledger)
   })
   return line
 }
 
 describe('bookfeed payments list', () => {
   test('default: shows payments, and below them the transfers that no payment explains', async () => {
-    using line = createPaidLine()
+    using line = await createPaidLine()
     const { exitCode, printed, errors } = await line.run('payments', 'list')
     expect([exitCode, errors]).toEqual([0, ['transfers that belong to no payment:']])
     const rows = printed.map((row) => row.split(/ {2,}/))
@@ -59,7 +59,7 @@ describe('bookfeed payments list', () => {
   })
 
   test('behavior: --state shows those alone', async () => {
-    using line = createPaidLine()
+    using line = await createPaidLine()
     const { printed } = await line.run('payments', 'list', '--state', 'review', '--json')
     const { payments, unmatchedTransfers } = JSON.parse(printed.join('\n'))
     expect(payments).toHaveLength(1)
@@ -77,7 +77,7 @@ describe('bookfeed payments list', () => {
   })
 
   test('behavior: no signature is ever shown', async () => {
-    using line = createPaidLine()
+    using line = await createPaidLine()
     const list = await line.run('payments', 'list', '--json')
     const show = await line.run('payments', 'show', 'pay_odd', '--json')
     expect(JSON.stringify([list, show])).not.toContain('c0ffee')
@@ -92,7 +92,7 @@ describe('bookfeed payments list', () => {
 
 describe('bookfeed payments show', () => {
   test('default: shows a payment with everything that was done to it, oldest first', async () => {
-    using line = createPaidLine()
+    using line = await createPaidLine()
     const { printed } = await line.run('payments', 'show', 'pay_odd', '--json')
     const shown = JSON.parse(printed.join('\n'))
     expect(shown).toMatchObject({ id: 'pay_odd', accountId: 'acc_odd', subscriptionId: null })
@@ -101,14 +101,14 @@ describe('bookfeed payments show', () => {
   })
 
   test('behavior: shows a transfer too, as a table', async () => {
-    using line = createPaidLine()
+    using line = await createPaidLine()
     const { exitCode, printed } = await line.run('payments', 'show', TRANSFER)
     expect(exitCode).toBe(0)
     expect(printed.join('\n')).toContain(HASH)
   })
 
   test('error: an unknown id', async () => {
-    using line = createPaidLine()
+    using line = await createPaidLine()
     expect(await line.run('payments', 'show', 'pay_none')).toEqual({
       exitCode: 1,
       printed: [],
@@ -119,7 +119,7 @@ describe('bookfeed payments show', () => {
 
 describe('bookfeed payments resolve', () => {
   test('default: notes what was decided about a payment in review, in the audit chain too', async () => {
-    using line = createPaidLine()
+    using line = await createPaidLine()
     const note = ['--note', 'sent back by hand']
     expect(await line.run('payments', 'resolve', 'pay_odd', ...note)).toMatchObject({
       exitCode: 0,
@@ -131,14 +131,14 @@ describe('bookfeed payments resolve', () => {
   })
 
   test('behavior: a transfer that is resolved leaves the list', async () => {
-    using line = createPaidLine()
+    using line = await createPaidLine()
     await line.run('payments', 'resolve', TRANSFER, '--note', 'a gift')
     const { printed } = await line.run('payments', 'list', '--json')
     expect(JSON.parse(printed.join('\n')).unmatchedTransfers).toEqual([])
   })
 
   test('error: without a note, of a payment that is not in review, of nothing', async () => {
-    using line = createPaidLine()
+    using line = await createPaidLine()
     expect(await line.run('payments', 'resolve', 'pay_odd')).toMatchObject({ exitCode: 2 })
     const { errors } = await line.run('payments', 'resolve', 'pay_taken', '--note', 'x')
     expect(errors).toEqual([
@@ -152,10 +152,10 @@ describe('bookfeed payments resolve', () => {
 describe('bookfeed payments offers, release', () => {
   test('default: shows which quotes hold an amount, and frees them by quote or account', async () => {
     using line = createCommandLine()
-    line.withLedger((ledger) => {
-      for (const name of ['one', 'two', 'paid']) addPayment(ledger, name)
+    await line.withLedger(async (ledger) => {
+      for (const name of ['one', 'two', 'paid']) await addPayment(ledger, name)
       const change = { from: ['received'], to: 'rejected' } as const
-      for (const id of ['pay_one', 'pay_two']) ledger.payments.move(id, change, by)
+      for (const id of ['pay_one', 'pay_two']) await ledger.payments.move(id, change, by)
     })
     const list = async () => {
       const { printed } = await line.run('payments', 'offers', '--json')
@@ -172,7 +172,7 @@ describe('bookfeed payments offers, release', () => {
       1,
       expect.stringContaining('No such quote holds an amount'),
     ])
-    line.withLedger((ledger) => {
+    await line.withLedger((ledger) => {
       const actions = ledger.listAudit(0, 100).map(({ actor, action }) => `${actor} ${action}`)
       expect(actions.filter((action) => action === 'operator offer.released')).toHaveLength(2)
       expect([...ledger.verifyAudit()]).toEqual([])

@@ -187,7 +187,7 @@ describe('runCli', () => {
     const { context, errors } = createCliContext()
     expect(await runCli(['verify', '--manifest', 'http://127.0.0.1:9'], context)).toBe(1)
     expect(errors).toEqual([
-      expect.stringMatching(/^bookfeed: http:\/\/127\.0\.0\.1:9 does not answer \(\w+\)\.$/),
+      expect.stringMatching(/^bookfeed: http:\/\/127\.0\.0\.1:9 does not respond \(\w+\)\.$/),
     ])
   })
 

@@ -7,10 +7,10 @@ import { createCommandLine } from '../support/command-line.ts'
 import { addOldMarkets } from '../support/old-markets.ts'
 
 /** A folder with a closed market a day before now. */
-function createPruneLine(days: number) {
+async function createPruneLine(days: number) {
   const cli = createCommandLine({ BOOKFEED_FREE_MB: '0' })
   const history = openHistory(join(cli.folder, 'history.db'))
-  addOldMarkets(history, days)
+  await addOldMarkets(history, days)
   history.dispose()
   const held = (): number => {
     const opened = openHistory(join(cli.folder, 'history.db'))
@@ -23,7 +23,7 @@ function createPruneLine(days: number) {
 
 describe('bookfeed prune', () => {
   test('default: a dry run says what goes, and the command does exactly that', async () => {
-    using cli = createPruneLine(5)
+    using cli = await createPruneLine(5)
     const dry = await cli.run('prune', '--keep-days', '2', '--dry-run')
     expect([dry.exitCode, dry.printed]).toEqual([
       0,
@@ -38,13 +38,13 @@ describe('bookfeed prune', () => {
   })
 
   test('behavior: what is small enough is kept', async () => {
-    using cli = createPruneLine(3)
+    using cli = await createPruneLine(3)
     expect((await cli.run('prune', '--keep-gb', '1')).printed[0]).toBe('No market is due.')
     expect(cli.held()).toBe(3)
   })
 
   test('error: asks what to keep', async () => {
-    using cli = createPruneLine(1)
+    using cli = await createPruneLine(1)
     const { exitCode, errors } = await cli.run('prune')
     expect([exitCode, errors]).toEqual([2, [expect.stringContaining('--keep-days')]])
     expect(cli.held()).toBe(1)

@@ -37,9 +37,9 @@ describe('bookfeed sanctions', () => {
       1,
       expect.stringContaining('lacks 10 of the 20 addresses'),
     ])
-    expect(line.withLedger((ledger) => ledger.sanctionsList()?.entryCount)).toBe(20)
+    expect(await line.withLedger((ledger) => ledger.sanctionsList()?.entryCount)).toBe(20)
     expect((await line.run('sanctions', 'refresh', '--accept-loss')).exitCode).toBe(0)
-    expect(line.withLedger((ledger) => ledger.sanctionsList()?.entryCount)).toBe(10)
+    expect(await line.withLedger((ledger) => ledger.sanctionsList()?.entryCount)).toBe(10)
   })
 
   test('error: nothing can be refreshed that is not configured', async () => {

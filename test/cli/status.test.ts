@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 import { noCounts } from '#src/recorder/book-output.ts'
 import type { Recorder } from '#src/recorder/recorder.ts'
-import { createStatusFile, readRecorder, readRecorderStatus } from '#src/server/recorder-status.ts'
+import { createStatusFile, readRecorderStatus } from '#src/server/recorder-status.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { NOW_MS } from '../support/harness.ts'
@@ -166,15 +166,6 @@ describe('bookfeed status', () => {
     expect(readRecorderStatus(world.folder, NOW_MS)?.messages).toBe(123_456_789)
     const { ino, size, mode } = statSync(path)
     expect([ino, size, mode & 0o777]).toEqual([before.ino, before.size, 0o600])
-  })
-
-  test('behavior: one that fell silent is known until another says something', async () => {
-    using world = start()
-    expect(readRecorder(world.folder, NOW_MS).silentMs).toBeUndefined()
-    world.write(NOW_MS - 60_000)
-    expect(readRecorder(world.folder, NOW_MS).silentMs).toBe(NOW_MS - 60_000)
-    world.write(NOW_MS)
-    expect(readRecorder(world.folder, NOW_MS).silentMs).toBeUndefined()
   })
 
   // A machine may be without IPv6.

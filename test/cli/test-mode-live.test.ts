@@ -87,7 +87,7 @@ describe('live streams of test mode', () => {
     await client.send({ op: 'auth', key: PUBLIC_TEST_KEY })
     expect(await client.closed).toMatchObject({
       code: 1013,
-      reason: expect.stringContaining('is making its test data'),
+      reason: expect.stringContaining('is generating test data'),
     })
   })
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { coins } from '#src/domain/market.ts'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { byOperator } from '#src/ledger/actor.ts'
-import type { Finding } from '#src/server/finding.ts'
+import type { Finding } from '#src/server/extension.ts'
 
 import { createCommandLine } from '../support/command-line.ts'
 import { NOW_MS } from '../support/harness.ts'
@@ -18,7 +18,7 @@ const rate = ['--requests-per-minute', '600']
 describe('bookfeed tiers list', () => {
   test('default: lists the catalogue, lowest first, in aligned columns', async () => {
     using line = createCommandLine()
-    line.withLedger(() => {})
+    await line.withLedger(() => {})
     const { exitCode, printed, errors } = await line.run('tiers', 'list')
     expect([exitCode, errors]).toEqual([0, []])
     expect(printed.map((row) => row.split(/ {2,}/))).toEqual([
@@ -60,7 +60,7 @@ describe('bookfeed tiers list', () => {
 
   test('behavior: --json is one array', async () => {
     using line = createCommandLine()
-    line.withLedger(() => {})
+    await line.withLedger(() => {})
     const rows = JSON.parse((await line.run('tiers', 'list', '--json')).printed.join('\n'))
     expect(rows).toHaveLength(4)
     expect(rows[1]).toEqual({
@@ -95,7 +95,7 @@ describe('bookfeed tiers set', () => {
       'pro: price 49 → 59.5',
       SEEN,
     ])
-    line.withLedger((ledger) => {
+    await line.withLedger((ledger) => {
       const pro = defaultTiers.find(({ tierId }) => tierId === 'pro')
       expect(ledger.listTiers()).toEqual(
         defaultTiers.map((tier) =>
@@ -122,7 +122,7 @@ describe('bookfeed tiers set', () => {
     ])
     const contact = await line.run('tiers', 'set', 'starter', '--contact', 'none')
     expect(contact.printed[0]).toBe('starter: contact Ask. → none')
-    const starter = line.withLedger((ledger) => ledger.listTiers()[1])
+    const starter = await line.withLedger((ledger) => ledger.listTiers()[1])
     expect(starter?.amountMillionths).toBeUndefined()
     expect(starter?.periodDays).toBeUndefined()
     expect(starter?.contact).toBeUndefined()
@@ -149,10 +149,10 @@ describe('bookfeed tiers set', () => {
 
   test('behavior: what is so already is no change, and is not audited', async () => {
     using line = createCommandLine()
-    const before = line.withLedger((ledger) => ledger.auditHead())
+    const before = await line.withLedger((ledger) => ledger.auditHead())
     const { exitCode, printed } = await line.run('tiers', 'set', 'pro', '--price', '49.0')
     expect([exitCode, printed]).toEqual([0, ['pro: nothing changed']])
-    expect(line.withLedger((ledger) => ledger.auditHead())).toEqual(before)
+    expect(await line.withLedger((ledger) => ledger.auditHead())).toEqual(before)
     await line.run('tiers', 'set', 'pro', '--not-for-sale')
     const again = await line.run('tiers', 'set', 'pro', '--price', '49', '--period-days', '30')
     expect(again.printed).toEqual([
@@ -165,7 +165,7 @@ describe('bookfeed tiers set', () => {
     using line = createCommandLine()
     const { printed } = await line.run('tiers', 'set', 'starter', '--rank', '9')
     expect(printed[0]).toBe('starter: rank 2 → 9')
-    const order = line.withLedger((ledger) => ledger.listTiers().map(({ tierId }) => tierId))
+    const order = await line.withLedger((ledger) => ledger.listTiers().map(({ tierId }) => tierId))
     expect(order).toEqual(['free', 'pro', 'enterprise', 'starter'])
   })
 
@@ -219,18 +219,18 @@ describe('bookfeed tiers set', () => {
     [['team', ...rate, '--name', 'Team'], 'coins'],
   ])('error: %j is refused and changes nothing', async (args, reason) => {
     using line = createCommandLine()
-    const before = line.withLedger((ledger) => ledger.auditHead())
+    const before = await line.withLedger((ledger) => ledger.auditHead())
     const { exitCode, printed, errors } = await line.run('tiers', 'set', ...args)
     expect([exitCode, printed]).toEqual([2, []])
     expect(errors.join('\n')).toContain(reason)
-    expect(line.withLedger((ledger) => ledger.auditHead())).toEqual(before)
+    expect(await line.withLedger((ledger) => ledger.auditHead())).toEqual(before)
   })
 })
 
 describe('packs', () => {
   test('default: a first change keeps the others, and both lists stay apart', async () => {
     using line = createCommandLine()
-    line.withLedger(() => {})
+    await line.withLedger(() => {})
     const ids = async (...flags: string[]) => {
       const { printed } = await line.run('tiers', 'list', '--json', ...flags)
       return (JSON.parse(printed.join('\n')) as { id: string }[]).map(({ id }) => id)
@@ -245,7 +245,7 @@ describe('packs', () => {
 
   test('behavior: equal prices are for products that are not both sold, and for single requests', async () => {
     using line = createCommandLine()
-    line.withLedger(() => {})
+    await line.withLedger(() => {})
     const set = async (...args: string[]) => (await line.run('tiers', 'set', ...args)).exitCode
     expect(await set('request-quotes', '--price', '0.001')).toBe(0)
     expect(await set('enterprise', '--price', '49')).toBe(0)
@@ -262,12 +262,12 @@ describe('packs', () => {
       const { findings } = JSON.parse(printed.join('\n')) as { findings: Finding[] }
       return findings.filter(({ check }) => check === 'prices')
     }
-    line.withLedger(() => {})
+    await line.withLedger(() => {})
     expect(await find()).toMatchObject([{ state: 'ok' }])
-    line.withLedger((ledger) => {
+    await line.withLedger(async (ledger) => {
       for (const tier of defaultTiers)
         if (tier.tierId === 'starter')
-          ledger.putTier({ ...tier, amountMillionths: 49_000_000 }, byOperator(NOW_MS))
+          await ledger.putTier({ ...tier, amountMillionths: 49_000_000 }, byOperator(NOW_MS))
     })
     expect(await find()).toMatchObject([
       {
@@ -283,7 +283,7 @@ describe('packs', () => {
 
   test('error: a pack has no period', async () => {
     using line = createCommandLine()
-    line.withLedger(() => {})
+    await line.withLedger(() => {})
     const { exitCode, errors } = await line.run('tiers', 'set', 'pro', '--requests', '5')
     expect([exitCode, errors.join('\n')]).toEqual([2, expect.stringContaining('not both')])
   })

@@ -10,11 +10,15 @@ import { join } from 'node:path'
 import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 
+import { appendAll, aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
+import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { createHarness } from '../support/harness.ts'
 import { type KillableServer, startKillableServer } from '../support/killable-server.ts'
+import { closeAll, putMarket, startLiveServer } from '../support/live-client.ts'
 import { readDocument } from '../support/openapi-document.ts'
 import { bookfeed } from '../support/program.ts'
 import { ownerOf, provoke } from '../support/provoke.ts'
+import { canImport, canRun } from '../support/python.ts'
 import { createTestGround, openMarket } from '../support/test-mode.ts'
 import { waysToFail } from '../support/ways-to-fail.ts'
 
@@ -23,22 +27,33 @@ const folder = mkdtempSync(join(tmpdir(), 'bookfeed-python-'))
 const data = { BOOKFEED_DATA: join(folder, 'data'), BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off' }
 const codes = (Object.keys(errorCodes) as ErrorCode[]).filter((code) => code in waysToFail)
 
-/** Whether python3 is here, new enough, and has these packages. */
-const canImport = (...names: string[]) => {
-  const lines = ['import sys', 'assert sys.version_info >= (3, 10)']
-  const script = [...lines, ...names.map((name) => `import ${name}`)].join('\n')
-  const command = ['python3', '-c', script]
-  return Bun.which('python3') !== null && Bun.spawnSync(command, { stderr: 'ignore' }).success
-}
-const hasPython = canImport()
-const hasFrames = canImport('pandas', 'polars', 'pyarrow')
+const hasPython = canRun('import sys; assert sys.version_info >= (3, 10)')
+const hasFrames = hasPython && canImport('pandas', 'polars', 'pyarrow')
+const packages = join(folder, 'packages')
+/** Whether an index of packages can be reached, which pip takes setuptools from to build a wheel. */
+const fromIndex = ['download', '--no-deps', '--retries', '0', '--timeout', '3', '-d', folder]
+const canBuild =
+  hasPython &&
+  canImport('pip', 'venv') &&
+  Bun.spawnSync(['python3', '-m', 'pip', ...fromIndex, 'setuptools'], { stderr: 'ignore' }).success
+const install = ['install', '--quiet', '--no-deps', '--target', packages, 'websockets>=15']
+const hasWebsockets =
+  (hasPython && canImport('websockets')) ||
+  (canBuild && Bun.spawnSync(['python3', '-m', 'pip', ...install], { stderr: 'ignore' }).success)
 
 let server: KillableServer | undefined
 let variables: string[] = []
+let key = ''
 const closers: (() => unknown)[] = []
 
-async function print(command: string[], env: Record<string, string>): Promise<string> {
-  const child = Bun.spawn(command, { env, stdout: 'pipe', stderr: 'ignore' })
+/** With the environment of this process, if no other is given. */
+async function print(
+  command: string[],
+  env?: Record<string, string>,
+  cwd?: string,
+): Promise<string> {
+  const options = { ...(env && { env }), ...(cwd && { cwd }) }
+  const child = Bun.spawn(command, { ...options, stdout: 'pipe', stderr: 'ignore' })
   const text = await new Response(child.stdout).text()
   expect([command.join(' '), await child.exited]).toEqual([command.join(' '), 0])
   return text.trim()
@@ -86,9 +101,11 @@ beforeAll(async () => {
   if (!hasPython) return
   const simulated = ['--coins', 'btc', '--markets', '3', '--start', '2026-04-13T00:00:00Z']
   await print(bookfeed('simulate', ...simulated), data)
-  const [key, freeKey] = await Promise.all(
+  await print(bookfeed('files', 'make'), data)
+  const [bestKey = '', freeKey] = await Promise.all(
     ['enterprise', 'free'].map((tier) => print(bookfeed('keys', 'create', '--tier', tier), data)),
   )
+  key = bestKey
   // Beside these, one market that moves.
   server = await startKillableServer(data)
   const faults = await startFaults()
@@ -103,6 +120,7 @@ beforeAll(async () => {
     `CODES=${JSON.stringify(codes)}`,
     ...test.variables,
     'PYTHONDONTWRITEBYTECODE=1',
+    `PYTHONPATH=${packages}`,
   ]
 }, 60_000)
 
@@ -131,8 +149,20 @@ async function unittest(...names: string[]): Promise<string> {
   return said
 }
 
+/** The lines that a program prints, as they come. */
+async function* linesOf(output: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
+  let text = ''
+  for await (const piece of output.pipeThrough(new TextDecoderStream())) {
+    const lines = (text + piece).split('\n')
+    text = lines.pop() ?? ''
+    yield* lines
+  }
+}
+
 describe.skipIf(!hasPython)('the client for Python', () => {
-  const files = readdirSync(join(client, 'tests')).filter((name) => /^test_\w+\.py$/.test(name))
+  const files = readdirSync(join(client, 'tests')).filter((name) =>
+    /^test_(?!stream)\w+\.py$/.test(name),
+  )
 
   test.each(files)(
     'default: %s',
@@ -143,6 +173,121 @@ describe.skipIf(!hasPython)('the client for Python', () => {
   )
 
   test('behavior: no file of tests is left out', () => expect(files.length).toBeGreaterThan(7))
+
+  test.skipIf(!canBuild)(
+    'default: a wheel installs in an empty folder, and reads a market in five lines',
+    async () => {
+      const built = mkdtempSync(join(folder, 'wheel-'))
+      await print(['python3', '-m', 'pip', 'wheel', '--no-deps', '-w', built, client])
+      const [wheel = ''] = readdirSync(built)
+      await print(['python3', '-m', 'venv', join(built, 'env')])
+      const python = join(built, 'env/bin/python')
+      await print([python, '-m', 'pip', 'install', '--no-index', wheel], undefined, built)
+      const program = `from bookfeed import Client
+client = Client()
+market = next(iter(client.markets('btc', status='resolved')))
+rows = list(client.quotes('btc', market['slug'], limit=1000))
+print(len(rows) > 100, rows[0]['outcome'])`
+      await Bun.write(join(built, 'first.py'), program)
+      const given = { BOOKFEED_URL: server?.origin ?? '', BOOKFEED_KEY: key }
+      expect(await print([python, 'first.py'], given, built)).toMatch(/^True (up|down)$/)
+      const files = await print([python, '-m', 'pip', 'show', '--files', 'bookfeed'])
+      expect(files).toContain('bookfeed/py.typed')
+    },
+    120_000,
+  )
+
+  test.skipIf(!hasWebsockets)(
+    'default: streams over a WebSocket, none of them skipped',
+    async () => {
+      const names = [
+        'tests.test_stream',
+        'tests.test_async.Async.test_a_replay_yields_the_events_of_a_replay_alone',
+        'tests.test_readme.Readme.test_the_examples_of_websockets_run',
+      ]
+      expect(await unittest(...names)).not.toContain('skipped')
+    },
+    120_000,
+  )
+
+  test.skipIf(!hasWebsockets)(
+    'default: a stream of a coin, while markets open and are resolved during a break',
+    async () => {
+      const live = startLiveServer()
+      const proxy = await startCuttingProxy(Number(live.port))
+      const timers = [setInterval(() => (live.time.nowMs += 10), 10), setInterval(live.app.tick, 2)]
+      let written = 0
+      const write = async (market: number, count: number) => {
+        for (let row = 0; row < count; row++) {
+          written++
+          const outcome = written % 2 === 0 ? 'down' : 'up'
+          const timestampMs = START_MS + 60_000 + written
+          const change = { conditionId: conditionIdOf(market), outcome, timestampMs } as const
+          await appendAll(live.history, [aSnapshot(change, written * 10_000)])
+        }
+      }
+      const resolve = async (market: number) => {
+        live.time.nowMs = Math.max(live.time.nowMs, START_MS + 301_000)
+        await live.history.putMarket({
+          conditionId: conditionIdOf(market),
+          ...({ coin: 'btc', timeframe: '5m', source: 'simulated' } as const),
+          ...({ winner: 'up', winnerSource: 'simulated' } as const),
+        })
+      }
+      const program = `
+import json, time
+from bookfeed import Client
+client = Client("${live.key}", "${proxy.origin}", sleep=lambda seconds: time.sleep(min(seconds, 0.3)))
+for event in client.stream("btc", channel="quotes"):
+    print(json.dumps([event.name, event.data.get("conditionId"), event.data.get("id")]), flush=True)`
+      const command = ['env', `PYTHONPATH=${packages}:${client}`, 'python3', '-c', program]
+      const child = Bun.spawn(command, { stdout: 'pipe', stderr: 'ignore' })
+      const rows = new Map<string, number[]>()
+      const resolved: string[] = []
+      const count = () => [...rows.values()].flat().length
+      const goAway = async () => {
+        proxy.refuse(true)
+        for (const market of [1, 2]) await write(market, 5)
+        await resolve(2)
+        await putMarket(live.history, 3, 200_000)
+        await write(3, 7)
+        setTimeout(() => proxy.refuse(false), 300)
+      }
+      const end = async () => {
+        await write(3, 1)
+        await resolve(1)
+      }
+      const steps = [
+        { isDue: () => count() === 4, act: () => Promise.all([write(1, 10), write(2, 10)]) },
+        { isDue: () => count() === 24, act: goAway },
+        { isDue: () => count() === 41 && resolved.length === 1, act: end },
+      ]
+      try {
+        for (const market of [1, 2]) await putMarket(live.history, market)
+        for (const market of [1, 2]) await write(market, 4)
+        for await (const line of linesOf(child.stdout)) {
+          const [name, market, id] = JSON.parse(line) as [string, string, string | null]
+          if (id !== null) rows.set(market, [...(rows.get(market) ?? []), Number(id)])
+          if (name === 'market_resolved') resolved.push(market)
+          if (steps[0]?.isDue()) await steps.shift()?.act()
+          if (resolved.length === 2 && count() === 42) break
+        }
+      } finally {
+        child.kill()
+        for (const timer of timers) clearInterval(timer)
+        proxy.stop()
+        closeAll()
+      }
+      const found = [1, 2, 3].map((market) => rows.get(conditionIdOf(market)) ?? [])
+      expect(found.map((ids) => [ids.length, new Set(ids).size])).toEqual([
+        [17, 17],
+        [17, 17],
+        [8, 8],
+      ])
+      expect(resolved).toEqual([conditionIdOf(2), conditionIdOf(1)])
+    },
+    30_000,
+  )
 
   test.skipIf(!hasFrames)(
     'default: tables of pandas, polars and pyarrow, none of them skipped',

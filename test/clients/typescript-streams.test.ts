@@ -1,10 +1,12 @@
 /** Live rows and replays of the TypeScript client, over connections that are cut. */
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { constants, createDeflate } from 'node:zlib'
 
 import { Bookfeed, type Message } from '../../clients/typescript/src/bookfeed.ts'
 import { appendAll, aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { closeAll, putMarket, startLiveServer } from '../support/live-client.ts'
+import { createSilences } from '../support/silences.ts'
 
 setDefaultTimeout(60_000)
 
@@ -28,7 +30,7 @@ async function start(options: Parameters<typeof startLiveServer>[0] = {}) {
   )
   let written = 0
   /** Writes another state of a market, a millisecond after the one before. */
-  const write = (market = 1, count = 1) => {
+  const write = async (market = 1, count = 1) => {
     for (let row = 0; row < count; row++) {
       written++
       const change = {
@@ -36,13 +38,13 @@ async function start(options: Parameters<typeof startLiveServer>[0] = {}) {
         outcome: written % 2 === 0 ? 'down' : 'up',
         timestampMs: START_MS + 60_000 + written,
       } as const
-      appendAll(history, [aSnapshot(change, written * 10_000)])
+      await appendAll(history, [aSnapshot(change, written * 10_000)])
     }
   }
   /** After the end of its window. */
-  const resolve = (market = 1) => {
+  const resolve = async (market = 1) => {
     time.nowMs = Math.max(time.nowMs, START_MS + 301_000)
-    history.putMarket({
+    await history.putMarket({
       conditionId: conditionIdOf(market),
       coin: 'btc',
       timeframe: '5m',
@@ -65,8 +67,8 @@ const idOf = ({ data }: RowMessage) => Number('id' in data ? data.id : Number.Na
 describe('replay', () => {
   test('default: its range is a date, a day, Unix time or RFC 3339', async () => {
     const { history, bookfeed, write } = await start()
-    putMarket(history)
-    write(1, 4)
+    await putMarket(history)
+    await write(1, 4)
     const day = new Date(START_MS).toISOString().slice(0, 10)
     const fromMs = Date.parse(day)
     for (const from of [fromMs, new Date(fromMs), day, `${day}T00:00:00Z`]) {
@@ -84,20 +86,20 @@ describe('live', () => {
     for (const channel of ['snapshots', 'quotes'] as const) {
       test(`default: ${channel} of a market over ${transport}, cut in the middle, each once`, async () => {
         const { history, bookfeed, proxy, write, resolve } = await start()
-        putMarket(history)
-        write(1, 4)
+        await putMarket(history)
+        await write(1, 4)
         // In the handshake, in a snapshot, and among rows.
         proxy.allow(50, 900, 6000, 12_000)
         const query = { channel, coin: 'btc', conditionId: conditionIdOf(1), transport }
         const places = {}
         const ids: number[] = []
         const others: string[] = []
-        const steps = (message: Message) => {
+        const steps = async (message: Message) => {
           if (!isRow(message)) others.push(message.type)
-          else if (ids.push(idOf(message)) === 200) resolve()
-          if (isDue(ids.length)) write()
+          else if (ids.push(idOf(message)) === 200) await resolve()
+          if (isDue(ids.length)) await write()
         }
-        for await (const message of bookfeed.live({ ...query, places })) steps(message)
+        for await (const message of bookfeed.live({ ...query, places })) await steps(message)
         const first = Math.min(ids[0] ?? 0, ids[1] ?? 0)
         expect([...ids].sort((a, b) => a - b)).toEqual(ids.map((_, index) => first + index))
         expect(ids.slice(2)).toEqual(ids.slice(2).sort((a, b) => a - b))
@@ -115,8 +117,8 @@ describe('live', () => {
     'default: a coin over %s, while markets open and are resolved during a break',
     async (transport) => {
       const { history, bookfeed, proxy, write, resolve } = await start()
-      for (const market of [1, 2]) putMarket(history, market)
-      for (const market of [1, 2]) write(market, 4)
+      for (const market of [1, 2]) await putMarket(history, market)
+      for (const market of [1, 2]) await write(market, 4)
       const rows = new Map<string, number[]>()
       const others: string[] = []
       const count = () => [...rows.values()].flat().length
@@ -128,29 +130,29 @@ describe('live', () => {
         } else if ('data' in message && !('channel' in message))
           others.push(`${message.type} ${message.data.conditionId.at(-1)}`)
       }
-      const goAway = () => {
+      const goAway = async () => {
         proxy.refuse(true)
-        for (const market of [1, 2]) write(market, 5)
-        resolve(2)
-        putMarket(history, 3, 200_000)
-        write(3, 7)
+        for (const market of [1, 2]) await write(market, 5)
+        await resolve(2)
+        await putMarket(history, 3, 200_000)
+        await write(3, 7)
         setTimeout(() => proxy.refuse(false), 300)
       }
-      const end = () => {
-        write(3)
-        resolve(1)
+      const end = async () => {
+        await write(3)
+        await resolve(1)
       }
       const steps = [
         {
           isDue: () => count() === 4,
-          act: () => [1, 2].forEach((market) => void write(market, 10)),
+          act: () => Promise.all([1, 2].map((market) => write(market, 10))),
         },
         { isDue: () => count() === 24, act: goAway },
         { isDue: () => count() === 41 && has('market_resolved 2'), act: end },
       ]
       for await (const message of bookfeed.live({ channel: 'quotes', coin: 'btc', transport })) {
         hear(message)
-        if (steps[0]?.isDue()) steps.shift()?.act()
+        if (steps[0]?.isDue()) await steps.shift()?.act()
         if (has('market_resolved 1') && count() === 42) break
       }
       const counts = [1, 2, 3].map((market) => rows.get(conditionIdOf(market))?.length)
@@ -167,15 +169,15 @@ describe('live', () => {
     'default: over %s a later run continues where the places of an earlier one are',
     async (transport) => {
       const { history, bookfeed, write } = await start()
-      putMarket(history)
-      write(1, 2)
+      await putMarket(history)
+      await write(1, 2)
       const query = { channel: 'snapshots', coin: 'btc', transport } as const
       const places = {}
       const ids: number[] = []
       /** Takes rows until there are so many in all. */
       const take = async (count: number, more: object) => {
         for await (const message of bookfeed.live({ ...query, ...more })) {
-          if (isRow(message) && ids.push(idOf(message)) === 2) write(1, 20)
+          if (isRow(message) && ids.push(idOf(message)) === 2) await write(1, 20)
           if (ids.length === count) return
         }
       }
@@ -186,32 +188,31 @@ describe('live', () => {
   )
 
   test.each(transports)(
-    'behavior: a stream says when it is stale, and current (%s)',
+    'behavior: what the copy of a server lacks is a gap, which is none once it follows (%s)',
     async (transport) => {
-      let sinceMs: number | undefined
-      const { history, bookfeed, write } = await start({
-        staleSince: (store) => (store === 'history' ? sinceMs : undefined),
-      })
-      putMarket(history)
-      write(1, 2)
+      const { since, silences } = createSilences()
+      const { history, bookfeed, write, time } = await start({ silences })
+      await putMarket(history)
+      await write(1, 2)
       const told: Message[] = []
       const query = { channel: 'quotes', coin: 'btc', transport } as const
       for await (const message of bookfeed.live(query)) {
-        if (message.type === 'stale' || message.type === 'current') told.push(message)
-        if (message.type === 'current') break
-        sinceMs = message.type === 'stale' ? undefined : START_MS
+        if (message.type === 'row' || message.type === 'snapshot') since.copy = time.nowMs
+        if (message.type !== 'gap' || message.reason !== 'replica_behind') continue
+        told.push(message)
+        if (told.length === 4) break
+        if (told.length === 2) since.copy = undefined
       }
-      expect(told).toMatchObject([
-        { type: 'stale', since: '2026-04-14T08:00:00.000Z' },
-        { type: 'current', time: expect.any(String) },
-      ])
+      const ends = told.map((each) => each.type === 'gap' && (each.to ?? 'open') === each.from)
+      expect(ends).toEqual([false, false, true, true])
+      expect(told).toMatchObject([{ to: null }, { to: null }, {}, {}])
     },
   )
 
   test('behavior: without a WebSocket a coin comes over server-sent events', async () => {
     const { history, proxy, key, write } = await start()
-    putMarket(history)
-    write(1, 2)
+    await putMarket(history)
+    await write(1, 2)
     const real = globalThis.WebSocket
     try {
       // As in Node 20.
@@ -245,13 +246,13 @@ describe('live', () => {
 
   test('behavior: a reader who is too slow is cut off, and still gets every row', async () => {
     const { history, bookfeed, write } = await start()
-    putMarket(history)
-    write(1, 2)
+    await putMarket(history)
+    await write(1, 2)
     const ids: number[] = []
     const query = { channel: 'quotes', coin: 'btc', conditionId: conditionIdOf(1) } as const
     for await (const message of bookfeed.live(query)) {
       if (isRow(message) && ids.push(idOf(message)) === 2) {
-        write(1, 6000)
+        await write(1, 6000)
         await Bun.sleep(500)
       }
       if (ids.length === 6002) break
@@ -261,7 +262,7 @@ describe('live', () => {
 
   test('error: a refused subscription, a wrong key and an abort end it', async () => {
     const { bookfeed, proxy, history } = await start()
-    putMarket(history)
+    await putMarket(history)
     const wrong = new Bookfeed({ server: proxy.origin, key: 'bf_live_wrong' })
     const query = { channel: 'quotes', coin: 'btc' } as const
     const next = (stream: AsyncGenerator<Message>) => stream.next()
@@ -292,8 +293,8 @@ describe('live', () => {
 describe('replay', () => {
   async function record() {
     const { history, write, ...rest } = await start()
-    for (const market of [1, 2, 3]) putMarket(history, market, (market - 1) * 1000)
-    for (let round = 0; round < 200; round++) for (const market of [1, 2, 3]) write(market)
+    for (const market of [1, 2, 3]) await putMarket(history, market, (market - 1) * 1000)
+    for (let round = 0; round < 200; round++) for (const market of [1, 2, 3]) await write(market)
     return { history, write, ...rest }
   }
   const read = async (stream: AsyncIterable<Message>) => {
@@ -322,13 +323,81 @@ describe('replay', () => {
 
   test('behavior: it stands still while nobody takes it', async () => {
     const { history, bookfeed, write, proxy } = await start()
-    putMarket(history)
-    write(1, 9000)
+    await putMarket(history)
+    await write(1, 9000)
     let count = 0
     const query = { channel: 'quotes', coin: 'btc', conditionId: conditionIdOf(1) } as const
     for await (const message of bookfeed.replay(query)) {
       if (isRow(message) && ++count === 10) await Bun.sleep(700)
     }
     expect([count, proxy.connections]).toEqual([9000, 1])
+  })
+})
+
+describe('in one zlib stream', () => {
+  const encoding = 'zlib-stream'
+
+  test('default: live rows and a replay are those of text, through a cut connection', async () => {
+    const { bookfeed, history, proxy, write, resolve } = await start()
+    await putMarket(history)
+    await write(1, 3)
+    const place = { coin: 'btc', conditionId: conditionIdOf(1) } as const
+    const one = { ...place, channel: 'snapshots' } as const
+    const taken: unknown[] = []
+    for await (const message of bookfeed.live({ ...one, encoding })) {
+      if (!isRow(message)) continue
+      taken.push(message.data)
+      if (taken.length === 20) proxy.cut()
+      if (taken.length < 40) await write()
+      else await resolve()
+    }
+    const rows: unknown[] = []
+    for await (const { data } of bookfeed.snapshots(place).pages()) rows.push(...data)
+    expect(taken).toEqual(rows.slice(-taken.length))
+    const replayed: unknown[] = []
+    for await (const message of bookfeed.replay({ ...one, encoding }))
+      if (isRow(message)) replayed.push(message.data)
+    expect(replayed).toEqual(rows)
+  })
+
+  test('error: a close comes after the messages that are still being inflated', async () => {
+    const deflate = createDeflate({ flush: constants.Z_SYNC_FLUSH })
+    const resolved = (market: number): Promise<Uint8Array<ArrayBuffer>> =>
+      new Promise((resolve) => {
+        const data = { conditionId: conditionIdOf(market) }
+        deflate.write(`${JSON.stringify({ type: 'market_resolved', id: 'all', data })}\n`, () =>
+          resolve(deflate.read()),
+        )
+      })
+    const messages = [await resolved(1), await resolved(2), await resolved(3)]
+    let opened = 0
+    /** Sends all messages and closes at once, first for a restart, then for good. */
+    class ClosingSocket extends EventTarget {
+      onopen = () => {}
+      onmessage = (_: object) => {}
+      onclose = (_: object) => {}
+      constructor() {
+        super()
+        const code = opened++ === 0 ? 1001 : 4001
+        setTimeout(() => {
+          this.onopen()
+          if (code === 1001) for (const { buffer: data } of messages) this.onmessage({ data })
+          this.onclose({ code, reason: 'ends' })
+        })
+      }
+      send() {}
+      close() {}
+    }
+    const bookfeed = new Bookfeed({
+      server: 'http://localhost',
+      WebSocket: ClosingSocket as never,
+    })
+    const taken: string[] = []
+    const follow = async () => {
+      for await (const { type } of bookfeed.live({ coin: 'btc', channel: 'markets', encoding }))
+        taken.push(type)
+    }
+    await expect(follow()).rejects.toMatchObject({ code: 'unauthenticated' })
+    expect(taken).toEqual(['market_resolved', 'market_resolved', 'market_resolved'])
   })
 })

@@ -1,6 +1,6 @@
 /** The TypeScript client against servers: types, retries, walks, numbers, failures. */
 import { afterAll, describe, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -9,7 +9,7 @@ import { type ApiDocument, pythonTypesOf } from '#dev/release/python-types.ts'
 import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 
 import { Bookfeed, BookfeedError } from '../../clients/typescript/src/bookfeed.ts'
-import { saveExport } from '../../clients/typescript/src/file.ts'
+import { saveDays, saveExport } from '../../clients/typescript/src/file.ts'
 import { parseExactly } from '../../clients/typescript/src/numbers.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
@@ -17,7 +17,7 @@ import { readDocument } from '../support/openapi-document.ts'
 import { ownerOf } from '../support/provoke.ts'
 import { waysToFail } from '../support/ways-to-fail.ts'
 
-const { history, both } = createMarketHistory()
+const { history, both } = await createMarketHistory()
 const harness = createHarness({ history })
 const { entries } = await readDocument(harness.send)
 const place = { coin: both.coin, conditionId: both.conditionId }
@@ -298,4 +298,63 @@ describe('exports', () => {
     expect([error.code, count]).toEqual(['digest_mismatch', 4])
     expect([existsSync(path), existsSync(`${path}.part`)]).toEqual([false, false])
   }, 30_000)
+
+  const sha256Of = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest('hex')
+  const days = ['2026-04-12', '2026-04-13', '2026-04-14', '2026-04-15']
+  const dayFiles = days.map((day) => {
+    const text = `rows of ${day}`
+    const name = `btc-5m-${day}-quotes-double-r1.parquet`
+    return { name, day, text, isLatest: true, bytes: text.length, sha256: sha256Of(text) }
+  })
+
+  /** A server of files, of which the first answer is damaged. */
+  function startFiles() {
+    const requested: string[] = []
+    const client = clientOf(async (url) => {
+      const { pathname } = new URL(url)
+      if (pathname.endsWith('/files')) return Response.json({ data: dayFiles, nextCursor: null })
+      const name = pathname.split('/').at(-1) ?? ''
+      requested.push(name)
+      const file = dayFiles.find((each) => each.name === name)
+      return new Response(requested.length === 1 ? 'damaged' : file?.text)
+    })
+    return { client, requested }
+  }
+
+  test('default: the files of a range of days, of which none comes twice', async () => {
+    const { client, requested } = startFiles()
+    const target = join(folder, 'days')
+    const progress: [number, number][] = []
+    const query = { coin: 'btc', kind: 'quotes', from: '2026-04-13', to: '2026-04-15' } as const
+    const onProgress = (...each: [number, number]) => progress.push(each)
+    const saved = await saveDays(client, { ...query, onProgress, connections: 1 }, target)
+    expect(saved.map(({ day }) => day)).toEqual(['2026-04-13', '2026-04-14'])
+    for (const { path, day } of saved) expect(readFileSync(path, 'utf8')).toBe(`rows of ${day}`)
+    const total = dayFiles.slice(1, 3).reduce((sum, { bytes }) => sum + bytes, 0)
+    expect(progress.at(-1)).toEqual([total, total])
+    // The damaged one was requested again.
+    expect(requested).toHaveLength(3)
+
+    await saveDays(client, query, target)
+    expect(requested).toHaveLength(3)
+    await Bun.write(saved[0]?.path ?? '', 'changed')
+    await saveDays(client, query, target)
+    expect(requested.slice(3)).toEqual([saved[0]?.name ?? ''])
+  })
+
+  test('error: once a file fails no other begins, and what is there is whole', async () => {
+    const target = join(folder, 'broken-days')
+    const requested: string[] = []
+    const client = clientOf(async (url) => {
+      const { pathname } = new URL(url)
+      if (pathname.endsWith('/files')) return Response.json({ data: dayFiles, nextCursor: null })
+      requested.push(pathname)
+      if (requested.length === 2) return Response.json({ code: 'tier_route' }, { status: 403 })
+      return new Response(dayFiles[requested.length - 1]?.text)
+    })
+    const query = { coin: 'btc', kind: 'quotes', connections: 1 } as const
+    expect((await failureOf(saveDays(client, query, target))).status).toBe(403)
+    expect(requested).toHaveLength(2)
+    expect(readdirSync(target)).toEqual([dayFiles[0]?.name ?? ''])
+  })
 })

@@ -14,6 +14,7 @@ import { aSnapshot, conditionIdOf } from '../history/books.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { type Entry, readDocument } from '../support/openapi-document.ts'
 import { asJson } from '../support/signup-client.ts'
+import { silentRecorder } from '../support/silences.ts'
 import { createTestGround, openMarket } from '../support/test-mode.ts'
 
 const DAY_MS = 86_400_000
@@ -26,9 +27,9 @@ const open = conditionIdOf(1)
 const ended = conditionIdOf(2)
 const endedMs = NOW_MS - 40 * SECOND_MS
 
-function createGround() {
+async function createGround() {
   const history = openHistory(':memory:')
-  history.putMarket({
+  await history.putMarket({
     conditionId: open,
     coin: 'btc',
     timeframe: '1d',
@@ -36,7 +37,7 @@ function createGround() {
     windowStartMs: dayMs,
     windowEndMs: dayMs + DAY_MS,
   })
-  history.putMarket({
+  await history.putMarket({
     conditionId: ended,
     coin: 'btc',
     timeframe: '5m',
@@ -44,7 +45,7 @@ function createGround() {
     windowStartMs: endedMs - 300_000,
     windowEndMs: endedMs,
   })
-  const record = (timestampMs: number) => {
+  const record = async (timestampMs: number) => {
     const snapshots = [open, ended].flatMap((conditionId) =>
       outcomes.map((outcome) =>
         aSnapshot(
@@ -59,19 +60,19 @@ function createGround() {
         ),
       ),
     )
-    history.append({
+    await history.append({
       id: `${timestampMs}`,
       source: 'recorded',
       snapshots,
       gapReason: 'venue_silent',
     })
   }
-  for (let second = 4; second > 0; second--) record(SILENT_MS - second * SECOND_MS)
+  for (let second = 4; second > 0; second--) await record(SILENT_MS - second * SECOND_MS)
   const recorder: { silentMs: number | undefined } = { silentMs: undefined }
-  const harness = createHarness({ history, silence: () => recorder.silentMs })
+  const harness = createHarness({ history, silences: silentRecorder(() => recorder.silentMs) })
   return { ...harness, history, recorder }
 }
-type Ground = ReturnType<typeof createGround>
+type Ground = Awaited<ReturnType<typeof createGround>>
 
 /** `X-Coverage` that follows from a body of the coverage route. */
 function headerOf({ outcomes: all }: MarketCoverageBody, outcome?: Outcome): string {
@@ -106,6 +107,7 @@ const cases: Record<string, Case[]> = {
   ...Object.fromEntries(
     Object.entries({
       listSnapshots: ['snapshots', 'snapshots?interval=1s', 'snapshots?outcome=down'],
+      listChanges: ['changes', 'changes?limit=1', 'changes?outcome=down'],
       listQuotes: ['quotes', 'quotes?interval=1s', 'quotes?interval=1s&outcome=down'],
       listPrices: ['prices', 'prices?interval=1s', 'prices?interval=1s&outcome=down'],
       listTrades: ['trades', 'trades?limit=1', 'trades?outcome=down'],
@@ -164,6 +166,16 @@ const cases: Record<string, Case[]> = {
       outcome: 'down',
     },
   ],
+  getRestingFill: [
+    {
+      path: path(
+        open,
+        `fill/resting?outcome=down&side=buy&price=0.5&size=1&from=${moment.ts}&until=${moment.ts + 1}`,
+      ),
+      range: moment.range,
+      outcome: 'down',
+    },
+  ],
   getPanel: [
     {
       path: `/v1/btc/panel?timeframe=5m&offsets=-0s&from=${endedMs - 300_000}&to=${endedMs}`,
@@ -184,7 +196,7 @@ async function coverageOf({ send }: Pick<Ground, 'send'>, { market = open, range
   return (await response.json()) as MarketCoverageBody
 }
 
-const known = createGround()
+const known = await createGround()
 const { entries } = await readDocument(known.send)
 const covered = entries.filter(({ responses }) => 'X-Coverage' in (responses['200']?.headers ?? {}))
 
@@ -225,7 +237,7 @@ describe('gaps of a market', () => {
   })
 
   test('behavior: are the same in every answer, whatever the recorder does', async () => {
-    const ground = createGround()
+    const ground = await createGround()
     const { history, recorder, time } = ground
     const etags = new Map<string, string>()
     const expectSame = async (reason: string) => {
@@ -255,13 +267,13 @@ describe('gaps of a market', () => {
         return { kind: 'opened', conditionId, gap } as const
       }),
     )
-    history.record({ snapshots: [], trades: [], gaps: noted })
+    await history.record({ snapshots: [], trades: [], gaps: noted })
     await expectSame('recorder_down')
   })
 
   test('behavior: bars and steps of a page have another tag while they are made with other gaps', async () => {
     for (const route of ['prices', 'quotes']) {
-      const { send, recorder } = createGround()
+      const { send, recorder } = await createGround()
       const address = path(open, `${route}?interval=1s`)
       const before = await send(address)
       recorder.silentMs = SILENT_MS
@@ -285,7 +297,7 @@ describe('gaps of a market that test keys read', () => {
       const ground = { send } as Pick<Ground, 'send'>
       const range = `from=${openMarket.windowMs}&to=${at}`
       const body = await coverageOf(ground, { path: '', market: conditionId, range })
-      for (const route of ['snapshots', 'quotes', 'prices', 'trades', 'export']) {
+      for (const route of ['snapshots', 'changes', 'quotes', 'prices', 'trades', 'export']) {
         const response = await send(path(conditionId, `${route}?${range}`))
         await response.arrayBuffer()
         expect([route, response.headers.get('x-coverage')]).toEqual([route, headerOf(body)])

@@ -34,7 +34,7 @@ const from = Date.UTC(2026, 0, 1)
 const to = from + 200_000
 const known = from + 86_400_000
 
-const { history, both } = createMarketHistory(openHistory(':memory:', { clock: () => from }))
+const { history, both } = await createMarketHistory(openHistory(':memory:', { clock: () => from }))
 const store = createOneFile()
 const files: typeof store = {
   ...store,
@@ -84,6 +84,12 @@ const lists: [path: string, list: string, position: string][] = [
     `snapshots ${id} down.asc....consolidated..`,
     '019b76d7c468000000000002',
   ],
+  [`${market}/changes?limit=2`, `changes ${id} both.asc..`, '019b76d7c468000000000002000000000001'],
+  [
+    `${market}/changes?limit=2&outcome=up&${range}`,
+    `changes ${id} up.asc.${from}.${to}`,
+    '019b76daa97600000000000b000000000000',
+  ],
   [`${market}/quotes?limit=2`, `quotes ${id} both.asc...`, '019b76d7c468000000000002'],
   [
     `${market}/quotes?limit=2&outcome=down&order=desc&${range}&interval=5s`,
@@ -123,6 +129,12 @@ const lists: [path: string, list: string, position: string][] = [
   ],
   ['/v1/btc/markets?limit=1&withBooks=true', 'markets btc withBooks=true', lastMarket],
   ['/v1/btc/markets?limit=1&withBooks=false', 'markets btc', lastMarket],
+  ['/v1/btc/settlements?limit=1', 'settlements btc ...desc..', lastMarket],
+  [
+    `/v1/btc/settlements?limit=1&order=asc&timeframe=5m&source=all&agreement=unknown&from=${from}&to=${known}`,
+    `settlements btc 5m.all.unknown.asc.${from}.${known}`,
+    firstMarket,
+  ],
   ['/v1/btc/panel?limit=1&timeframe=5m&offsets=-60s,-5s', 'panel btc 5m -60s,-5s   ', firstMarket],
   [
     `/v1/btc/panel?limit=1&timeframe=5m&offsets=-60s&${range}&maxAgeMs=1000&source=all`,
@@ -146,7 +158,7 @@ const lists: [path: string, list: string, position: string][] = [
 ]
 
 /** Those whose cursor is in their body alone. */
-const withoutResume = /\/files|\/payments/
+const withoutResume = /\/files|\/payments|\/settlements/
 /** Those that have no row here, so the position is where they begin. */
 const withoutRows = /status=resolved/
 
@@ -254,15 +266,15 @@ const subscribed: [asked: object, list: string, position: string][] = [
   ],
 ]
 
-describe('cursors of streams', () => {
-  const live = events.startServer()
-  events.putMarket(live.history, 2, { timeframe: '15m' })
-  events.append(live.history, books)
-  live.history.putTrades({ id: 'trades', conditionId: one, trades })
+describe('cursors of streams', async () => {
+  const live = await events.startServer()
+  await events.putMarket(live.history, 2, { timeframe: '15m' })
+  await events.append(live.history, books)
+  await live.history.putTrades({ id: 'trades', conditionId: one, trades })
   const server = sockets.startLiveServer()
-  server.history.putSpot(someTicks('btc', 4))
-  sockets.putMarket(server.history)
-  sockets.append(server.history, books.slice(0, 2))
+  await server.history.putSpot(someTicks('btc', 4))
+  await sockets.putMarket(server.history)
+  await sockets.append(server.history, books.slice(0, 2))
   const client = sockets.connect(server.url, server.key)
 
   afterAll(async () => {

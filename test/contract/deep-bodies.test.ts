@@ -14,7 +14,7 @@ import { asJson } from '../support/signup-client.ts'
 
 const DEEP = 32_700
 
-const { history, both } = createMarketHistory()
+const { history, both } = await createMarketHistory()
 const server = createHarness({ history, billing: fakeBilling() })
 const { entries } = await readDocument(server.send)
 const posts = entries
@@ -52,18 +52,22 @@ describe('bodies of 64 kB, 32,700 levels deep', () => {
     const [name = ''] = Object.keys(
       entry.requestBody?.content['application/json'].schema.properties ?? {},
     )
-    const path = () =>
+    const path = async () =>
       fillPath(entry.path, {
         coin: both.coin,
         conditionId: both.conditionId,
-        id: idFor(server, entry, server.key),
+        id: await idFor(server, entry, server.key),
       })
 
     test.each([
       ['closed', `{"${name}":${'['.repeat(DEEP)}${']'.repeat(DEEP)}}`],
       ['open', `{"${name}":${'['.repeat(2 * DEEP)}`],
     ])(`error: ${operationId}, %s`, async (_, body) => {
-      const response = await server.send(path(), { ...asJson({}), method: entry.method, body })
+      const response = await server.send(await path(), {
+        ...asJson({}),
+        method: entry.method,
+        body,
+      })
       const problem = await readProblem(response)
       expect([problem.code, problem.detail]).toEqual([
         'invalid_request',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 
 import { createHarness } from '../support/harness.ts'
-import { codesOf, expectDocumented, readDocument } from '../support/openapi-document.ts'
+import { codesOf, type Entry, expectDocumented, readDocument } from '../support/openapi-document.ts'
 import { readProblem } from '../support/page-client.ts'
 import { ownerOf, provoke } from '../support/provoke.ts'
 import { waysToFail } from '../support/ways-to-fail.ts'
@@ -20,10 +20,28 @@ const ofMemory: readonly string[] = ['listExports', 'createTestKey']
 
 const codes = Object.keys(errorCodes) as ErrorCode[]
 
+/** Failures that were provoked, each by a server of its own. */
+const failures = new Map<string, Promise<{ text: string; init: ResponseInit }>>()
+
+/** Provokes a code in an operation, once for all tests. */
+async function failureOf(code: ErrorCode, entry = ownerOf(entries, code)): Promise<Response> {
+  const name = `${code} ${entry.operationId}`
+  const failure = failures.get(name) ?? readFailure(code, entry)
+  failures.set(name, failure)
+  const { text, init } = await failure
+  return new Response(text, init)
+}
+
+async function readFailure(code: ErrorCode, entry: Entry) {
+  const response = await provoke(code, entry)
+  const { status, headers } = response
+  return { text: await response.text(), init: { status, headers } }
+}
+
 describe('error codes', () => {
   test.each(codes)('default: %s is reachable, or said not to be', async (code) => {
     if (code in unreachable) return expect(waysToFail).not.toHaveProperty(code)
-    const problem = await readProblem(await provoke(code, ownerOf(entries, code)))
+    const problem = await readProblem(await failureOf(code))
     expect([problem.code, problem.status]).toEqual([code, errorCodes[code].status])
     expect(problem.title).toBe(errorCodes[code].title)
   })
@@ -32,7 +50,7 @@ describe('error codes', () => {
     const html = await (await send('/errors', { headers: { accept: 'text/html' } })).text()
     for (const code of codes) {
       if (code in unreachable) continue
-      const { type } = await readProblem(await provoke(code, ownerOf(entries, code)))
+      const { type } = await readProblem(await failureOf(code))
       expect(type).toBe(`/errors#${code}`)
       expect(html).toContain(`id="${code}"`)
     }
@@ -41,19 +59,19 @@ describe('error codes', () => {
   test('behavior: what says when to come back is 429 or 503, in header and body alike', async () => {
     for (const code of codes) {
       if (code in unreachable) continue
-      const response = await provoke(code, ownerOf(entries, code))
+      const response = await failureOf(code)
       const { retryAfterSeconds } = await readProblem(response)
       const header = response.headers.get('retry-after')
       expect([code, header]).toEqual([code, retryAfterSeconds?.toString() ?? null])
       if (header !== null) expect([429, 503]).toContain(response.status)
     }
-    const limited = await provoke('rate_limited', ownerOf(entries, 'rate_limited'))
+    const limited = await failureOf('rate_limited')
     expect(limited.headers.get('retry-after')).toBe('60')
   })
 
   test('error: a fault of ours says nothing of itself, on any route that has one', async () => {
     for (const entry of entries.filter(({ responses }) => '500' in responses)) {
-      const response = await provoke('internal', entry)
+      const response = await failureOf('internal', entry)
       const text = await response.text()
       expect([entry.operationId, response.status]).toEqual([entry.operationId, 500])
       expect(text).not.toMatch(/secret|disk|\.ts|\bat\b/)
@@ -67,7 +85,7 @@ describe('documented failures', () => {
   )
 
   test.each(documented)('default: %s answers %s %s', async (...[, status, code, entry]) => {
-    const response = await provoke(code, entry)
+    const response = await failureOf(code, entry)
     const { code: answered } = (await response.clone().json()) as { code: string }
     expect([response.status, answered]).toEqual([Number(status), code])
     await expectDocumented(document, entry, response)

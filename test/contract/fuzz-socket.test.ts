@@ -72,7 +72,7 @@ const [free] = defaultTiers
 if (free === undefined) throw new Error('There is a free tier.')
 const slow = addKey(ledger, { ...free, rank: 90, tierId: 'slow' })
 const ended = addKey(ledger, 'pro')
-ledger.revokeKey(ledger.findKeyByDigest(digestOf(ended))?.id ?? '', by)
+await ledger.revokeKey(ledger.findKeyByDigest(digestOf(ended))?.id ?? '', by)
 
 const send = (path: string, init: RequestInit = {}) => {
   const headers = new Headers(init.headers)
@@ -141,7 +141,7 @@ function toBytes({ entry, call, twist, from }: Drawn): Uint8Array {
   return Buffer.concat([Buffer.from(head, 'latin1'), body?.bytes ?? Buffer.from(none)])
 }
 
-/** What the front door may say of any request, and by which codes. */
+/** Refusals of any request, by their codes. */
 const ofFrontDoor: Record<number, string[]> = {
   400: ['invalid_request', 'invalid_parameter'],
   404: ['not_found'],

@@ -15,14 +15,16 @@ import { type Call, callsOf, type Ground } from '../support/fuzz-calls.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 import { type Entry, expectDocumented, readDocument } from '../support/openapi-document.ts'
-import { idFor, vouchForPayer } from '../support/operation-requests.ts'
+import { idFor, linkOf, vouchForPayer } from '../support/operation-requests.ts'
 import { createSigner } from '../support/signup-client.ts'
 import { stableHeaders } from '../support/stable-headers.ts'
 
-const RUNS = 150
+// biome-ignore lint/style/noProcessEnv: how much is drawn is not for the product's settings.
+const { FUZZ_RUNS = '100' } = process.env
+const RUNS = Number(FUZZ_RUNS)
 const SIGNUPS = 40
 
-const { history, both, edge, empty, open, single } = createMarketHistory()
+const { history, both, edge, empty, open, single } = await createMarketHistory()
 const config = readConfig({
   BOOKFEED_KEYS_PER_ACCOUNT: '1000',
   BOOKFEED_SIGNUPS_PER_DAY: '1000000',
@@ -30,7 +32,7 @@ const config = readConfig({
 })
 const server = createHarness({ history, config, billing: fakeBilling() })
 const { send } = server
-vouchForPayer(server.ledger)
+await vouchForPayer(server.ledger)
 const { document, entries } = await readDocument(send)
 const signups = await Promise.all(
   Array.from({ length: SIGNUPS }, () => createSigner(send).signed()),
@@ -59,7 +61,9 @@ function toRequest(entry: Entry, { path, query, headers: more, name, body }: Cal
   const sent = new Headers({ ...more, 'x-request-id': 'fuzz' })
   if (name !== undefined) sent.set('idempotency-key', name)
   if (body?.contentType !== undefined) sent.set('content-type', body.contentType)
-  const address = path.replace('{id}', () => idFor(server, entry))
+  const address = path
+    .replace('{id}', () => idFor(server, entry))
+    .replace('{link}', () => linkOf(server, server.key, 'btc'))
   const init = { method: entry.method, headers: sent, ...(body ? { body: body.bytes } : {}) }
   return { path: query === '' ? address : `${address}?${query}`, init }
 }

@@ -24,7 +24,7 @@ const MINUTE_MS = 60_000
 
 type Trace = { place: string; text: string }
 
-const { history, both } = createMarketHistory()
+const { history, both } = await createMarketHistory()
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-secrecy-'))
 const traces: Trace[] = []
 const secrets = new Set<string>()
@@ -165,7 +165,7 @@ beforeAll(async () => {
   await walkMatrix()
   await liveWithKeys()
   await misplaceKeys()
-  matrix.app.flushUsage()
+  await matrix.app.flushUsage()
 })
 
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -11,7 +11,7 @@ import { addressOf } from '../support/operation-requests.ts'
 import { withParams } from '../support/page-client.ts'
 import { asJson } from '../support/signup-client.ts'
 
-const { history, both, single, open } = createMarketHistory(openHistory(':memory:'))
+const { history, both, single, open } = await createMarketHistory(openHistory(':memory:'))
 const { send, sendAs, ledger } = createHarness({ history })
 const limited = addKey(ledger, {
   tierId: 'limited',
@@ -37,6 +37,7 @@ const views = [{}, ...fields, { view: 'consolidated' }]
 const kinds: Record<string, Record<string, string>[]> = {
   listSnapshots: views,
   getHeatmap: [{}, { include: 'removed' }],
+  listFiles: [{}, { links: '1h' }],
   getSnapshotsAt: views,
   listSnapshotsAt: views,
   listQuotes: [{}, { interval: '1s' }, { fields: 'bid' }, { fields: 'receivedAt' }],

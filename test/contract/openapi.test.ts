@@ -19,9 +19,9 @@ async function readDocument() {
   return { text, document: JSON.parse(text) as Document }
 }
 
-/** For people, not for programs. */
+/** For people, or another address of the document. */
 const isPage = (path: string): boolean =>
-  /^\/(swagger|assets|\*)(\/|$)/.test(path) || pagePaths.some((page) => page === path)
+  /^\/(swagger|assets|openapi\.json|\*)(\/|$)/.test(path) || pagePaths.some((page) => page === path)
 
 describe('GET /swagger/json', () => {
   test('default: describes every public route of the app, and no other', async () => {
@@ -30,8 +30,8 @@ describe('GET /swagger/json', () => {
     const described = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
     )
-    const pages = await app.loadPages()
-    const routes = pages.routes
+    const { routes: declared = [] } = (await app.pages?.load()) ?? {}
+    const routes = declared
       .filter(({ path }) => !isPage(path))
       .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
     expect(described.sort()).toEqual(routes.sort())
@@ -121,9 +121,14 @@ describe('GET /swagger', () => {
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
     const html = await response.text()
     expect(html).not.toContain('//')
-    const paths = [...html.matchAll(/(?:src|href)="(\/[^"]*assets[^"]+)"/g)].map(
+    const loaded = [...html.matchAll(/(?:src|href)="(\/[^"]*assets[^"]+)"/g)].map(
       (match) => match[1] ?? '',
     )
+    // Swagger UI is loaded when an operation is opened.
+    const [, index = ''] =
+      /<script type="application\/json" id="api">(.*?)<\/script>/.exec(html) ?? []
+    const { script, styles } = JSON.parse(index) as { script: string; styles: string[] }
+    const paths = [...loaded, script, ...styles]
     expect(paths.filter((path) => path.startsWith('/swagger/'))).toHaveLength(3)
     for (const path of paths) {
       const asset = await send(path)

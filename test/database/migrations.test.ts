@@ -5,23 +5,19 @@ import { describe, expect, test } from 'bun:test'
 import type { Migrations } from '#db/migrations.ts'
 import { formatOf } from '#src/database/migrations.ts'
 import { historyFormat, ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
-import {
-  migratePostgres,
-  openPostgres,
-  PostgresDatabase,
-} from '#src/extensions/postgres/database.ts'
 import { postgresHistory, postgresLedger } from '#src/extensions/postgres/formats.ts'
-import { openHistory } from '#src/history/open.ts'
-import { openLedger } from '#src/ledger/open.ts'
+import { migrateTables, prepareTables } from '#src/extensions/postgres/server-tables.ts'
 
 import { NOW_MS } from '../ledger/ledger-records.ts'
 import { onEachEngine } from '../support/engines/each.ts'
+import { askServer } from '../support/server-sql.ts'
+import { openHistoryIn, openLedgerIn } from '../support/stores.ts'
 
 const stores = [
   {
     store: 'history',
     formats: { SQLite: historyFormat, PostgreSQL: postgresHistory },
-    open: (place: string) => openHistory(place).dispose(),
+    open: async (place: string) => (await openHistoryIn(place)).dispose(),
     unfinished: "INSERT INTO meta (key, value) VALUES ('coverage_due', $1)",
     sha256: {
       SQLite: '5029415187f0caac6d99deac467706bcc2ecd99062ab9ae24a9b3200c3a06f16',
@@ -31,7 +27,7 @@ const stores = [
   {
     store: 'ledger',
     formats: { SQLite: ledgerFormat, PostgreSQL: postgresLedger },
-    open: (place: string) => openLedger(place, { nowMs: NOW_MS }).dispose(),
+    open: async (place: string) => (await openLedgerIn(place, { nowMs: NOW_MS })).dispose(),
     unfinished: "INSERT INTO meta (key, value) VALUES ('challenge_seal', $1)",
     sha256: {
       SQLite: 'db900c1426a33a1908a652909c602d5a459092f31b1e6faf6edfd2e20ecbc5de',
@@ -47,75 +43,70 @@ onEachEngine(({ engine, placeOf }) => {
     const { migrations } = formats[engine]
 
     /** Without a look at its format. */
-    const openRaw = (place: string) =>
-      isFile ? new Driver(place) : new PostgresDatabase(place, formats.PostgreSQL)
+    async function ask(place: string, sql: string, values: Uint8Array[] = []) {
+      if (!isFile) return askServer(`${place}`, sql, values)
+      using db = new Driver(place)
+      return db.prepare<unknown, Uint8Array[]>(sql).values(...values) as unknown[][]
+    }
 
     /** As a release with these migrations does, where the operator lets it change PostgreSQL. */
-    function openWith(place: string, given: Migrations): void {
+    async function openWith(place: string, given: Migrations): Promise<void> {
       if (isFile) {
         openDatabase(place, { format: { ...formats.SQLite, migrations: given } }).close()
         return
       }
       const format = { ...formats.PostgreSQL, migrations: given }
-      migratePostgres(place, format, true)
-      openPostgres(place, format).close()
+      await migrateTables(place, format, true)
+      await prepareTables(place, format)
     }
 
     const readFormat = isFile ? 'PRAGMA user_version' : 'SELECT version FROM format'
     const writeFormat = isFile ? 'PRAGMA user_version = ' : 'UPDATE format SET version = '
 
-    function read(place: string, sql: string): unknown {
-      const db = openRaw(place)
-      const rows = db.prepare<unknown, []>(sql).values()
-      db.close()
-      return rows[0]?.[0]
-    }
+    const read = async (place: string, sql: string): Promise<unknown> =>
+      (await ask(place, sql))[0]?.[0]
 
-    test('default: begins with the SQL of the first format, which is never edited', () => {
+    test('default: begins with the SQL of the first format, which is never edited', async () => {
       const [initial = ''] = migrations.sql
       expect(new Bun.CryptoHasher('sha256').update(initial).digest('hex')).toBe(sha256[engine])
       const place = placeOf(`${store}_new`)
-      open(place)
-      expect(read(place, readFormat)).toBe(formatOf(migrations))
+      await open(place)
+      expect(await read(place, readFormat)).toBe(formatOf(migrations))
     })
 
-    test.each(['old', 'new'])('behavior: %s ones get each later migration once', (age) => {
+    test.each(['old', 'new'])('behavior: %s ones get each later migration once', async (age) => {
       const place = placeOf(`${store}_${age}_later`)
-      if (age === 'old') open(place)
+      if (age === 'old') await open(place)
       const later = ['CREATE TABLE later (id bigint)', 'INSERT INTO later VALUES (7)']
       const { firstFormat, sql } = migrations
       for (let opening = 0; opening < 2; opening++) {
-        openWith(place, { firstFormat, sql: [...sql, ...later] })
-        expect(read(place, 'SELECT CAST(sum(id) AS BIGINT) FROM later')).toBe(7)
-        expect(read(place, readFormat)).toBe(formatOf(migrations) + later.length)
+        await openWith(place, { firstFormat, sql: [...sql, ...later] })
+        expect(await read(place, 'SELECT CAST(sum(id) AS BIGINT) FROM later')).toBe(7)
+        expect(await read(place, readFormat)).toBe(formatOf(migrations) + later.length)
       }
-      expect(() => open(place)).toThrow('newer bookfeed')
+      await expect(open(place)).rejects.toThrow('newer bookfeed')
     })
 
     test.each([1, migrations.firstFormat - 1])(
       'error: format %d, of an older version, is refused and left as it is',
-      (format) => {
+      async (format) => {
         const place = placeOf(`${store}_${format}`)
-        open(place)
-        const db = openRaw(place)
-        db.run(`${writeFormat}${format}`)
-        db.close()
+        await open(place)
+        await ask(place, `${writeFormat}${format}`)
         for (let opening = 0; opening < 2; opening++)
-          expect(() => open(place)).toThrow(
+          await expect(open(place)).rejects.toThrow(
             'start commit 038283cb of its repository once with this data',
           )
-        expect(read(place, readFormat)).toBe(format)
+        expect(await read(place, readFormat)).toBe(format)
       },
     )
 
-    test('error: one that the converting version did not finish is refused', () => {
+    test('error: one that the converting version did not finish is refused', async () => {
       const place = placeOf(`${store}_unfinished`)
-      open(place)
-      const db = openRaw(place)
-      db.prepare<unknown, [Uint8Array]>(unfinished).run(Uint8Array.of(0))
-      db.close()
+      await open(place)
+      await ask(place, unfinished, [Uint8Array.of(0)])
       for (let opening = 0; opening < 2; opening++)
-        expect(() => open(place)).toThrow(
+        await expect(open(place)).rejects.toThrow(
           'start commit 038283cb of its repository once with this data',
         )
     })

@@ -6,7 +6,6 @@ import type { State, StatePart } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
 
-import { runSteps } from '../support/run-steps.ts'
 import { randomStates, readerOf } from '../support/state-reader.ts'
 
 type Levels = State & BestLevels
@@ -70,7 +69,7 @@ function walk(states: readonly Levels[], asked: Walk, limitOf: () => number) {
   for (;;) {
     const limit = limitOf()
     const range: StatePart = { ...filters, after, limit }
-    const { bars, hasMore } = runSteps(readBars({ read, stepMs, range, statesMax }))
+    const { bars, hasMore } = readBars({ read, stepMs, range, statesMax })
     expect(bars.length).toBeLessThanOrEqual(limit)
     pages.push(bars)
     const last = bars.at(-1)

@@ -5,7 +5,6 @@ import type { StatePart } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
 
-import { runSteps } from '../support/run-steps.ts'
 import { type NumberedState, randomStates, readerOf } from '../support/state-reader.ts'
 
 const isSame = (a: NumberedState, b: NumberedState) => a.value === b.value
@@ -49,7 +48,7 @@ function walk(states: readonly NumberedState[], { order, filters, limitOf }: Wal
   let after: Position | undefined
   for (;;) {
     const range = { order, ...filters, after, limit: limitOf() }
-    const page = runSteps(readChanges({ read, isSame, range }))
+    const page = readChanges({ read, isSame, range })
     rows.push(...page.rows)
     expect(page.rows.length).toBeLessThanOrEqual(range.limit)
     if (!page.hasMore) return { rows, last: page.last }
@@ -69,7 +68,7 @@ describe('readChanges', () => {
       { timestampMs: 4, id: 5, outcome: 'down', value: 1 },
     ]
     const { read } = readerOf(states)
-    const page = runSteps(readChanges({ read, isSame, range: { order: 'asc', limit: 10 } }))
+    const page = readChanges({ read, isSame, range: { order: 'asc', limit: 10 } })
     expect(page.rows.map(({ id }) => id)).toEqual([1, 2, 4])
     // The last place looked at, not that of the last row.
     expect([page.last, page.hasMore]).toEqual([expect.objectContaining({ id: 5 }), false])
@@ -113,11 +112,11 @@ describe('readChanges', () => {
     }))
     const { read, counts } = readerOf(states)
     const range: StatePart = { order: 'asc', limit: 100 }
-    const { last } = runSteps(readChanges({ read, isSame, range }))
+    const { last } = readChanges({ read, isSame, range })
     counts.states = 0
     states.push({ timestampMs: 500, id: 501, outcome: 'up', value: 1 })
     states.push({ timestampMs: 501, id: 502, outcome: 'up', value: 2 })
-    const page = runSteps(readChanges({ read, isSame, range: { ...range, after: last } }))
+    const page = readChanges({ read, isSame, range: { ...range, after: last } })
     expect(page.rows.map(({ id }) => id)).toEqual([502])
     // What is new, and the state before it.
     expect(counts.states).toBe(3)
@@ -127,7 +126,7 @@ describe('readChanges', () => {
     const random = createRandom('small page')
     const { read, counts } = readerOf(randomStates(random, 4_000))
     for (const order of ['asc', 'desc'] as const) {
-      runSteps(readChanges({ read, isSame, range: { order, limit: 10 } }))
+      readChanges({ read, isSame, range: { order, limit: 10 } })
     }
     expect(counts.states).toBeLessThan(300)
   })
@@ -135,7 +134,7 @@ describe('readChanges', () => {
   test('behavior: nothing is a page without rows or a place', () => {
     const { read } = readerOf<NumberedState>([])
     for (const order of ['asc', 'desc'] as const) {
-      const page = runSteps(readChanges({ read, isSame, range: { order, limit: 1 } }))
+      const page = readChanges({ read, isSame, range: { order, limit: 1 } })
       expect(page).toEqual({ rows: [], last: undefined, hasMore: false })
     }
   })

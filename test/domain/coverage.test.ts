@@ -309,6 +309,7 @@ function reasonAt(
   timeMs: number,
 ): GapReason | undefined {
   const order: GapReason[] = [
+    'replica_behind',
     'recorder_down',
     'hash_mismatch',
     'venue_restart',

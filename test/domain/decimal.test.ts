@@ -48,6 +48,14 @@ describe('parseMillionths', () => {
     )
   })
 
+  test('behavior: prints the sign of a negative number, such as the spread of a crossed book', () => {
+    expect([-10_000, -1_500_001, -2_000_000].map(formatMillionths)).toEqual([
+      '-0.01',
+      '-1.500001',
+      '-2',
+    ])
+  })
+
   test('fuzz: reads what is printed', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), (millionths) => {

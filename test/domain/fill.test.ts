@@ -96,7 +96,7 @@ describe('fill', () => {
 
   test('behavior: what the book cannot take is left in the unit that was asked', () => {
     const done = fill(asks, { side: 'buy', asked: usdc(1_000_000_000), fee: noFee })
-    // 50 + 26 + 600 of 1000.
+    // The asks are worth 50 + 26 + 600 USDC, of 1000 requested.
     expect(figures(done)).toMatchObject({ filled: '1150', notional: '676', unfilled: '324' })
     const sold = fill(bids, { side: 'sell', asked: usdc(48_000_000), fee: noFee })
     expect(figures(sold)).toMatchObject({ filled: '100', notional: '48', unfilled: '0' })

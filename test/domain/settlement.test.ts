@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { averageOf, neededAverage } from '#src/domain/settlement.ts'
+import { averageOf, neededAverage, winnerAt } from '#src/domain/settlement.ts'
 
 import { twapOf } from '../support/venue/generated.ts'
 
@@ -62,5 +62,20 @@ describe('neededAverage', () => {
       expect(mean).toBeGreaterThanOrEqual(neededFor(published - 0.01))
       expect(mean).toBeLessThan(neededFor(published + 0.01))
     }
+  })
+})
+
+describe('winnerAt', () => {
+  test('default: Up wins at the strike or above it', () => {
+    expect(winnerAt('64000.5', '64000.49')).toBe('down')
+    expect(winnerAt('64000.5', '64000.51')).toBe('up')
+    expect(winnerAt('64000.5', '64000.500')).toBe('up')
+    expect(winnerAt('9.5', '10')).toBe('up')
+  })
+
+  test('behavior: the last digit decides, however many there are', () => {
+    const strike = '64126.123456789012345679'
+    expect(winnerAt(strike, '64126.123456789012345678')).toBe('down')
+    expect(winnerAt(strike, '64126.123456789012345679')).toBe('up')
   })
 })

@@ -7,7 +7,6 @@ import type { Position } from '#src/domain/snapshot.ts'
 import { listMarks, type Mark, markPosition, readPrevailing } from '#src/domain/steps.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
 
-import { runSteps } from '../support/run-steps.ts'
 import { type NumberedState, randomStates, readerOf } from '../support/state-reader.ts'
 
 const outcomes = ['up', 'down'] as const
@@ -152,10 +151,10 @@ function walk(
   for (;;) {
     const limit = 1 + random.integer(random.pick([2, 50, 2_000]))
     const range: StatePart = { ...filters, after, limit }
-    const marks = runSteps(listMarks({ market, gaps, stepMs, range }))
+    const marks = listMarks({ market, gaps, stepMs, range })
     const taken = marks.slice(0, limit)
     const ascending = asked.order === 'asc' ? taken : taken.toReversed()
-    const found = runSteps(readPrevailing(read, ascending, asked.outcome))
+    const found = readPrevailing(read, ascending, asked.outcome)
     const page = ascending.map((mark, index) => ({ mark, state: found[index] }))
     rows.push(...(asked.order === 'asc' ? page : page.reverse()))
     const last = taken.at(-1)
@@ -262,8 +261,8 @@ describe('steps', () => {
     const history = toHistory(states, OVER)
     const { read, counts } = readerOf(states)
     const range: StatePart = { order: 'asc', outcome: 'up', limit: 1_000 }
-    const marks = runSteps(listMarks({ ...history, stepMs: intervalMs['15m'], range }))
-    const found = runSteps(readPrevailing(read, marks, 'up'))
+    const marks = listMarks({ ...history, stepMs: intervalMs['15m'], range })
+    const found = readPrevailing(read, marks, 'up')
     expect(found.map((state) => state?.timestampMs)).toEqual([
       0, 900_000, 1_800_000, 2_700_000, 3_600_000, 4_500_000,
     ])

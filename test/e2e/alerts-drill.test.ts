@@ -198,7 +198,7 @@ describe.skipIf(postgresPrograms === undefined || prometheusPrograms === undefin
         await postgres.standby.kill()
         await expectFiring('BookfeedCommitsWait', ...stale)
         const advice = await adviceOf('BookfeedCommitsWait')
-        expect(advice).toStartWith('Promote nothing')
+        expect(advice).toStartWith('Do not promote a standby')
         for (const line of goOnAlone)
           expect(advice).toContain(
             /(?:ALTER SYSTEM|SELECT) [^"]+(?=["'] ?$)/.exec(line)?.[0] ?? line,
@@ -217,7 +217,9 @@ describe.skipIf(postgresPrograms === undefined || prometheusPrograms === undefin
           `BookfeedDatabaseUnreachable ${first.at}`,
           `BookfeedReplicaStale ${first.at}`,
         )
-        expect(await adviceOf('BookfeedDatabaseUnreachable')).toStartWith('Promote no standby')
+        expect(await adviceOf('BookfeedDatabaseUnreachable')).toStartWith(
+          'Do not promote a standby',
+        )
         first.link.refuse(false)
         await expectFiring()
 

@@ -151,7 +151,7 @@ export async function runRound(
     throw new Error(`It never began: ${missing}\n${world.servers[0]?.errors()}`)
   const beganMs = performance.now()
   const sinceMs = systemClock()
-  const stopWatching = watchStale(world, addDrillKey(world), use)
+  const stopWatching = watchStale(world, await addDrillKey(world), use)
   for (const { part, fault } of cases) {
     const fromMs = performance.now()
     const [errors, findings] = [use.errors.length, use.findings.length]

@@ -30,10 +30,10 @@ const MINUTE_MS = 60_000
 
 type Body = { code?: string; retryAction?: string; reason?: string }
 
-describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
+describe.skipIf(!hasAnvil)('what a payment for a single request reads', async () => {
   let chain: LittlePolygon
   let server: PaidServer
-  const { history, both } = createMarketHistory()
+  const { history, both } = await createMarketHistory()
   const books = `${both.path}?limit=1000`
   let hold: ReturnType<typeof createHeldFacilitator>['hold']
 
@@ -287,7 +287,7 @@ describe.skipIf(!hasAnvil)('what a payment for a single request reads', () => {
     const by = { actor: 'operator', nowMs: wallClock() } as const
     for (const pack of defaultPacks) {
       const requestsPerMinute = pack === single ? 3 : pack.requestsPerMinute
-      server.ledger.putTier({ ...pack, requestsPerMinute }, by)
+      await server.ledger.putTier({ ...pack, requestsPerMinute }, by)
     }
     const buyer = await newBuyer(chain)
     const quotes = `/v1/btc/markets/${both.conditionId}/quotes`

@@ -37,8 +37,8 @@ const toBase64Url = (value: object): string =>
 const base = findChain('eip155:8453')
 if (base === undefined) throw new Error('The table of chains has no Base.')
 
-describe.skipIf(!hasAnvil)('the headers of a 402', () => {
-  const { history, both } = createMarketHistory()
+describe.skipIf(!hasAnvil)('the headers of a 402', async () => {
+  const { history, both } = await createMarketHistory()
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-headers-'))
   let polygon: LittlePolygon
   let onBase: LittlePolygon

@@ -214,8 +214,8 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
     const [pack] = defaultPacks.filter(({ tierId }) => tierId === 'pack-1000')
     if (pack === undefined) throw new Error('There is a pack.')
     const by = { actor: 'operator', nowMs: wallClock() } as const
-    for (const each of defaultPacks) server.ledger.putTier(each, by)
-    server.ledger.putTier({ ...pack, requests }, by)
+    for (const each of defaultPacks) await server.ledger.putTier(each, by)
+    await server.ledger.putTier({ ...pack, requests }, by)
     return body().finally(() => server.ledger.putTier(pack, by))
   }
 

@@ -31,14 +31,16 @@ const timer = setInterval(app.tick, 2)
 setDefaultTimeout(60_000)
 
 let written = 0
-function write(count: number): void {
+async function write(count: number): Promise<void> {
   for (let row = 0; row < count; row++) {
     written++
     const outcome = written % 3 === 0 ? 'down' : 'up'
-    appendAll(history, [aSnapshot({ outcome, timestampMs: START_MS + written }, written * 10_000)])
+    await appendAll(history, [
+      aSnapshot({ outcome, timestampMs: START_MS + written }, written * 10_000),
+    ])
   }
 }
-write(10)
+await write(10)
 
 afterAll(async () => {
   clearInterval(timer)
@@ -70,7 +72,7 @@ describe('stock clients', () => {
           if (last === undefined || Number(last.data.id) !== written || !text.endsWith('\n\n'))
             continue
           if (written === first + ROWS) break
-          write(1)
+          await write(1)
         }
         child.kill()
         const events = parseEvents(text)
@@ -104,7 +106,7 @@ describe('stock clients', () => {
       }
       await until('opened === 1')
       const first = written
-      write(ROWS)
+      await write(ROWS)
       await until(`ids.at(-1) === ${written}`)
       const encoding = await view.evaluate<string>(
         `fetch(${JSON.stringify(path)}).then((response) => response.headers.get('content-encoding'))`,
@@ -112,7 +114,7 @@ describe('stock clients', () => {
       expect(encoding).toBe('gzip')
       // Every connection is ended; the browser comes back with `Last-Event-ID`.
       app.live.dismiss()
-      write(ROWS)
+      await write(ROWS)
       await until(`opened === 2 && ids.at(-1) === ${written}`)
       const ids = await view.evaluate<number[]>('ids')
       expect(ids).toEqual(Array.from({ length: 2 * ROWS }, (_, at) => first + at + 1))

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
-import { startBillingJobs } from '#src/server/server-jobs.ts'
+import { startBillingJobs } from '#src/server/billing.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { useChainAfresh } from '../support/chain-ground.ts'
@@ -50,10 +50,15 @@ describe.skipIf(!hasAnvil)('offers', () => {
     const wallet = await newWallet()
     const address = wallet.address.toLowerCase()
     const by = { actor: 'operator', nowMs: world.time.nowMs } as const
-    world.ledger.createAccount({ id: 'acc_wallet', address }, by)
+    await world.ledger.createAccount({ id: 'acc_wallet', address }, by)
     const quote = async (payer?: string, anotherPeriod = false) =>
-      (await world.billing.quote(world.caller('acc_wallet'), { ...wish, payer, anotherPeriod }))
-        .offer
+      (
+        await world.billing.quote(await world.caller('acc_wallet'), {
+          ...wish,
+          payer,
+          anotherPeriod,
+        })
+      ).offer
     return { world, wallet, quote }
   }
 
@@ -122,7 +127,10 @@ describe.skipIf(!hasAnvil)('offers', () => {
     await chain.finalize()
     // The wait of a poll is cut short by the sleep of this world, which takes no time.
     world.time.onSleep = () => Bun.sleep(2000)
-    const { payment, subscription } = await world.billing.payment(world.caller('acc_wallet'), id)
+    const { payment, subscription } = await world.billing.payment(
+      await world.caller('acc_wallet'),
+      id,
+    )
     expect([payment.state, subscription?.tierId]).toEqual(['provisioned', 'pro'])
   }, 30_000)
 })

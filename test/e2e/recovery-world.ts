@@ -15,12 +15,12 @@ import { homeChain } from '#src/domain/selling/payment-chain.ts'
 import type { Offer, Payment } from '#src/domain/selling/payment.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
-import { openLedger } from '#src/ledger/open.ts'
 import { createScreener } from '#src/screening/screener.ts'
 
 import { signUsdc, type Wish } from '../chain/signed-payments.ts'
 import { createCommandLine } from '../support/command-line.ts'
 import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
+import { openLedgerIn } from '../support/stores.ts'
 
 const DAY_MS = 86_400_000
 
@@ -77,12 +77,12 @@ export type WorldOptions = {
 }
 
 /** What a restart ends and begins anew. */
-function start(
+async function start(
   { chain, node, scripted, ...options }: WorldOptions,
   ledgerPath: string,
   time: Time,
 ) {
-  const ledger = openLedger(ledgerPath, { nowMs: time.nowMs })
+  const ledger = await openLedgerIn(ledgerPath, { nowMs: time.nowMs })
   const clock = () => time.nowMs
   const rpc = createRpc({ chain: homeChain, url: node.url })
   const payTo = chain.payee.address
@@ -129,18 +129,20 @@ export async function openWorld(options: WorldOptions) {
   const nowMs = (await chain.time()) * 1000
   const time: Time = options.beside?.time ?? { nowMs, minted: 0, onSleep: () => undefined }
   const world = {
-    ...start(options, ledgerPlace, time),
+    ...(await start(options, ledgerPlace, time)),
     time,
     line,
     /** As after a kill: nothing is left but the file. */
     async restart() {
       world.ledger.dispose()
-      Object.assign(world, start(options, ledgerPlace, time))
+      Object.assign(world, await start(options, ledgerPlace, time))
       await world.billing.refresh()
     },
-    caller(accountId: string): Caller {
+    async caller(accountId: string): Promise<Caller> {
       const by = { actor: 'operator', nowMs: time.nowMs } as const
-      if (!world.ledger.findAccount(accountId)) world.ledger.createAccount({ id: accountId }, by)
+      await world.ledger.atomically(({ findAccount, createAccount }) => {
+        if (!findAccount(accountId)) createAccount({ id: accountId }, by)
+      })
       const standing = standingAt(
         world.ledger.listSubscriptions(accountId),
         world.ledger.listTiers(),
@@ -150,15 +152,15 @@ export async function openWorld(options: WorldOptions) {
     },
     async quote(accountId = 'acc_1', tierId = 'pro'): Promise<Offer> {
       const wish = { tierId, network: 'eip155:137', token: 'USDC' }
-      return (await world.billing.quote(world.caller(accountId), wish)).offer
+      return (await world.billing.quote(await world.caller(accountId), wish)).offer
     },
     /** An offer, signed. */
     async signed(accountId = 'acc_1', wish: Wish = {}, payer: SandboxWallet = chain.payer) {
       const offer = await world.quote(accountId)
       return { offer, ...(await sign(chain, { offer, payer }, wish)) }
     },
-    settle: (payload: unknown, accountId = 'acc_1') =>
-      world.billing.settle(world.caller(accountId), payload),
+    settle: async (payload: unknown, accountId = 'acc_1') =>
+      world.billing.settle(await world.caller(accountId), payload),
     payments: () => world.ledger.payments.listPayments({ limit: 100 }),
     states: () => world.payments().map(({ state }) => state),
     subscriptions: (accountId = 'acc_1') => world.ledger.listSubscriptions(accountId),

@@ -76,7 +76,6 @@ describe.skipIf(!hasAnvil)('recovery', () => {
     expect([payment.state, payment.reason]).toEqual(['pending', 'not_final'])
     expect(await world.received()).toBe(signedSum(world))
     await chain.reorg(1)
-    scripted.resetNonces()
     expect(await world.received()).toBe(0n)
     return signed
   }
@@ -159,7 +158,10 @@ describe.skipIf(!hasAnvil)('recovery', () => {
       const [pro] = world.ledger.listTiers().filter(({ tierId }) => tierId === 'pro')
       if (!pro) throw new Error('There is no Pro tier.')
       const by = { actor: 'operator', nowMs: world.time.nowMs } as const
-      world.ledger.putTier({ ...pro, name: 'Dear', requestsPerMinute: 1, amountMillionths: 1 }, by)
+      await world.ledger.putTier(
+        { ...pro, name: 'Dear', requestsPerMinute: 1, amountMillionths: 1 },
+        by,
+      )
       world.time.nowMs = offer.expiresMs + 3_600_000
       await chain.frontRun(transfer)
       expect(await endOf(world)).toBe(0)
@@ -176,7 +178,7 @@ describe.skipIf(!hasAnvil)('recovery', () => {
       const world = await open()
       const payer = await newPayer()
       const by = { actor: 'operator', nowMs: world.time.nowMs } as const
-      world.ledger.createAccount({ id: 'acc_1', address: payer.address.toLowerCase() }, by)
+      await world.ledger.createAccount({ id: 'acc_1', address: payer.address.toLowerCase() }, by)
       await chain.transfer('USDC', { key: payer.key, to: chain.payer.address, amount: 1n })
       const { payload, transfer } = await world.signed('acc_1', {}, payer)
       expect(await outcomeOf(world.settle(payload))).toBe('payment_rejected')
@@ -266,7 +268,7 @@ describe.skipIf(!hasAnvil)('recovery', () => {
       const payer = await newPayer()
       const by = { actor: 'operator', nowMs: world.time.nowMs } as const
       const account = { id: 'acc_1', address: payer.address.toLowerCase() }
-      world.ledger.createAccount(account, by)
+      await world.ledger.createAccount(account, by)
       const { payload } = await world.signed('acc_1', {}, payer)
       await chain.sanction(payer.address)
       expect(await outcomeOf(world.settle(payload))).toBe('sanctioned')
@@ -343,14 +345,15 @@ describe.skipIf(!hasAnvil)('recovery', () => {
       for (const index of names.keys()) {
         all.push(await world.signed(`acc_${index}`, {}, await newPayer()))
       }
-      const settle = (index: number) => outcomeOf(world.settle(all[index]?.payload, `acc_${index}`))
+      const settle = async (index: number) =>
+        outcomeOf(world.settle(all[index]?.payload, `acc_${index}`))
       scripted.next('cut-after-broadcast', 'ok', '429', '429', '429')
       const outcomes = [await settle(0), await settle(1), await settle(2), await settle(3)]
       expect(outcomes).toEqual(['pending', 'pending', 'billing_unavailable', 'billing_unavailable'])
       // Killed with the lease in hand, before the call.
       const by = { actor: 'system', nowMs: world.time.nowMs } as const
       const leased = world.payments().find(({ accountId }) => accountId === 'acc_2')
-      ledger.payments.lease(leased?.id ?? '', world.time.nowMs + LEASE_MS, by)
+      await ledger.payments.lease(leased?.id ?? '', world.time.nowMs + LEASE_MS, by)
       expect(await settle(4)).toBe('billing_unavailable')
 
       await world.restart()

@@ -11,16 +11,15 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 
 import type { Tier } from '#src/domain/selling/tier.ts'
-import { openHistory } from '#src/history/open.ts'
-import { openLedger } from '#src/ledger/open.ts'
 
 import { appendAll, aSnapshot, conditionIdOf } from '../history/books.ts'
 import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
 import { followEvents } from '../support/event-client.ts'
-import { addKey } from '../support/harness.ts'
+import { makeKey } from '../support/harness.ts'
 import { type KillableServer, startKillableServer } from '../support/killable-server.ts'
 import { closeAll, connect, isRow } from '../support/live-client.ts'
 import { walk } from '../support/page-client.ts'
+import { openHistoryIn, openLedgerIn } from '../support/stores.ts'
 import { systemClock } from '../support/venue/venue.ts'
 
 const DRILL_MS_MAX = 240_000
@@ -52,10 +51,10 @@ async function until(what: string, holds: () => boolean): Promise<void> {
 }
 
 /** Writes a row of one market every few milliseconds, until it is stopped. */
-function startWriter(place: string) {
-  const history = openHistory(place)
+async function startWriter(place: string) {
+  const history = await openHistoryIn(place)
   const startMs = systemClock()
-  history.putMarket({
+  await history.putMarket({
     conditionId,
     coin: 'btc',
     timeframe: '5m',
@@ -66,13 +65,13 @@ function startWriter(place: string) {
   let rows = 0
   let lastMs = 0
   let isOver = false
-  function write(): void {
+  async function write(): Promise<void> {
     lastMs = Math.max(lastMs + 1, systemClock())
     const outcome = rows % 3 === 0 ? 'down' : 'up'
-    appendAll(history, [aSnapshot({ outcome, timestampMs: lastMs }, ++rows * 10_000)])
+    await appendAll(history, [aSnapshot({ outcome, timestampMs: lastMs }, ++rows * 10_000)])
   }
   const run = async (): Promise<void> => {
-    for (; !isOver; await Bun.sleep(PACE_MS)) write()
+    for (; !isOver; await Bun.sleep(PACE_MS)) await write()
   }
   const running = run()
   return {
@@ -149,9 +148,9 @@ describe.skipIf(postgresPrograms === undefined)('streams of two servers of a Pos
     'behavior: they go on at another server, and without notifications, and no row is missing',
     async () => {
       await using postgres = await startPostgres()
-      using ledger = openLedger(postgres.url, { nowMs: systemClock() })
-      const key = addKey(ledger, tier)
-      const writer = startWriter(postgres.url)
+      using ledger = await openLedgerIn(postgres.url, { nowMs: systemClock() })
+      const key = await makeKey(ledger, tier)
+      const writer = await startWriter(postgres.url)
       await using ends = new AsyncDisposableStack()
       ends.defer(writer.dispose)
       ends.defer(writer.stop)
@@ -198,7 +197,7 @@ describe.skipIf(postgresPrograms === undefined)('streams of two servers of a Pos
       await more('by polling alone')
       await announceChanges(sql, true)
       await writer.stop()
-      writer.write()
+      await writer.write()
       const isLast = ({ rows }: { rows: Rows }) => numberOf(rows.data.at(-1)) === writer.rows()
       await until('the last row', () => streams.every(isLast))
 

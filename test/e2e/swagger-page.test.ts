@@ -8,7 +8,7 @@ import {
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 
-const { app, key } = createHarness({ history: createMarketHistory().history })
+const { app, key } = createHarness({ history: (await createMarketHistory()).history })
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
 afterAll(async () => {
   Bun.WebView.closeAll()
@@ -39,7 +39,7 @@ async function openPage(size = LAPTOP) {
     if (!url.startsWith(server.url.href) && !url.startsWith('data:')) faults.push(url)
   })
   await view.navigate(`${server.url}swagger`)
-  await view.scrollTo('.opblock', wait)
+  await unfold(view)
   return Object.assign(view, { faults })
 }
 type Page = Awaited<ReturnType<typeof openPage>>
@@ -49,19 +49,21 @@ const click = async (view: Page, selector: string) => {
   await view.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
 }
 
-async function authorize(view: Page) {
-  await click(view, '.btn.authorize')
-  await view.click('.auth-container input', wait)
-  await view.type(key)
-  await click(view, '.auth-btn-wrapper .authorize')
-  await click(view, '.auth-btn-wrapper .btn-done')
+/** Opens every tag, so that all operations are seen. */
+async function unfold(view: Bun.WebView) {
+  await view.scrollTo('.api-tag', wait)
+  await view.evaluate(
+    "document.querySelectorAll('.api-tag > summary').forEach((each) => each.click())",
+  )
+  await view.scrollTo('.api-row', wait)
 }
 
-const storageOf = (view: Page) =>
-  view.evaluate<{ session: string; elsewhere: string }>(`({
-    session: JSON.stringify({ ...sessionStorage }),
-    elsewhere: JSON.stringify({ ...localStorage }) + document.cookie + location.href,
-  })`)
+/** As one who had the key kept in the tab. */
+async function useKey(view: Page) {
+  await view.evaluate(`sessionStorage.setItem('bookfeed.key', '${key}')`)
+  await view.reload()
+  await unfold(view)
+}
 
 /** Of each kind those with most parameters, the longest bodies, and most ways to fail. */
 const LONGEST = ['listMarkets', 'listSnapshots', 'getPanel', 'exportDay', 'createKey', 'rotateKey']
@@ -69,11 +71,11 @@ const LONGEST = ['listMarkets', 'listSnapshots', 'getPanel', 'exportDay', 'creat
 /** Opens them; the height of the highest, and how far the page can be scrolled sideways. */
 async function measure(view: Page) {
   for (const name of LONGEST) {
-    await click(view, `[id$="-${name}"] .opblock-summary-control`)
+    await click(view, `[id$="-${name}"] .api-row`)
     await view.scrollTo(`[id$="-${name}"] .responses-table > tbody`, wait)
   }
   return await view.evaluate<{ height: number; sideways: number }>(`(() => {
-    const heights = [...document.querySelectorAll('.opblock')].map((each) => each.clientHeight)
+    const heights = [...document.querySelectorAll('.api-operation')].map((each) => each.clientHeight)
     const { scrollWidth, clientWidth } = document.documentElement
     return { height: Math.max(...heights), sideways: scrollWidth - clientWidth }
   })()`)
@@ -83,7 +85,7 @@ describe.skipIf(chromium === undefined)('/swagger in a browser', () => {
   test('default: loads without a complaint, and from nowhere else', async () => {
     await using view = await openPage()
     await view.reload()
-    await view.scrollTo('.opblock', wait)
+    await unfold(view)
     expect(view.faults).toEqual([])
   })
 
@@ -98,33 +100,15 @@ describe.skipIf(chromium === undefined)('/swagger in a browser', () => {
     expect((await measure(view)).sideways).toBe(0)
   })
 
-  test('behavior: uses the key of the tab, and the tab the key that is given there', async () => {
-    await using view = await openPage()
-    await authorize(view)
-    await view.scrollTo('.btn.authorize.locked', wait)
-    const shown = () => view.evaluate<string>("document.querySelector('.key-menu').textContent")
-    expect(await shown()).toContain(`…${key.slice(-4)}`)
-    expect(JSON.stringify(await storageOf(view))).not.toContain(key)
-    await click(view, '.btn.authorize')
-    await click(view, '.auth-btn-wrapper .auth')
-    expect(await shown()).toContain('Use a key')
-    await view.evaluate(`sessionStorage.setItem('bookfeed.key', '${key}')`)
-    await view.reload()
-    await view.scrollTo('.btn.authorize.locked', wait)
-    await using other = await openPage()
-    await other.scrollTo('.btn.authorize.unlocked', wait)
-    expect(JSON.stringify(await storageOf(other))).not.toContain(key)
-  })
-
   test('behavior: is framed by the documentation, in light and dark', async () => {
     await using view = await openPage()
     const here = "document.querySelector('.docs-nav [aria-current]').textContent"
     expect(await view.evaluate<string>(here)).toBe('API reference')
     await click(view, '.icon-button')
-    const ground = "getComputedStyle(document.querySelector('.opblock')).color"
+    const ground = "getComputedStyle(document.querySelector('.api-row')).color"
     const isDark = (is: boolean) =>
       view.evaluate(`(async () => {
-        while (document.documentElement.matches('.dark-mode') !== ${is})
+        while ((document.documentElement.dataset.theme === 'dark') !== ${is})
           await new Promise((next) => setTimeout(next, 20))
       })()`)
     await isDark(true)
@@ -136,7 +120,7 @@ describe.skipIf(chromium === undefined)('/swagger in a browser', () => {
 
   test('behavior: what is filled in finds something, and the answer has room', async () => {
     await using view = await openPage()
-    await authorize(view)
+    await useKey(view)
     for (const name of [
       'markets-listMarkets',
       'markets-getMarket',
@@ -149,7 +133,7 @@ describe.skipIf(chromium === undefined)('/swagger in a browser', () => {
       'prices-listPrices',
     ]) {
       const operation = `#operations-${name}`
-      await click(view, `${operation} .opblock-summary-control`)
+      await click(view, `${operation} .api-row`)
       const answer = `${operation} .live-responses-table .response`
       await view.evaluate(`(async () => {
         // An operation takes in its examples some time after it is there, and sends nothing before.
@@ -170,7 +154,7 @@ describe.skipIf(chromium === undefined)('/swagger in a browser', () => {
       const { data = [0] }: { data?: unknown[] } = JSON.parse(text)
       expect(data.length).toBeGreaterThan(0)
       expect(width).toBeGreaterThan(LAPTOP.width / 2)
-      await click(view, `${operation} .opblock-summary-control`)
+      await click(view, `${operation} .api-row`)
     }
     expect(view.faults).toEqual([])
   })

@@ -33,8 +33,6 @@ describe.skipIf(!hasAnvil)('with BOOKFEED_CONFIRMATIONS=1', () => {
   beforeEach(async () => {
     await chain.finalize()
     await server.billing.watch()
-    // Its transaction may have been taken back.
-    relay.resetNonces()
     server.lines.length = 0
   })
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
-import { openLedger } from '#src/ledger/open.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { useChain } from '../support/chain-ground.ts'
@@ -23,9 +23,12 @@ import {
 } from '../support/paid-server.ts'
 import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
 import { asJson } from '../support/signup-client.ts'
+import { openLedgerIn } from '../support/stores.ts'
 import { type MortalNode, openWorld, startMortalNode, type World } from './recovery-world.ts'
 
 const MS_MAX = 120_000
+/** What the thread of a server does: the copy gets what others have written. */
+const pulled = (ledger: Ledger): Promise<void> => ledger.probeWrite()
 const CALLS = 50
 const LEASE_MS = 90_000
 const PURCHASES = 8
@@ -123,6 +126,7 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
     const [{ signed } = { signed: undefined }] = one.payments()
     expect((await one.received()) - before).toBe(signed?.amount ?? 0n)
     for (const world of [one, two]) {
+      await pulled(world.ledger)
       expect(world.states()).toEqual(['provisioned'])
       expect(world.subscriptions()).toHaveLength(1)
       expect([...world.ledger.verifyAudit()]).toEqual([])
@@ -155,7 +159,7 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
       const ledgerPlace = placeOf(`sold_${++schemas}`)
       const servers = await startServers(stack, ledgerPlace)
       const [{ origin } = { origin: '' }] = servers
-      const ledger = stack.use(openLedger(ledgerPlace, { nowMs: wallClock() }))
+      const ledger = stack.use(await openLedgerIn(ledgerPlace, { nowMs: wallClock() }))
       const customer = await addCustomer({ ledger, origin, chain }, { funds: 1_000_000_000n })
       const sent = scripted.settles().length
       const before = await stateOf({ chain, ledger }, customer)
@@ -171,6 +175,7 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
         expect(two).toEqual(one)
       }
       expect(scripted.settles()).toHaveLength(sent + PURCHASES)
+      await pulled(ledger)
       expect(await stateOf({ chain, ledger }, customer)).toEqual({
         payer: before.payer - price,
         payee: before.payee + price,
@@ -191,7 +196,7 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
       const ledgerPlace = placeOf(`sold_${++schemas}`)
       const servers = await startServers(stack, ledgerPlace, { BOOKFEED_KEYLESS: 'on' })
       const urls = servers.map(({ origin }) => origin + path)
-      const ledger = stack.use(openLedger(ledgerPlace, { nowMs: wallClock() }))
+      const ledger = stack.use(await openLedgerIn(ledgerPlace, { nowMs: wallClock() }))
       const sent = scripted.settles().length
       for (let number = 1; number <= PURCHASES; number++) {
         // Within the hour a wallet buys a pack once without a key.
@@ -203,6 +208,7 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
         expect(two).toMatchObject({ status: 200, receipt: one?.receipt })
         expect(scripted.settles()).toHaveLength(sent + number)
       }
+      await pulled(ledger)
       expect(ledger.payments.listPayments({ limit: 100 })).toHaveLength(PURCHASES)
       expect([...ledger.verifyAudit()]).toEqual([])
     },
@@ -243,8 +249,10 @@ describe.skipIf(!hasAnvil || postgresPrograms === undefined)('two servers of one
       const sent = scripted.settles().length
       const { payload } = await one.signed()
       void one.settle(payload)
-      for (let looks = 0; !two.states().includes('settling') && looks < 1000; looks++)
+      for (let looks = 0; !two.states().includes('settling') && looks < 1000; looks++) {
         await Bun.sleep(10)
+        await pulled(two.ledger)
+      }
       await two.billing.reconcile()
       expect([two.states(), scripted.settles().length]).toEqual([['settling'], sent])
       two.time.nowMs += LEASE_MS + 1

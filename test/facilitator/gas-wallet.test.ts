@@ -53,7 +53,7 @@ describe('readGasKey', () => {
     const pipe = join(folder, 'pipe')
     expect(await Bun.spawn(['mkfifo', '-m', '600', pipe]).exited).toBe(0)
     for (const path of [folder, pipe, '/dev/null']) {
-      expect(faultOf(path)).toContain('is not a file of a key alone')
+      expect(faultOf(path)).toContain('must be a file that contains only a key')
     }
   })
 

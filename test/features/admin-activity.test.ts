@@ -76,26 +76,30 @@ function createShop(options: Parameters<typeof createOperatorServer>[0] = {}) {
 }
 
 /** Makes a payment that is provisioned, or fails, at a moment. */
-function pay(ledger: Ledger, name: string, atMs: number, reason?: string): void {
+async function pay(ledger: Ledger, name: string, atMs: number, reason?: string): Promise<void> {
   const by = { actor: 'system', nowMs: atMs } as const
-  const { payment } = addPayment(ledger, name)
+  const { payment } = await addPayment(ledger, name)
   const { payments } = ledger
   if (reason !== undefined) {
-    payments.move(payment.id, { from: ['received'], to: 'rejected', reason }, by)
+    await payments.move(payment.id, { from: ['received'], to: 'rejected', reason }, by)
     return
   }
   const proof = { txHash: `0x${name}`, blockNumber: 1, logIndex: 1 }
-  payments.move(payment.id, { from: ['received'], to: 'screened' }, by)
-  payments.lease(payment.id, atMs + 60_000, by)
-  payments.move(payment.id, { from: ['settling'], to: 'settled', proof }, by)
-  payments.provision(payment.id, { subscriptionId: `sub_${name}`, restId: `rest_${name}` }, by)
+  await payments.move(payment.id, { from: ['received'], to: 'screened' }, by)
+  await payments.lease(payment.id, atMs + 60_000, by)
+  await payments.move(payment.id, { from: ['settling'], to: 'settled', proof }, by)
+  await payments.provision(
+    payment.id,
+    { subscriptionId: `sub_${name}`, restId: `rest_${name}` },
+    by,
+  )
 }
 
 describe('GET /admin/api/activity', () => {
   test('default: adds servers up, counts a recorder once, and knows nothing of time without a server', async () => {
     const { json, ledger, unwritten } = createShop()
     const recorder = { startedMs: 7, rows: 600, lagMs: 20 }
-    ledger.putActivity(
+    await ledger.putActivity(
       [
         aStep({ requests: 98, durations: took(1, 98), recorder }),
         aStep({
@@ -136,7 +140,7 @@ describe('GET /admin/api/activity', () => {
     expect(series.steps.at(-3)).toMatchObject({ requests: null, errors: null, signups: 0 })
     expect(series.problems).toEqual([
       { code: 'internal', status: 500, title: 'Internal error', count: 2 },
-      { code: 'stale', status: 404, title: 'Nothing recent enough', count: 1 },
+      { code: 'stale', status: 404, title: 'Snapshot too old', count: 1 },
     ])
   })
 
@@ -167,11 +171,11 @@ describe('GET /admin/api/activity', () => {
 
   test('default: has what was sold and who signed up, in each range', async () => {
     const { json, ledger } = createShop()
-    pay(ledger, 'one', STEP_MS - 6 * DAY_MS)
-    pay(ledger, 'two', STEP_MS)
-    pay(ledger, 'odd', STEP_MS, 'expired')
+    await pay(ledger, 'one', STEP_MS - 6 * DAY_MS)
+    await pay(ledger, 'two', STEP_MS)
+    await pay(ledger, 'odd', STEP_MS, 'expired')
     const wallet = { id: 'acc_wallet', address: `0x${'a'.repeat(40)}` }
-    ledger.createAccount(wallet, { actor: 'operator', nowMs: STEP_MS })
+    await ledger.createAccount(wallet, { actor: 'operator', nowMs: STEP_MS })
     const day = await json<ActivitySeries>('/activity?range=day')
     expect(day.steps.at(-1)).toMatchObject({ payments: 1, failedPayments: 1, signups: 1 })
     expect(Number(day.steps.at(-1)?.revenue)).toBeCloseTo(49, 1)
@@ -195,7 +199,7 @@ describe('GET /admin/api/activity', () => {
 describe('findings of GET /admin/api/overview', () => {
   test('default: where all works, one sentence says so', async () => {
     const { findings, ledger } = createShop({ billing: openBilling() })
-    pay(ledger, 'one', NOW_MS - HOUR_MS)
+    await pay(ledger, 'one', NOW_MS - HOUR_MS)
     expect((await findings()).filter(({ about }) => about === 'sales')).toEqual([
       {
         level: 'ok',
@@ -216,7 +220,7 @@ describe('findings of GET /admin/api/overview', () => {
         .map(({ level, text }) => [level, text])
     const text = 'Nothing is sold: BOOKFEED_PAY_TO is not set.'
     expect(await levelsOf()).toEqual([['notice', text]])
-    pay(ledger, 'one', NOW_MS)
+    await pay(ledger, 'one', NOW_MS)
     expect(await levelsOf()).toEqual([['fault', text]])
   })
 
@@ -259,9 +263,9 @@ describe('findings of GET /admin/api/overview', () => {
 
   test('behavior: payments that failed are counted by their reason, in words', async () => {
     const { textsOf, ledger } = createShop({ billing: openBilling() })
-    pay(ledger, 'one', NOW_MS, 'insufficient_balance')
-    pay(ledger, 'two', NOW_MS, 'insufficient_balance')
-    pay(ledger, 'odd', NOW_MS, 'expired')
+    await pay(ledger, 'one', NOW_MS, 'insufficient_balance')
+    await pay(ledger, 'two', NOW_MS, 'insufficient_balance')
+    await pay(ledger, 'odd', NOW_MS, 'expired')
     expect(await textsOf('sales')).toEqual([
       '3 payments failed in the last 24 hours, and 0 succeeded. Why: the wallet holds less than the amount (2); it ended before it was made (1).',
     ])
@@ -270,15 +274,15 @@ describe('findings of GET /admin/api/overview', () => {
   test('behavior: a longer time without a payment than usual is told, and whether buyers asked', async () => {
     const { textsOf, ledger, findings } = createShop({ billing: openBilling() })
     for (let index = 0; index < 14; index++)
-      pay(ledger, `p${index}`, NOW_MS - 2 * DAY_MS - index * 12 * HOUR_MS)
+      await pay(ledger, `p${index}`, NOW_MS - 2 * DAY_MS - index * 12 * HOUR_MS)
     const lull = /^No payment for 47 hours; in the week before, there was one every 12 hours\./
     // The quotes of these payments were made just now.
     expect(await textsOf('sales')).toEqual([expect.stringMatching(lull)])
     expect((await textsOf('sales'))[0]).toContain(
-      'Quotes asked for since then: 14, none of them paid.',
+      'Quotes requested since then: 14, none of them paid.',
     )
     expect((await findings())[0]?.level).toBe('fault')
-    pay(ledger, 'now', NOW_MS)
+    await pay(ledger, 'now', NOW_MS)
     expect(await textsOf('sales')).toEqual([
       expect.stringContaining('Everything that sales need works'),
     ])
@@ -291,8 +295,8 @@ describe('findings of GET /admin/api/overview', () => {
     if (pro === undefined) throw new Error('There is no Pro tier.')
     const change = (amountMillionths: number, atMs: number) =>
       ledger.putTier({ ...pro, amountMillionths }, { actor: 'operator', nowMs: atMs })
-    change(49e6, NOW_MS - 9 * DAY_MS)
-    change(59e6, NOW_MS - 3 * HOUR_MS)
+    await change(49e6, NOW_MS - 9 * DAY_MS)
+    await change(59e6, NOW_MS - 3 * HOUR_MS)
     const told = await textsOf('sales')
     const from = new Date(STEP_MS).toISOString().slice(11, 16)
     const to = new Date(STEP_MS + ACTIVITY_STEP_MS).toISOString().slice(11, 16)
@@ -301,7 +305,7 @@ describe('findings of GET /admin/api/overview', () => {
       `Works again: Addresses of sign-ups or buyers could not be screened 3 times ${when} (screening_unavailable).`,
     )
     expect(told).toContain(
-      `Works again: Payments and quotes could not be taken 1 time ${when} (billing_unavailable).`,
+      `Works again: Payments and quotes were refused 1 time ${when} (billing_unavailable).`,
     )
     expect(told).toContainEqual(expect.stringContaining('Everything that sales need works.'))
     expect(told).toContain('The tier Pro was changed 3 hours ago: 49 USDC → 59 USDC.')
@@ -331,14 +335,14 @@ describe('findings of GET /admin/api/overview', () => {
     unwritten.push(aStep({ ...lasting, errors: 1, requests: 4 }))
     const refused = async () =>
       (await textsOf('sales')).filter((text) => text.includes('last hour'))
-    expect(await refused()).toEqual([expect.stringContaining('could not be taken 1 time in')])
+    expect(await refused()).toEqual([expect.stringContaining('were refused 1 time in')])
     expect(await textsOf('server')).toEqual([])
     const problems = { billing_unavailable: 1, internal: 2 }
     unwritten.push(aStep({ server: 'two', errors: 3, requests: 6, problems }))
     // Of before the outage, so no sales finding counts it.
     const stepMs = STEP_MS - 4 * ACTIVITY_STEP_MS
     unwritten.push(aStep({ ...lasting, stepMs, errors: 1, requests: 10 }))
-    expect(await refused()).toEqual([expect.stringContaining('could not be taken 2 times in')])
+    expect(await refused()).toEqual([expect.stringContaining('were refused 2 times in')])
     expect(await textsOf('server')).toEqual([
       '3 requests failed with 500 or above in the last hour, 15.0 % of all: internal (2), billing_unavailable (1).',
     ])
@@ -352,7 +356,7 @@ describe('findings of GET /admin/api/overview', () => {
     const told = async () => (await textsOf('sales')).filter((text) => text.includes('last hour'))
     expect(await told()).toEqual([])
     unwritten.push(aStep({ problems }))
-    expect(await told()).toEqual([expect.stringContaining('could not be taken 1 time in')])
+    expect(await told()).toEqual([expect.stringContaining('were refused 1 time in')])
   })
 
   test('behavior: a node that is the only source of sanctions is named', async () => {
@@ -373,16 +377,16 @@ describe('findings of GET /admin/api/overview', () => {
 
   test('behavior: a payment that hangs for long is told with where', async () => {
     const { textsOf, ledger, time } = createShop({ billing: openBilling() })
-    const { payment } = addPayment(ledger, 'hung')
+    const { payment } = await addPayment(ledger, 'hung')
     const by = { actor: 'system', nowMs: NOW_MS } as const
-    ledger.payments.move(
+    await ledger.payments.move(
       payment.id,
       { from: ['received'], to: 'screened', reason: 'gas_exhausted' },
       by,
     )
     time.nowMs += 2 * HOUR_MS
     expect(await textsOf('sales')).toEqual([
-      'On the way for more than 15 minutes: 1 payment, the oldest for 2 hours (the gas wallet has no coin left).',
+      '1 payment open for more than 15 minutes, the oldest for 2 hours (the gas wallet has no coin left).',
     ])
   })
 
@@ -447,7 +451,7 @@ describe('findings of a folder without a recorder', () => {
     ['recorded', HOUR_MS, /^fault: .* nothing has been recorded since 20.* UTC, 60 minutes ago\.$/],
     ['recorded', 8 * DAY_MS, /^notice: .* nothing has been recorded since 20.* UTC, 8 days ago\.$/],
     // A recorder on another machine stores it.
-    ['recorded', 2000, /^notice: .*; the last recorded state is of 20.* UTC\.$/],
+    ['recorded', 2000, /^notice: .*; the last snapshot is from 20.* UTC\.$/],
   ] as const)('behavior: where %s states end %i ms ago: %p', async (source, agoMs, text) => {
     const ended = { source, markets: 1, openMarkets: 0, snapshots: 9 }
     const total = { coin: 'btc', timeframe: '5m', ...ended } as const
@@ -471,8 +475,8 @@ const recorderOf = () => ({
 describe('names and search', () => {
   test('default: payments are found by wallet, and name their account and product', async () => {
     const { json, ledger } = createShop()
-    pay(ledger, 'one', NOW_MS)
-    pay(ledger, 'odd', NOW_MS, 'expired')
+    await pay(ledger, 'one', NOW_MS)
+    await pay(ledger, 'odd', NOW_MS, 'expired')
     const found = await json<PaymentList>('/payments?search=pay_odd')
     expect(found.payments).toEqual([
       expect.objectContaining({
@@ -489,8 +493,11 @@ describe('names and search', () => {
 
   test('default: rows of the audit log name what they are about', async () => {
     const { json, ledger } = createShop()
-    pay(ledger, 'one', NOW_MS)
-    ledger.createAccount({ id: 'acc_desk', label: 'Desk 4' }, { actor: 'operator', nowMs: NOW_MS })
+    await pay(ledger, 'one', NOW_MS)
+    await ledger.createAccount(
+      { id: 'acc_desk', label: 'Desk 4' },
+      { actor: 'operator', nowMs: NOW_MS },
+    )
     type Audit = { data: { subject: string; subjectName: string | null }[] }
     const { data } = await json<Audit>('/audit?limit=100')
     const nameOf = (subject: string) => data.find((row) => row.subject === subject)?.subjectName
@@ -500,9 +507,9 @@ describe('names and search', () => {
     expect(nameOf('acc_one')).toBeNull()
     const wallet = `0x${'b'.repeat(40)}`
     const by = { actor: 'operator', nowMs: NOW_MS } as const
-    ledger.createAccount({ id: 'acc_wallet', address: wallet, label: 'Wallet 7' }, by)
+    await ledger.createAccount({ id: 'acc_wallet', address: wallet, label: 'Wallet 7' }, by)
     const chain = { oracle: 'clear', issuers: 'clear' } as const
-    ledger.recordScreening({ address: wallet, chain, staleAfterMs: DAY_MS }, by)
+    await ledger.recordScreening({ address: wallet, chain, staleAfterMs: DAY_MS }, by)
     const [screened] = (await json<Audit>('/audit?limit=1')).data
     expect(screened).toMatchObject({ subject: wallet, subjectName: 'Wallet 7' })
   })
@@ -512,9 +519,9 @@ describe('names and search', () => {
     const by = { actor: 'operator', nowMs: NOW_MS } as const
     const nothing = { actorId: null, actorName: null }
     const named = { ...aKey(1), accountId: 'acc_keyed', label: 'bot', familyId: 'key_1' }
-    ledger.createAccount({ id: 'acc_desk', label: 'Desk 4' }, by)
-    ledger.createAccount({ id: 'acc_keyed' }, by)
-    ledger.createKey({ ...named, expiresMs: undefined }, by)
+    await ledger.createAccount({ id: 'acc_desk', label: 'Desk 4' }, by)
+    await ledger.createAccount({ id: 'acc_keyed' }, by)
+    await ledger.createKey({ ...named, expiresMs: undefined }, by)
     const cases = [
       ['operator', { actorKind: 'operator', ...nothing }],
       ['system', { actorKind: 'system', ...nothing }],
@@ -523,8 +530,8 @@ describe('names and search', () => {
       ['account:acc_gone', { actorKind: 'account', actorId: 'acc_gone', actorName: null }],
     ] as const
     for (const [index, [actor, described]] of cases.entries()) {
-      ledger.labelKey(named.id, `label ${index}`, { actor, nowMs: NOW_MS })
-      ledger.labelKey(named.id, 'bot', { actor, nowMs: NOW_MS })
+      await ledger.labelKey(named.id, `label ${index}`, { actor, nowMs: NOW_MS })
+      await ledger.labelKey(named.id, 'bot', { actor, nowMs: NOW_MS })
       const { data } = await json<AuditList>('/audit?limit=1')
       expect(data).toEqual([expect.objectContaining({ actor, ...described })])
     }

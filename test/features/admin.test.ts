@@ -10,11 +10,15 @@ import { addPayment } from '../support/payment-records.ts'
 const DAY_MS = 86_400_000
 const by = { actor: 'system', nowMs: NOW_MS } as const
 
-function createShop() {
+async function createShop() {
   const server = createOperatorServer()
   const { ledger, ask } = server
-  addPayment(ledger, 'odd')
-  ledger.payments.move('pay_odd', { from: ['received'], to: 'review', reason: 'paid_twice' }, by)
+  await addPayment(ledger, 'odd')
+  await ledger.payments.move(
+    'pay_odd',
+    { from: ['received'], to: 'review', reason: 'paid_twice' },
+    by,
+  )
   const json = async <T>(path: string, body?: object): Promise<T> => {
     const response = await ask(path, body === undefined ? {} : { body })
     expect([path, response.status]).toEqual([path, 200])
@@ -31,7 +35,7 @@ function createShop() {
 
 describe('/admin/api', () => {
   test('default: the overview counts what there is, and what waits for a decision', async () => {
-    const { json } = createShop()
+    const { json } = await createShop()
     const overview = await json<Overview>('/overview')
     expect(overview).toMatchObject({
       recorder: null,
@@ -42,7 +46,7 @@ describe('/admin/api', () => {
   })
 
   test('default: a key is made, found by what it ends in, and revoked from the next request on', async () => {
-    const { json, sendAs, lastDeed, ledger } = createShop()
+    const { json, sendAs, lastDeed, ledger } = await createShop()
     const made = await json<MadeKey>('/keys', { tier: 'pro', days: '30', label: 'desk 4' })
     expect((await sendAs(made.key, '/v1/keys')).status).toBe(200)
     const found = await json<{ data: { id: string; keys: { id: string; status: string }[] }[] }>(
@@ -63,7 +67,7 @@ describe('/admin/api', () => {
   })
 
   test('default: a change of a tier is shown with whom it affects, then done', async () => {
-    const { json, ledger, lastDeed } = createShop()
+    const { json, ledger, lastDeed } = await createShop()
     addKey(ledger, 'pro')
     const before = ledger.auditHead()
     const change = { id: 'pro', price: '59', contact: 'none' }
@@ -76,7 +80,7 @@ describe('/admin/api', () => {
   })
 
   test('default: a payment in review is decided once, and then waits no more', async () => {
-    const { json, refuse, lastDeed } = createShop()
+    const { json, refuse, lastDeed } = await createShop()
     const waiting = await json<PaymentList>('/payments?state=review')
     expect(waiting.payments.map(({ id }) => id)).toEqual(['pay_odd'])
     await json('/payments/resolve', { id: 'pay_odd', note: 'refunded in 0x5c' })
@@ -111,7 +115,7 @@ describe('/admin/api', () => {
     ['/jobs/run', { name: 'nothing' }, 'name'],
   ])('error: %s refuses %j as the command line does, and writes nothing', async (...row) => {
     const [path, body, param] = row
-    const { refuse, ledger } = createShop()
+    const { refuse, ledger } = await createShop()
     const before = ledger.auditHead()
     const refused = await refuse(path, body)
     expect(refused).toMatchObject({ status: 400, code: 'invalid_parameter', param })
@@ -134,10 +138,10 @@ describe('/admin/api', () => {
   })
 
   test('behavior: accounts are paged newest first, none twice and none left out', async () => {
-    const { json, ledger } = createShop()
+    const { json, ledger } = await createShop()
     for (let index = 0; index < 5; index++) {
       const deed = { actor: 'operator', nowMs: NOW_MS + index } as const
-      ledger.createAccount({ id: `acc_more${index}`, label: `More ${index}` }, deed)
+      await ledger.createAccount({ id: `acc_more${index}`, label: `More ${index}` }, deed)
     }
     const seen: string[] = []
     let after: string | null = null
@@ -156,7 +160,7 @@ describe('/admin/api', () => {
   })
 
   test('behavior: the audit log is paged backwards to its first row', async () => {
-    const { json, ledger } = createShop()
+    const { json, ledger } = await createShop()
     const seen: number[] = []
     let before: number | null = null
     do {
@@ -172,7 +176,7 @@ describe('/admin/api', () => {
   })
 
   test('behavior: a job runs once at a time, and says how it ended', async () => {
-    const { json, refuse, operator, ledger } = createShop()
+    const { json, refuse, operator, ledger } = await createShop()
     const done = Promise.withResolvers<string>()
     operator.jobs.add('slow', 'Takes its time.', async (report) => {
       report.progress(1, 2)
@@ -198,7 +202,7 @@ describe('/admin/api', () => {
   })
 
   test('error: each refusal of an operation is in the document of the operator', async () => {
-    const { open } = createShop()
+    const { open } = await createShop()
     const { document, entries } = await readDocument(() => open('/admin/api/openapi.json'))
     expect(entries.length).toBeGreaterThan(10)
     for (const entry of entries) {
@@ -219,7 +223,7 @@ describe('/admin/api', () => {
   })
 
   test('behavior: no answer holds a key, a digest, a signature or the token', async () => {
-    const { ask, key, ledger } = createShop()
+    const { ask, key, ledger } = await createShop()
     const digests = ledger.listKeys().map(({ id }) => id)
     expect(digests.length).toBeGreaterThan(0)
     for (const path of [

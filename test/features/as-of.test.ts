@@ -15,7 +15,7 @@ import { type Params, readProblem, withParams } from '../support/page-client.ts'
 import { readKnown, rowAt, toConsolidated, toCutText } from '../support/snapshot-views.ts'
 import { stableHeaders } from '../support/stable-headers.ts'
 
-const { history, both, single, open, edge, empty } = createMarketHistory()
+const { history, both, single, open, edge, empty } = await createMarketHistory()
 const { send } = createHarness({ history })
 const markets = { both, single, open, edge }
 
@@ -135,11 +135,11 @@ describe('GET /v1/{coin}/markets/{conditionId}/snapshots/at', () => {
 
 describe('maxAgeMs', () => {
   test('default: leaves out the outcome whose state is older, and keeps one that is exactly as old', async () => {
-    const fresh = createMarketHistory()
+    const fresh = await createMarketHistory()
     const { send: sendFresh } = createHarness({ history: fresh.history })
     const lastMs = fresh.open.rows.at(-1)?.timestampMs ?? 0
     // One outcome goes on alone; before, both changed at the same times.
-    appendRows(fresh.history, fresh.open, rowsAt(fresh.open, [lastMs + 40]))
+    await appendRows(fresh.history, fresh.open, rowsAt(fresh.open, [lastMs + 40]))
     const tsMs = lastMs + 100
     const agesAt = async (maxAgeMs: number) => {
       const path = withParams(pathOf(fresh.open), { ts: tsMs, maxAgeMs, fields: 'id' })
@@ -169,11 +169,11 @@ describe('nothing recorded by then', () => {
     for (const view of ['own', 'consolidated']) {
       const problem = await problemOf(both, { ts: firstMs - 1, view })
       expect([problem.code, problem.param, problem.status]).toEqual(['no_snapshot', 'ts', 404])
-      expect(problem.detail).toEndWith(`The first is of ${toIso(firstMs)}.`)
+      expect(problem.detail).toEndWith(`The first is from ${toIso(firstMs)}.`)
     }
     const down = both.rows.find(({ outcome }) => outcome === 'down')
     const ofDown = await problemOf(both, { ts: 0, outcome: 'down' })
-    expect(ofDown.detail).toEndWith(`The first is of ${toIso(down?.timestampMs ?? 0)}.`)
+    expect(ofDown.detail).toEndWith(`The first is from ${toIso(down?.timestampMs ?? 0)}.`)
   })
 
   test('error: a market or an outcome without any says so', async () => {
@@ -185,7 +185,7 @@ describe('nothing recorded by then', () => {
     for (const [market, params] of lonely) {
       const { code, detail } = await problemOf(market, { ts: 253_402_300_799_999, ...params })
       expect(code).toBe('no_snapshot')
-      expect(detail).toEndWith('There is none at all.')
+      expect(detail).toEndWith('None is recorded.')
     }
   })
 })
@@ -281,7 +281,7 @@ describe('HTTP of a moment', () => {
   })
 
   test('behavior: a state that is recorded later but lies before is in force from then on', async () => {
-    const fresh = createMarketHistory()
+    const fresh = await createMarketHistory()
     const { send: sendFresh } = createHarness({ history: fresh.history })
     const path = withParams(pathOf(fresh.both), { ts: tsMs, outcome: 'up', fields: 'id,bids' })
     const before = await sendFresh(path)
@@ -289,7 +289,7 @@ describe('HTTP of a moment', () => {
     if (row === undefined) throw new Error('The market has rows.')
     const late = { ...row, timestampMs: tsMs, bids: { prices: [10_000], sizes: [10_000] } }
     const { history: live } = fresh
-    live.append({
+    await live.append({
       id: 'late',
       source: 'simulated',
       snapshots: [{ ...late, sourceHash: undefined }],

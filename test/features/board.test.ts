@@ -7,10 +7,11 @@ import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { MarketFacts } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
+import type { Board } from '#src/features/board/board.ts'
 import { createBoardStream } from '#src/features/board/stream.ts'
-import type { Board } from '#src/features/board/windows.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
+import type { Silences } from '#src/history/reads/with-downtime.ts'
 
 import { aSnapshot, conditionIdOf, NO_LEVELS, START_MS } from '../history/books.ts'
 import type { followEvents } from '../support/event-client.ts'
@@ -18,6 +19,7 @@ import { append, closeAll, putMarket, startServer, WINDOW_MS } from '../support/
 import { addKey, createHarness } from '../support/harness.ts'
 import { idOf } from '../support/operation-requests.ts'
 import { readProblem } from '../support/page-client.ts'
+import { createSilences } from '../support/silences.ts'
 
 afterEach(closeAll)
 
@@ -55,10 +57,10 @@ const record = (history: MarketHistory, snapshots: readonly Snapshot[]) =>
   })
 
 /** The time is a minute after the start of the window. */
-function createServer(markets: MarketFacts[] = [factsOf(1)]) {
+async function createServer(markets: MarketFacts[] = [factsOf(1)], silences?: Silences) {
   const history = openHistory(':memory:', { lagMs: 0 })
-  for (const facts of markets) history.putMarket(facts)
-  const server = createHarness({ history })
+  for (const facts of markets) await history.putMarket(facts)
+  const server = createHarness({ history, silences })
   server.time.nowMs = START_MS + 60_000
   const read = async (path = PATH, token = server.key) => {
     const response = await server.sendAs(token, path)
@@ -85,13 +87,13 @@ const ticksOf = (
 
 describe('GET /v1/board', () => {
   test('default: is every open window with its book, depth near the mid, price and trades', async () => {
-    const { history, read } = createServer([factsOf(1, { slug: 'btc-1', strike: '64100.5' })])
+    const { history, read } = await createServer([factsOf(1, { slug: 'btc-1', strike: '64100.5' })])
     const conditionId = conditionIdOf(1)
     const bids = { prices: [530_000, 515_000, 514_000], sizes: [1_500_000, 2_000_000, 9_000_000] }
     const asks = { prices: [540_000, 555_000, 556_000], sizes: [3_000_000, 250_000, 9_000_000] }
-    record(history, [aSnapshot({ timestampMs: START_MS + 100, bids, asks })])
+    await record(history, [aSnapshot({ timestampMs: START_MS + 100, bids, asks })])
     const trade = { price: 531_000, outcome: 'down', timestampMs: START_MS + 1_000 } as const
-    history.putTrades({
+    await history.putTrades({
       id: 'trades',
       conditionId,
       trades: [
@@ -101,7 +103,7 @@ describe('GET /v1/board', () => {
         { ...trade, timestampMs: START_MS + 61_000, size: 1_000_000 },
       ],
     })
-    history.putSpot(ticksOf([[59, '64120.25']]))
+    await history.putSpot(ticksOf([[59, '64120.25']]))
     const { text, response } = await read()
     const window = `"windowStart":"${iso(START_MS)}","windowEnd":"${iso(START_MS + WINDOW_MS)}"`
     const spot = `{"price":64120.25,"source":"chainlink","windowSeconds":0,"timestamp":"${iso(START_MS + 59_000)}"}`
@@ -114,27 +116,27 @@ describe('GET /v1/board', () => {
   })
 
   test('behavior: a book of down alone is shown as orders for up', async () => {
-    const { history, row } = createServer()
+    const { history, row } = await createServer()
     const bids = { prices: [400_000, 390_000], sizes: [1_000_000, 2_000_000] }
     const asks = { prices: [410_000], sizes: [5_000_000] }
-    record(history, [aSnapshot({ outcome: 'down', timestampMs: START_MS + 5, bids, asks })])
+    await record(history, [aSnapshot({ outcome: 'down', timestampMs: START_MS + 5, bids, asks })])
     const { bookOf, bid, ask, mid, bidDepth, askDepth } = await row()
     expect([bookOf, bid, ask, mid]).toEqual(['down', 0.59, 0.6, 0.595])
     expect([bidDepth, askDepth]).toEqual([5, 3])
   })
 
   test('behavior: without a side there is no mid, spread or depth; a crossed book has a negative spread', async () => {
-    const { history, row, advance } = createServer()
-    record(history, [aSnapshot({ timestampMs: START_MS, asks: NO_LEVELS })])
+    const { history, row, advance } = await createServer()
+    await record(history, [aSnapshot({ timestampMs: START_MS, asks: NO_LEVELS })])
     expect(await row()).toMatchObject({ ask: null, mid: null, spread: null, bidDepth: null })
     const asks = { prices: [495_000], sizes: [1_000_000] }
-    record(history, [aSnapshot({ timestampMs: START_MS + 1, asks })])
+    await record(history, [aSnapshot({ timestampMs: START_MS + 1, asks })])
     advance(250)
     expect(await row()).toMatchObject({ spread: -0.005, mid: 0.4975 })
   })
 
   test('behavior: has the coins of the tier, and of one length where that is asked for', async () => {
-    const { history, ledger, read, sendAs } = createServer([
+    const { history, ledger, read, sendAs } = await createServer([
       factsOf(1),
       factsOf(2, { timeframe: '15m', windowEndMs: START_MS + 900_000 }),
       factsOf(3, { coin: 'eth' }),
@@ -148,16 +150,16 @@ describe('GET /v1/board', () => {
     expect(await listed(PATH, 'sample')).toEqual([five, fifteen])
     expect(await listed(`${PATH}?timeframe=15m`)).toEqual([fifteen])
     expect((await sendAs(undefined, PATH)).status).toBe(401)
-    history.close(five)
+    await history.close(five)
   })
 
   test('behavior: is read again after a quarter of a second, whoever asks', async () => {
-    const { history, read, ledger, advance, send } = createServer()
-    record(history, [aSnapshot({ timestampMs: START_MS })])
+    const { history, read, ledger, advance, send } = await createServer()
+    await record(history, [aSnapshot({ timestampMs: START_MS })])
     const other = addKey(ledger, 'free')
     const first = await read()
-    record(history, [aSnapshot({ timestampMs: START_MS + 1, asks: NO_LEVELS })])
-    putMarket(history, 2, { source: 'recorded' })
+    await record(history, [aSnapshot({ timestampMs: START_MS + 1, asks: NO_LEVELS })])
+    await putMarket(history, 2, { source: 'recorded' })
     advance(249)
     expect((await read(PATH, other)).text).toBe(first.text)
     const etag = first.response.headers.get('etag') ?? ''
@@ -170,8 +172,8 @@ describe('GET /v1/board', () => {
   })
 
   test('behavior: trades that come late are counted, each once', async () => {
-    const { history, row, advance } = createServer()
-    record(history, [aSnapshot({ timestampMs: START_MS })])
+    const { history, row, advance } = await createServer()
+    await record(history, [aSnapshot({ timestampMs: START_MS })])
     const put = (id: string, seconds: number[]) =>
       history.putTrades({
         id,
@@ -182,13 +184,13 @@ describe('GET /v1/board', () => {
           size: second * 1_000_000,
         })),
       })
-    put('a', [10, 58])
+    await put('a', [10, 58])
     expect(await row()).toMatchObject({ trades: 2, volume: 68 })
-    put('b', [57])
+    await put('b', [57])
     advance(1_000)
     expect(await row()).toMatchObject({ trades: 3, volume: 125 })
     for (let passed = 0; passed < 20; passed++) {
-      put(`c${passed}`, [61 + passed])
+      await put(`c${passed}`, [61 + passed])
       advance(1_000)
       await row()
     }
@@ -196,19 +198,19 @@ describe('GET /v1/board', () => {
   })
 
   test('behavior: without a size there is no volume', async () => {
-    const { history, row } = createServer()
+    const { history, row } = await createServer()
     const trade = { timestampMs: START_MS + 1, price: 500_000, outcome: 'up' } as const
     // A last trade price is no trade.
     const trades = [trade, { timestampMs: START_MS + 2, price: 500_000 }]
-    history.putTrades({ id: 'a', conditionId: conditionIdOf(1), trades })
+    await history.putTrades({ id: 'a', conditionId: conditionIdOf(1), trades })
     expect(await row()).toMatchObject({ trades: 1, volume: null })
   })
 })
 
 describe('what led to it', () => {
   test('default: sixty points of a window, each as of its moment, up to now', async () => {
-    const { history, row, advance } = createServer()
-    record(
+    const { history, row, advance } = await createServer()
+    await record(
       history,
       [0, 4_999, 5_001, 9_000].map((ms, index) =>
         aSnapshot({
@@ -219,13 +221,13 @@ describe('what led to it', () => {
       ),
     )
     // A state each second, so that there is no gap.
-    record(
+    await record(
       history,
       Array.from({ length: 50 }, (_, index) =>
         aSnapshot({ timestampMs: START_MS + 12_000 + index * 1000 }, index + 1),
       ),
     )
-    history.putSpot(
+    await history.putSpot(
       ticksOf([
         [0, '64000.00'],
         [10, '64010.00'],
@@ -245,12 +247,12 @@ describe('what led to it', () => {
   })
 
   test('behavior: in a gap, and where the price is old, there is no point', async () => {
-    const { history, row, time, advance } = createServer()
-    record(history, [
+    const { history, row, time, advance } = await createServer()
+    await record(history, [
       aSnapshot({ timestampMs: START_MS }),
       aSnapshot({ timestampMs: START_MS + 30_000 }, 7),
     ])
-    history.putSpot(ticksOf([[0, '64000.00']]))
+    await history.putSpot(ticksOf([[0, '64000.00']]))
     time.nowMs = START_MS + 72_500
     advance(250)
     const { mid, spot } = (await row()).history
@@ -261,7 +263,7 @@ describe('what led to it', () => {
 
 describe('the state of the recording', () => {
   test('default: is recorded, in a gap with its reason and start, or not recorded', async () => {
-    const { history, row, advance } = createServer([factsOf(1, { source: 'simulated' })])
+    const { history, row, advance } = await createServer([factsOf(1, { source: 'simulated' })])
     expect((await row()).recording).toEqual({
       state: 'none',
       reason: null,
@@ -270,7 +272,9 @@ describe('the state of the recording', () => {
     })
     for (let second = 0; second < 60; second++)
       for (const outcome of ['up', 'down'] as const)
-        append(history, [aSnapshot({ outcome, timestampMs: START_MS + second * 1000 }, second + 1)])
+        await append(history, [
+          aSnapshot({ outcome, timestampMs: START_MS + second * 1000 }, second + 1),
+        ])
     advance(250)
     expect((await row()).recording).toEqual({
       state: 'recorded',
@@ -299,7 +303,7 @@ describe('damage', () => {
   })
 
   /** Market 1 has a sealed chunk, 2 and 3 an unfinished run; 3 is of Ether. */
-  function openDamaged(statement: string): MarketHistory {
+  async function openDamaged(statement: string): Promise<MarketHistory> {
     const folder = mkdtempSync(join(tmpdir(), 'bookfeed-board-'))
     const path = join(folder, 'history.db')
     const history = openHistory(path)
@@ -309,17 +313,19 @@ describe('damage', () => {
       [3, 3],
     ] as const) {
       const coin = number === 3 ? 'eth' : 'btc'
-      history.putMarket(factsOf(number, { coin, slug: `window-${number}`, strike: '64100.5' }))
+      await history.putMarket(
+        factsOf(number, { coin, slug: `window-${number}`, strike: '64100.5' }),
+      )
       const named = { conditionId: conditionIdOf(number), coin } as const
-      record(
+      await record(
         history,
         Array.from({ length: rows }, (_, at) =>
           aSnapshot({ ...named, timestampMs: START_MS + 100 + at }),
         ),
       )
     }
-    history.putSpot(ticksOf([[59, '64120.25']]))
-    history.putSpot(ticksOf([[59, '3120.25']], { coin: 'eth' }))
+    await history.putSpot(ticksOf([[59, '64120.25']]))
+    await history.putSpot(ticksOf([[59, '3120.25']], { coin: 'eth' }))
     history.dispose()
     const db = openDatabase(path)
     db.run(statement)
@@ -346,7 +352,7 @@ describe('damage', () => {
     ],
   ] as const) {
     test(`error: a damaged ${what} leaves the other windows, and its own says so`, async () => {
-      const history = openDamaged(statement)
+      const history = await openDamaged(statement)
       const { time, key, sendAs } = createHarness({ history })
       time.nowMs = START_MS + 60_000
       const response = await sendAs(key, PATH)
@@ -380,8 +386,8 @@ describe('damage', () => {
   }
 
   test('error: a follower gets the other windows, and the damaged one says so', async () => {
-    const history = openDamaged('UPDATE chunk SET rows = zeroblob(length(rows))')
-    const { follow } = startServer({ history, timer: () => performance.now() })
+    const history = await openDamaged('UPDATE chunk SET rows = zeroblob(length(rows))')
+    const { follow } = await startServer({ history, timer: () => performance.now() })
     const client = await follow('/v1/board/live')
     await client.until(() => client.events().some(({ name }) => name === 'board'))
     const [first] = client.events().filter(({ name }) => name === 'board')
@@ -402,9 +408,9 @@ describe('the settlement average so far', () => {
     ])
 
   test('default: before the settlement it is what the feed publishes', async () => {
-    const { history, row } = createServer([factsOf(1, rule)])
-    history.putSpot(ticksOf([[58, '64050.125']], { windowSeconds: 60 }))
-    history.putSpot(ticksOf([[59, '1.00']]))
+    const { history, row } = await createServer([factsOf(1, rule)])
+    await history.putSpot(ticksOf([[58, '64050.125']], { windowSeconds: 60 }))
+    await history.putSpot(ticksOf([[59, '1.00']]))
     expect((await row()).average).toEqual({
       price: 64_050.125,
       from: iso(START_MS - 2_000),
@@ -415,9 +421,9 @@ describe('the settlement average so far', () => {
   })
 
   test('behavior: without such a feed it is made of prices, each of which holds until the next', async () => {
-    const { history, row } = createServer([factsOf(1, rule)])
-    history.putSpot(ticksOf(seconds(0, 60, (second) => (second < 30 ? 100 : 200))))
-    history.putSpot(
+    const { history, row } = await createServer([factsOf(1, rule)])
+    await history.putSpot(ticksOf(seconds(0, 60, (second) => (second < 30 ? 100 : 200))))
+    await history.putSpot(
       ticksOf(
         seconds(0, 60, () => 1),
         { source: 'binance' },
@@ -427,11 +433,11 @@ describe('the settlement average so far', () => {
   })
 
   test('default: in the last minute what is published decides', async () => {
-    const { history, row, time } = createServer([factsOf(1, rule)])
+    const { history, row, time } = await createServer([factsOf(1, rule)])
     time.nowMs = START_MS + 260_000
-    history.putSpot(ticksOf(seconds(190, 260, (second) => 64_000 + second)))
-    history.putSpot(ticksOf([[259, '9.00']], { windowSeconds: 60 }))
-    history.putSpot(ticksOf([[260, '8.00']], { windowSeconds: 60, source: 'pyth' }))
+    await history.putSpot(ticksOf(seconds(190, 260, (second) => 64_000 + second)))
+    await history.putSpot(ticksOf([[259, '9.00']], { windowSeconds: 60 }))
+    await history.putSpot(ticksOf([[260, '8.00']], { windowSeconds: 60, source: 'pyth' }))
     expect((await row()).average).toEqual({
       price: 9,
       from: iso(START_MS + 199_000),
@@ -444,23 +450,25 @@ describe('the settlement average so far', () => {
   test.each(['pyth', 'binance', 'venue'])(
     'behavior: what %s says is no settlement',
     async (source) => {
-      const { history, row, time } = createServer([factsOf(1, rule)])
+      const { history, row, time } = await createServer([factsOf(1, rule)])
       time.nowMs = START_MS + 260_000
-      history.putSpot(
+      await history.putSpot(
         ticksOf(
           seconds(190, 260, () => 100),
           { source },
         ),
       )
-      history.putSpot(ticksOf([[260, '9.00']], { windowSeconds: 60, source }))
+      await history.putSpot(ticksOf([[260, '9.00']], { windowSeconds: 60, source }))
       expect((await row()).average).toBeNull()
     },
   )
 
   test('behavior: without what is published it is of the prices since the last minute began', async () => {
-    const { history, row, time } = createServer([factsOf(1, rule)])
+    const { history, row, time } = await createServer([factsOf(1, rule)])
     time.nowMs = START_MS + 260_000
-    history.putSpot(ticksOf(seconds(190, 260, (second) => (second < 240 ? 1 : 64_000 + second))))
+    await history.putSpot(
+      ticksOf(seconds(190, 260, (second) => (second < 240 ? 1 : 64_000 + second))),
+    )
     const { average } = await row()
     // 240 to 259, each for a second.
     expect(average).toMatchObject({
@@ -472,17 +480,30 @@ describe('the settlement average so far', () => {
   })
 
   test('behavior: is of half a minute by that rule', async () => {
-    const { history, row } = createServer([factsOf(1, { settlementRule: 'twap30' })])
-    history.putSpot(ticksOf(seconds(0, 60, (second) => (second < 30 ? 100 : 200))))
+    const { history, row } = await createServer([factsOf(1, { settlementRule: 'twap30' })])
+    await history.putSpot(ticksOf(seconds(0, 60, (second) => (second < 30 ? 100 : 200))))
     expect((await row()).average).toMatchObject({ price: 200, from: iso(START_MS + 30_000) })
   })
 
-  test('behavior: is null where prices are missing, and where no average settles', async () => {
-    const { history, row } = createServer([factsOf(1, rule)])
-    history.putSpot(ticksOf(seconds(0, 40, () => 100)))
+  test('behavior: is null while the copy is behind, because prices of it may be missing', async () => {
+    const { since, silences } = createSilences()
+    const { history, row, time } = await createServer([factsOf(1, rule)], silences)
+    await history.putSpot(ticksOf(seconds(0, 60, () => 100)))
+    expect((await row()).average).toMatchObject({ price: 100 })
+    since.copy = time.nowMs - 3000
+    time.timerMs += 1000
     expect((await row()).average).toBeNull()
-    const candle = createServer([factsOf(1, { settlementRule: 'binance-1h' })])
-    candle.history.putSpot(ticksOf(seconds(0, 60, () => 100)))
+    since.copy = undefined
+    time.timerMs += 1000
+    expect((await row()).average).toMatchObject({ price: 100 })
+  })
+
+  test('behavior: is null where prices are missing, and where no average settles', async () => {
+    const { history, row } = await createServer([factsOf(1, rule)])
+    await history.putSpot(ticksOf(seconds(0, 40, () => 100)))
+    expect((await row()).average).toBeNull()
+    const candle = await createServer([factsOf(1, { settlementRule: 'binance-1h' })])
+    await candle.history.putSpot(ticksOf(seconds(0, 60, () => 100)))
     expect((await candle.row()).average).toBeNull()
   })
 
@@ -491,13 +512,13 @@ describe('the settlement average so far', () => {
     const swing = (second: number) => 64_000 + 7 * Math.sin(second)
     for (const strike of [64_003.17, 63_990, 64_000.005]) {
       for (const now of [241, 260, 273, 299]) {
-        const { history, row, time } = createServer([
+        const { history, row, time } = await createServer([
           factsOf(1, { ...rule, strike: String(strike) }),
           // It ends at the same time, and has another strike.
           factsOf(2, { ...rule, strike: '1.00', timeframe: '15m' }),
         ])
         time.nowMs = START_MS + now * 1000
-        history.putSpot(ticksOf(seconds(239, now, swing)))
+        await history.putSpot(ticksOf(seconds(239, now, swing)))
         const { needed } = await row()
         expect(needed?.from).toBe(iso(time.nowMs))
         const digits = strike === 64_000.005 ? 3 : 2
@@ -521,26 +542,26 @@ describe('the settlement average so far', () => {
 
   test('behavior: nothing is needed before the last minute, without a strike, or without prices', async () => {
     const strike = '64000.00'
-    const { history, row, time } = createServer([factsOf(1, { ...rule, strike })])
+    const { history, row, time } = await createServer([factsOf(1, { ...rule, strike })])
     time.nowMs = START_MS + 240_000
-    history.putSpot(ticksOf(seconds(180, 240, () => 64_000)))
+    await history.putSpot(ticksOf(seconds(180, 240, () => 64_000)))
     expect((await row()).needed).toBeNull()
     time.nowMs = START_MS + 260_000
     time.timerMs += 1_000
     expect((await row()).needed).toBeNull()
-    const without = createServer([factsOf(1, rule)])
+    const without = await createServer([factsOf(1, rule)])
     without.time.nowMs = START_MS + 260_000
-    without.history.putSpot(ticksOf(seconds(230, 260, () => 64_000)))
+    await without.history.putSpot(ticksOf(seconds(230, 260, () => 64_000)))
     expect((await without.row()).needed).toBeNull()
   })
 
   test('behavior: simulated prices are for simulated windows alone', async () => {
     const simulated = { source: 'simulated' } as const
-    const { history, row } = createServer([factsOf(1, { ...rule, ...simulated })])
-    history.putSpot(ticksOf(seconds(0, 60, () => 100)))
+    const { history, row } = await createServer([factsOf(1, { ...rule, ...simulated })])
+    await history.putSpot(ticksOf(seconds(0, 60, () => 100)))
     expect((await row()).average).toBeNull()
-    const other = createServer([factsOf(1, { ...rule, ...simulated })])
-    other.history.putSpot(
+    const other = await createServer([factsOf(1, { ...rule, ...simulated })])
+    await other.history.putSpot(
       ticksOf(
         seconds(0, 60, () => 100),
         simulated,
@@ -561,9 +582,9 @@ describe('GET /v1/board/live', () => {
       .map(({ data }) => data as Change)
 
   test('default: all rows first, then those that changed, and windows that closed', async () => {
-    const { history, follow, time } = live()
-    putMarket(history, 2)
-    append(history, [aSnapshot({ timestampMs: START_MS })])
+    const { history, follow, time } = await live()
+    await putMarket(history, 2)
+    await append(history, [aSnapshot({ timestampMs: START_MS })])
     const client = await follow('/v1/board/live')
     expect(client.response.headers.get('content-type')).toBe('text/event-stream')
     await client.until(() => changesOf(client).length > 0)
@@ -574,7 +595,7 @@ describe('GET /v1/board/live', () => {
     ])
     expect(first?.closed).toEqual([])
     expect(first?.data[0]).not.toHaveProperty('history')
-    append(history, [aSnapshot({ timestampMs: START_MS + 1, asks: NO_LEVELS })])
+    await append(history, [aSnapshot({ timestampMs: START_MS + 1, asks: NO_LEVELS })])
     await client.until(() => changesOf(client).length > 1)
     expect(changesOf(client)[1]).toMatchObject({
       data: [{ conditionId: conditionIdOf(1), ask: null }],
@@ -591,12 +612,12 @@ describe('GET /v1/board/live', () => {
   })
 
   test('behavior: a window that opens comes by itself, of the coins and the length that are followed', async () => {
-    const { history, follow } = live()
+    const { history, follow } = await live()
     const client = await follow('/v1/board/live?timeframe=15m')
     await client.until(() => changesOf(client).length > 0)
     expect(changesOf(client)).toEqual([{ time: iso(START_MS + 60_000), data: [], closed: [] }])
-    putMarket(history, 3)
-    putMarket(history, 2, { timeframe: '15m' })
+    await putMarket(history, 3)
+    await putMarket(history, 2, { timeframe: '15m' })
     await client.until(() => changesOf(client).length > 1)
     expect(changesOf(client)[1]?.data.map(({ conditionId }) => conditionId)).toEqual([
       conditionIdOf(2),
@@ -604,15 +625,15 @@ describe('GET /v1/board/live', () => {
   })
 
   test('behavior: a stream that begins later has the rows as they are then, and gets each change after', async () => {
-    const { history, follow, send } = live()
-    append(history, [aSnapshot({ timestampMs: START_MS })])
+    const { history, follow, send } = await live()
+    await append(history, [aSnapshot({ timestampMs: START_MS })])
     const first = await follow('/v1/board/live')
     await first.until(() => changesOf(first).length > 0)
-    append(history, [aSnapshot({ timestampMs: START_MS + 1 }, 2_000_000)])
+    await append(history, [aSnapshot({ timestampMs: START_MS + 1 }, 2_000_000)])
     await first.until(() => changesOf(first).length > 1)
     const second = await follow('/v1/board/live')
     await second.until(() => changesOf(second).length > 0)
-    append(history, [aSnapshot({ timestampMs: START_MS + 2, asks: NO_LEVELS })])
+    await append(history, [aSnapshot({ timestampMs: START_MS + 2, asks: NO_LEVELS })])
     // Read for a page, between two rounds of the stream.
     await Bun.sleep(260)
     await send('/v1/board')
@@ -624,7 +645,7 @@ describe('GET /v1/board/live', () => {
   }, 10_000)
 
   test('behavior: when nothing changes, an event says which moment that is', async () => {
-    const { follow, time } = live()
+    const { follow, time } = await live()
     const client = await follow('/v1/board/live')
     await client.until(() => changesOf(client).length > 0)
     time.nowMs += 4_000
@@ -636,33 +657,34 @@ describe('GET /v1/board/live', () => {
     })
   }, 20_000)
 
-  test('behavior: is read twice a second, however long reading takes', () => {
+  test('behavior: is read twice a second, however long reading takes', async () => {
     let nowMs = 0
     const begunMs: number[] = []
+    let end: { atMs: number; resolve: () => void } | undefined
     const board = {
       version: 0,
-      *refresh() {
+      refresh() {
         begunMs.push(nowMs)
-        for (let step = 0; step < 50; step++) {
-          nowMs += 4
-          yield
-        }
+        const { promise, resolve } = Promise.withResolvers<void>()
+        end = { atMs: nowMs + 200, resolve }
+        return promise
       },
       printChanges: () => undefined,
     } as unknown as Board
     const timer = () => nowMs
-    const stream = createBoardStream({ board, timer, clock: timer, staleSince: () => undefined })
+    const stream = createBoardStream({ board, timer, clock: timer })
     stream.open({ timeframe: undefined, coins: () => ['btc'], leave: () => undefined }, ['btc'])
-    while (nowMs < 5_000) {
+    for (; nowMs < 5_000; nowMs += 4) {
       stream.tick()
-      nowMs += 4
+      if (end !== undefined && nowMs >= end.atMs) end.resolve()
+      await Promise.resolve()
     }
     expect(begunMs.length).toBeGreaterThanOrEqual(10)
     expect(Math.max(...begunMs.slice(1).map((ms, at) => ms - (begunMs[at] ?? 0)))).toBeLessThan(520)
   })
 
   test('behavior: ends when the key does, and takes a place among the streams of the account', async () => {
-    const { ledger, follow, send, time } = live()
+    const { ledger, follow, send, time } = await live()
     const key = addKey(ledger, 'free')
     const headers = { authorization: `Bearer ${key}` }
     const client = await follow('/v1/board/live', headers)
@@ -674,7 +696,7 @@ describe('GET /v1/board/live', () => {
       title: 'Too many streams at once',
       detail: expect.stringContaining('1 live connection of this account is running'),
     })
-    ledger.revokeKey(idOf(ledger, key), { actor: 'operator', nowMs: time.nowMs })
+    await ledger.revokeKey(idOf(ledger, key), { actor: 'operator', nowMs: time.nowMs })
     await client.ended
     expect(client.events().at(-1)).toMatchObject({ name: 'end', data: { code: 'unauthenticated' } })
     const again = await send('/v1/board/live')
@@ -682,8 +704,8 @@ describe('GET /v1/board/live', () => {
   }, 20_000)
 
   test('behavior: the sample follows its coins, and a server that stops ends the stream', async () => {
-    const { history, app, follow } = live()
-    putMarket(history, 2, { coin: 'eth', source: 'recorded' })
+    const { history, app, follow } = await live()
+    await putMarket(history, 2, { coin: 'eth', source: 'recorded' })
     const client = await follow('/v1/board/live', { authorization: 'Bearer sample' })
     await client.until(() => changesOf(client).length > 0)
     expect(changesOf(client)[0]?.data.map(({ symbol }) => symbol)).toEqual(['btc'])
@@ -693,25 +715,21 @@ describe('GET /v1/board/live', () => {
     expect(client.events().map(({ name }) => name)).not.toContain('end')
   })
 
-  test('behavior: says when what is served is stale, and when it is current again', async () => {
-    const since: { history?: number | undefined } = {}
-    const { history, follow, time } = startServer({
+  test('behavior: a window of which the copy knows nothing new says so, and closes by the clock', async () => {
+    const { since, silences } = createSilences()
+    const { history, follow, time } = await startServer({
       timer: () => performance.now(),
-      staleSince: (store) => (store === 'history' ? since.history : undefined),
+      silences,
     })
-    append(history, [aSnapshot({ timestampMs: START_MS })])
+    await append(history, [aSnapshot({ timestampMs: START_MS })])
     const client = await follow('/v1/board/live')
     await client.until(() => changesOf(client).length > 0)
-    since.history = time.nowMs
+    since.copy = time.nowMs
+    time.nowMs += 5000
+    const reasons = () =>
+      changesOf(client).flatMap(({ data }) => data.map(({ recording }) => recording.reason))
+    await client.until(() => reasons().includes('replica_behind'))
     time.nowMs += 1_000_000
-    await client.until(() => client.events().some(({ name }) => name === 'stale'))
-    expect(client.events().find(({ name }) => name === 'stale')?.data).toEqual({
-      since: iso(START_MS + 60_000),
-    })
-    // Time stands still: no window closes.
-    expect(changesOf(client).flatMap(({ closed }) => closed)).toEqual([])
-    since.history = undefined
-    await client.until(() => client.events().some(({ name }) => name === 'current'))
     await client.until(() => changesOf(client).some(({ closed }) => closed.length > 0))
   })
 })

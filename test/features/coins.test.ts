@@ -13,7 +13,7 @@ import {
 } from '../support/market-history.ts'
 import { readProblem, type Send } from '../support/page-client.ts'
 
-const { history, both, single, open, edge } = createMarketHistory()
+const { history, both, single, open, edge } = await createMarketHistory()
 const { send, sendAs } = createHarness({ history })
 
 async function read(sender: Send): Promise<CoinBody[]> {
@@ -65,10 +65,20 @@ describe('GET /v1/coins', () => {
     const own = openHistory(':memory:')
     const facts = { coin: 'eth', source: 'recorded' } as const
     const idOf = (digit: string) => `0x${digit.repeat(64)}`
-    own.putMarket({ ...facts, conditionId: idOf('1'), timeframe: '1d', windowStartMs: NOW_MS + 1 })
-    own.putMarket({ ...facts, conditionId: idOf('2'), timeframe: '5m', windowStartMs: NOW_MS })
-    own.putMarket({ ...facts, conditionId: idOf('3'), timeframe: '5m', windowEndMs: NOW_MS })
-    own.putMarket({
+    await own.putMarket({
+      ...facts,
+      conditionId: idOf('1'),
+      timeframe: '1d',
+      windowStartMs: NOW_MS + 1,
+    })
+    await own.putMarket({
+      ...facts,
+      conditionId: idOf('2'),
+      timeframe: '5m',
+      windowStartMs: NOW_MS,
+    })
+    await own.putMarket({ ...facts, conditionId: idOf('3'), timeframe: '5m', windowEndMs: NOW_MS })
+    await own.putMarket({
       conditionId: idOf('4'),
       coin: 'eth',
       timeframe: '5m',
@@ -102,11 +112,11 @@ describe('GET /v1/coins', () => {
   })
 
   test('behavior: is what is held at the moment', async () => {
-    const { history: live, open: market } = createMarketHistory()
+    const { history: live, open: market } = await createMarketHistory()
     const { send: sendLive } = createHarness({ history: live })
     const snapshots = async () => (await read(sendLive))[0]?.snapshots
     const before = (await snapshots()) ?? 0
-    appendRows(live, market, rowsAt(market, [NOW_MS]))
+    await appendRows(live, market, rowsAt(market, [NOW_MS]))
     expect(await snapshots()).toBe(before + 1)
   })
 

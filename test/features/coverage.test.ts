@@ -12,6 +12,7 @@ import { aSnapshot, conditionIdOf } from '../history/books.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
 import { readProblem, type Send, withParams } from '../support/page-client.ts'
+import { silentRecorder } from '../support/silences.ts'
 
 /** Long over by the clock of the harness. */
 const WINDOW_MS = Date.UTC(2025, 3, 14, 8)
@@ -40,13 +41,13 @@ const everySecond = (from: number, to: number): number[] =>
   Array.from({ length: to - from }, (_, index) => from + index)
 
 /** Up is held whole; down is silent from 100 s to 160 s, and held from 20 s on. */
-function createMarket(gaps: readonly Gap[] = []) {
+async function createMarket(gaps: readonly Gap[] = []) {
   const history = openHistory(':memory:')
-  history.putMarket(facts)
+  await history.putMarket(facts)
   const down = [...everySecond(20, 101), ...everySecond(160, 300)]
   const snapshots = [...rowsAt('up', everySecond(0, 300)), ...rowsAt('down', down)]
-  history.append({ id: 'rows', source: 'recorded', snapshots })
-  history.putGaps(facts.conditionId, gaps)
+  await history.append({ id: 'rows', source: 'recorded', snapshots })
+  await history.putGaps(facts.conditionId, gaps)
   return { history, ...createHarness({ history }) }
 }
 
@@ -61,7 +62,7 @@ const spansOf = (spans: readonly { from: string; to: string; durationMs: number 
 
 describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
   test('default: both outcomes over the life of the market, gaps with their reason', async () => {
-    const { send } = createMarket()
+    const { send } = await createMarket()
     const body = await read(send)
     expect(body.requested).toEqual({ from: isoOf(0), to: isoOf(300), durationMs: 300_000 })
     const [up, down] = body.outcomes
@@ -82,7 +83,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
   })
 
   test('default: says what is held of each outcome', async () => {
-    const { send } = createMarket()
+    const { send } = await createMarket()
     const [up, down] = (await read(send)).outcomes
     expect(up?.wholeMarket).toEqual({
       snapshots: 300,
@@ -96,7 +97,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
   })
 
   test('behavior: from and to are the time looked at; the holdings stay those of the market', async () => {
-    const { send } = createMarket()
+    const { send } = await createMarket()
     const whole = await read(send)
     const part = await read(send, { from: at(90), to: at(110) })
     expect(part.requested).toEqual({ from: isoOf(90), to: isoOf(110), durationMs: 20_000 })
@@ -109,7 +110,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
   })
 
   test('behavior: outside its life the market was not open', async () => {
-    const { send } = createMarket()
+    const { send } = await createMarket()
     const { covered, outcomes } = await read(send, { from: at(-10), to: at(0) })
     expect(covered).toBe(0)
     expect(outcomes.map(({ gaps }) => gaps.map(({ reason }) => reason))).toEqual([
@@ -119,7 +120,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
   })
 
   test('behavior: a time that leaves nothing of the market is empty, not an error', async () => {
-    const { send } = createMarket()
+    const { send } = await createMarket()
     const { requested, covered, outcomes } = await read(send, { from: at(900) })
     expect([requested.durationMs, covered]).toEqual([0, null])
     expect(outcomes.map(({ covered: share, gaps }) => [share, gaps])).toEqual([
@@ -132,7 +133,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
 
   test('behavior: a recorded reason wins over one that was derived', async () => {
     const gap = { outcome: 'down', fromMs: at(90), toMs: at(120), reason: 'recorder_down' } as const
-    const { send } = createMarket([gap])
+    const { send } = await createMarket([gap])
     const { gaps } = (await read(send)).outcomes[1] ?? { gaps: [] }
     expect(gaps.map(({ from, to, reason }) => [from, to, reason])).toEqual([
       [isoOf(0), isoOf(20), 'import'],
@@ -142,7 +143,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
   })
 
   test('behavior: X-Coverage sums it up', async () => {
-    const { send } = createMarket()
+    const { send } = await createMarket()
     const header = async (params: Record<string, number>) =>
       (await send(withParams(PATH, params))).headers.get('x-coverage')
     expect(await header({})).toBe('partial;covered=0.866;gaps=2;reasons="import"')
@@ -156,9 +157,9 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
   })
 
   test('behavior: may be kept once the market is closed; 304 until something of it changes', async () => {
-    const { history, send } = createMarket()
+    const { history, send } = await createMarket()
     expect((await send(PATH)).headers.get('cache-control')).toBe('private, no-cache')
-    history.close(facts.conditionId)
+    await history.close(facts.conditionId)
     const closed = await send(PATH)
     expect(closed.headers.get('cache-control')).toBe('private, max-age=60, immutable')
     const headers = { 'if-none-match': closed.headers.get('etag') ?? '' }
@@ -168,12 +169,12 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
       closed.headers.get('x-coverage'),
     ])
     const late = rowsAt('down', [130])
-    history.append({ id: 'late', source: 'recorded', snapshots: late })
+    await history.append({ id: 'late', source: 'recorded', snapshots: late })
     expect((await send(PATH, { headers })).status).toBe(200)
   })
 
   test('behavior: of an open market it ends now; of one to come nothing is asked', async () => {
-    const { history, empty } = createMarketHistory()
+    const { history, empty } = await createMarketHistory()
     const { send, time } = createHarness({ history })
     const path = `/v1/sol/markets/${empty.conditionId}/coverage`
     const open = (await (await send(path)).json()) as MarketCoverageBody
@@ -187,11 +188,11 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
 
   test('behavior: what a recorder that fell silent misses of an open market is its gap before it notes it', async () => {
     const history = openHistory(':memory:')
-    history.putMarket(facts)
+    await history.putMarket(facts)
     const snapshots = (['up', 'down'] as const).flatMap((each) => rowsAt(each, everySecond(0, 100)))
-    history.append({ id: 'rows', source: 'recorded', snapshots })
+    await history.append({ id: 'rows', source: 'recorded', snapshots })
     let silentMs: number | undefined
-    const { send, time } = createHarness({ history, silence: () => silentMs })
+    const { send, time } = createHarness({ history, silences: silentRecorder(() => silentMs) })
     time.nowMs = at(200)
     const reasonsOf = async () => (await read(send)).outcomes.map(({ gaps }) => gaps.at(-1)?.reason)
     expect(await reasonsOf()).toEqual(['import', 'import'])
@@ -204,7 +205,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
   test('behavior: of a market of which nothing is known there is nothing to say', async () => {
     const history = openHistory(':memory:')
     const { conditionId } = facts
-    history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' })
+    await history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' })
     const body = await read(createHarness({ history }).send)
     expect(body.requested).toEqual({ from: null, to: null, durationMs: 0 })
     expect(body.outcomes.map(({ covered, intervals }) => [covered, intervals])).toEqual([
@@ -225,7 +226,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/coverage', () => {
     [`/v1/eth/markets/${facts.conditionId}/coverage`, 'unknown_market', 404],
     [`/v1/nocoin/markets/${facts.conditionId}/coverage`, 'unknown_coin', 404],
   ])('error: %s is %s', async (path, code, status) => {
-    const problem = await readProblem(await createMarket().send(path))
+    const problem = await readProblem(await (await createMarket()).send(path))
     expect([problem.status, problem.code]).toEqual([status, code])
   })
 })

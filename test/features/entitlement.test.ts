@@ -30,7 +30,10 @@ const tierOf = (terms: Partial<Tier> = {}): Tier => {
 }
 
 /** An account whose grant follows the catalogue. */
-function addChanging(ledger: Ledger): { key: string; change: (terms: Partial<Tier>) => void } {
+function addChanging(ledger: Ledger): {
+  key: string
+  change: (terms: Partial<Tier>) => Promise<void>
+} {
   const key = addKey(ledger, tierOf())
   return {
     key,
@@ -41,14 +44,14 @@ function addChanging(ledger: Ledger): { key: string; change: (terms: Partial<Tie
 describe('a live connection whose tier changes', () => {
   test('behavior: ends what the tier does not include any more, says why, and keeps the rest', async () => {
     const { url, ledger, history, advance } = startLiveServer()
-    putMarket(history)
+    await putMarket(history)
     const { key, change } = addChanging(ledger)
     const client = connect(url, key)
     await client.send({ op: 'subscribe', id: 'kept', channel: 'quotes', coin: 'btc' })
     await client.send({ op: 'subscribe', id: 'ended', channel: 'markets', coin: 'eth' })
     await client.send({ op: 'subscribe', id: 'spot', channel: 'spot', coin: 'btc' })
     await client.until(({ type, id }) => type === 'subscribed' && id === 'spot')
-    change({ coins: ['btc'], routes: ['markets', 'quotes'] })
+    await change({ coins: ['btc'], routes: ['markets', 'quotes'] })
     advance(5_000)
     const ended = await client.until(({ type, id }) => type === 'unsubscribed' && id === 'spot')
     expect(ended.filter(({ type }) => type === 'error')).toEqual([
@@ -67,7 +70,7 @@ describe('a live connection whose tier changes', () => {
         requiredTier: 'free',
       },
     ])
-    append(history, [aSnapshot({ timestampMs: START_MS + 1 })])
+    await append(history, [aSnapshot({ timestampMs: START_MS + 1 })])
     expect((await client.untilType('row')).at(-1)).toMatchObject({ id: 'kept' })
     // The names are free again, and the tier is the one of now.
     await client.send({ op: 'subscribe', id: 'ended', channel: 'quotes', coin: 'eth' })
@@ -81,14 +84,14 @@ describe('a live connection whose tier changes', () => {
     { op: 'snapshot' },
   ])('error: %j of a replay that the tier lost plays nothing', async (operation) => {
     const { url, ledger, history } = startLiveServer()
-    putMarket(history)
-    append(history, [aSnapshot({ timestampMs: START_MS + 1 })])
+    await putMarket(history)
+    await append(history, [aSnapshot({ timestampMs: START_MS + 1 })])
     const { key, change } = addChanging(ledger)
     const client = connect(url, key)
     const replay = { op: 'replay', id: 'r', channel: 'snapshots', coin: 'btc', speed: 0 }
     await client.send({ ...replay, conditionId: conditionIdOf(1) })
     await client.untilType('replay_end')
-    change({ routes: ['markets'] })
+    await change({ routes: ['markets'] })
     await client.send({ ...operation, id: 'r' })
     const answer = await client.untilType('unsubscribed')
     expect(answer.map(({ type, code }) => [type, code])).toEqual([
@@ -100,26 +103,26 @@ describe('a live connection whose tier changes', () => {
 
   test('behavior: a replay with prices of the coin ends with the prices', async () => {
     const { url, ledger, history, advance } = startLiveServer()
-    putMarket(history)
+    await putMarket(history)
     const { key, change } = addChanging(ledger)
     const client = connect(url, key)
     const range = { from: START_MS, to: START_MS + 1000 }
     const replay = { op: 'replay', id: 'r', channel: 'quotes', coin: 'btc', speed: 0, ...range }
     await client.send({ ...replay, with: 'spot' })
     await client.untilType('subscribed')
-    change({ routes: ['markets', 'quotes', 'snapshots'] })
+    await change({ routes: ['markets', 'quotes', 'snapshots'] })
     advance(5_000)
     await client.untilType('unsubscribed')
   })
 
   test('behavior: what a period gave ends with the period', async () => {
     const { url, ledger, history, advance, time } = startLiveServer()
-    putMarket(history)
+    await putMarket(history)
     const key = addKey(ledger, undefined)
     const { accountId = '' } = ledger.findKeyByDigest(digestOf(key)) ?? {}
     const subscription = { id: 'sub_1', accountId, tierId: 'pro', startMs: 0 }
     const endMs = time.nowMs + 60_000
-    ledger.addSubscription({ ...subscription, endMs }, { actor: 'operator', nowMs: NOW_MS })
+    await ledger.addSubscription({ ...subscription, endMs }, { actor: 'operator', nowMs: NOW_MS })
     const client = connect(url, key)
     await client.send({ op: 'subscribe', id: 'a', channel: 'snapshots', coin: 'btc' })
     await client.untilType('subscribed')
@@ -130,18 +133,18 @@ describe('a live connection whose tier changes', () => {
 
   test('behavior: another key of the account is held to the same at once', async () => {
     const { url, ledger, history } = startLiveServer()
-    putMarket(history)
+    await putMarket(history)
     const { key, change } = addChanging(ledger)
     const client = connect(url, key)
     await client.send({ op: 'subscribe', id: 'a', channel: 'snapshots', coin: 'btc' })
     await client.untilType('subscribed')
-    change({ routes: ['markets'] })
+    await change({ routes: ['markets'] })
     await client.send({ op: 'auth', key })
     await client.untilType('unsubscribed')
   })
 
   test('behavior: server-sent events end with an event that says why', async () => {
-    const { ledger, url, advance } = events.startServer()
+    const { ledger, url, advance } = await events.startServer()
     const { key, change } = addChanging(ledger)
     const path = `${url}/v1/btc/markets/${conditionIdOf(1)}/live?channel=trades`
     const client = followEvents(
@@ -150,7 +153,7 @@ describe('a live connection whose tier changes', () => {
       }),
     )
     await client.until(() => client.text() !== '')
-    change({ routes: ['markets', 'quotes', 'snapshots'] })
+    await change({ routes: ['markets', 'quotes', 'snapshots'] })
     advance(10_000)
     await client.ended
     const [, data = ''] = /event:end\ndata:(.*)\n/.exec(client.text()) ?? []
@@ -166,14 +169,14 @@ describe('a tier without a route', () => {
   /** Which of the kinds a tier with some routes may read. */
   const readable: [routes: TierRoute[], kinds: FileKind[]][] = [
     [[...tierRoutes], [...fileKinds]],
-    [['snapshots'], ['snapshots', 'levels']],
+    [['snapshots'], ['snapshots', 'levels', 'changes']],
     [
       ['snapshots', 'quotes'],
-      ['snapshots', 'levels', 'quotes'],
+      ['snapshots', 'levels', 'quotes', 'changes'],
     ],
     [
       ['snapshots', 'prices'],
-      ['snapshots', 'levels', 'trades', 'panel'],
+      ['snapshots', 'levels', 'trades', 'panel', 'changes'],
     ],
     [['markets', 'prices', 'quotes'], []],
   ]
@@ -208,7 +211,7 @@ describe('a tier without a route', () => {
   })
 
   test('behavior: the panel of a tier without prices has neither trades nor prices of the coin', async () => {
-    const { history } = createMarketHistory()
+    const { history } = await createMarketHistory()
     const { ledger, sendAs, send } = createHarness({ history })
     const key = addKey(ledger, tierOf({ routes: ['markets', 'snapshots', 'quotes'] }))
     const sendWithout: typeof send = (path, init) => sendAs(key, path, init)

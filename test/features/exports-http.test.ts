@@ -27,9 +27,9 @@ afterAll(async () => {
 
 let path = ''
 let expected = ''
-beforeAll(() => {
+beforeAll(async () => {
   const options = { seed: 'http', coins: ['btc'], timeframes: ['5m'], markets: 1 } as const
-  Array.from(storeSimulation(history, { ...options, startMs: NOW_MS - 900_000 }))
+  await Array.fromAsync(storeSimulation(history, { ...options, startMs: NOW_MS - 900_000 }))
   const [market] = history.listMarkets({ coin: 'btc', limit: 1 })
   path = `/v1/btc/markets/${market?.conditionId}/export`
   const hash = createHash('sha256')

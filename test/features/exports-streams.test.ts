@@ -10,7 +10,7 @@ import { addKey, createHarness } from '../support/harness.ts'
 import { appendRows, createMarketHistory, rowsAt } from '../support/market-history.ts'
 import { readProblem } from '../support/page-client.ts'
 
-const { history, both, single } = createMarketHistory(asRecorded(openHistory(':memory:')))
+const { history, both, single } = await createMarketHistory(asRecorded(openHistory(':memory:')))
 const { app, send, sendAs, ledger, key } = createHarness({ history })
 
 const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: app.fetch })
@@ -95,7 +95,7 @@ describe('exports beside writers and readers', () => {
   test('usage: counts the bytes sent when they have been', async () => {
     const own = createHarness({ history })
     const bytes = (await (await own.send(exportOf(both))).arrayBuffer()).byteLength
-    own.app.flushUsage()
+    await own.app.flushUsage()
     const usage = (await (await own.send('/v1/usage')).json()) as {
       data?: unknown
     }
@@ -108,16 +108,16 @@ describe('exports beside writers and readers', () => {
     const countedOf = () =>
       own.ledger.usageOf(accountId, '2026-01-01').map(({ requests, bytes }) => [requests, bytes])
     const response = await own.send(exportOf(both))
-    own.app.flushUsage()
+    await own.app.flushUsage()
     expect(countedOf()).toEqual([])
     let sent = 0
     const reader = response.body?.getReader()
     for (let part = await reader?.read(); part?.value; part = await reader?.read()) {
       sent += part.value.length
-      own.app.flushUsage()
+      await own.app.flushUsage()
       expect(countedOf()).toEqual([[1, sent]])
     }
-    own.app.flushUsage()
+    await own.app.flushUsage()
     expect(countedOf()).toEqual([[1, sent]])
   })
 
@@ -128,7 +128,7 @@ describe('exports beside writers and readers', () => {
     own.advance(24 * 3_600_000)
     const second = (await reader?.read())?.value?.length
     await reader?.cancel()
-    own.app.flushUsage()
+    await own.app.flushUsage()
     const rows = own.ledger.usageOf(own.ledger.listKeys()[0]?.accountId ?? '', '2026-01-01')
     expect(rows.map(({ day, requests, bytes }) => [day, requests, bytes])).toEqual([
       ['2026-01-02', 1, first],
@@ -181,7 +181,7 @@ describe('exports beside writers and readers', () => {
     const headers = { authorization: `Bearer ${key}` }
     const request = new Request(`http://localhost${exportOf(both)}`, { headers })
     await (await app.fetch(request, peers)).body?.cancel()
-    const said = `takes nothing for ${seconds.join()} seconds is cut off`
+    const said = `reads nothing for ${seconds.at(-1)} seconds is closed`
     const document = await (await send('/swagger/json')).text()
     // Two exports and three streams of events.
     expect(document.split(said)).toHaveLength(6)
@@ -198,13 +198,13 @@ describe('exports beside writers and readers', () => {
   })
 
   test('case a row added meanwhile: is sent if it lies behind', async () => {
-    const world = createMarketHistory(asRecorded(openHistory(':memory:')))
+    const world = await createMarketHistory(asRecorded(openHistory(':memory:')))
     const own = createHarness({ history: world.history })
     const response = await own.send(exportOf(world.open))
     const reader = response.body?.getReader()
     const first = await reader?.read()
     const lastMs = Math.max(...world.open.rows.map((row: Snapshot) => row.timestampMs))
-    appendRows(world.history, world.open, rowsAt(world.open, [lastMs + 5]))
+    await appendRows(world.history, world.open, rowsAt(world.open, [lastMs + 5]))
     let text = new TextDecoder().decode(first?.value)
     for (;;) {
       const next = await reader?.read()

@@ -13,7 +13,7 @@ import { asFile, expectedLines, exportOf } from '../support/export-lines.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory, expectedRows, type KnownMarket } from '../support/market-history.ts'
 
-const { history, both, single, open, edge, empty } = createMarketHistory(
+const { history, both, single, open, edge, empty } = await createMarketHistory(
   asRecorded(openHistory(':memory:')),
 )
 const { send } = createHarness({ history })
@@ -79,6 +79,64 @@ describe('GET …/export as NDJSON', () => {
   test('after the last: there is nothing more', async () => {
     const { id } = JSON.parse((await linesOf(both)).at(-1) ?? '') as { id: string }
     expect(await (await send(exportOf(both, { after: id }))).text()).toBe('')
+  })
+})
+
+describe('GET …/export of changes', () => {
+  type Level = { price: number; size: number }
+  type Change = { id: string; prevId: string | null; bids: Level[]; asks: Level[] }
+  const listed = async (market: KnownMarket) => {
+    const path = market.path.replace('/snapshots', '/changes')
+    const { data } = (await (await send(`${path}?limit=1000`)).json()) as { data: Change[] }
+    return data
+  }
+
+  test.each([
+    ['both outcomes, sealed', both],
+    ['rare books', edge],
+    ['no snapshots', empty],
+  ])('default: NDJSON has the rows of the list: %s', async (_, market) => {
+    const text = await (await send(exportOf(market, { shape: 'changes' }))).text()
+    const lines = text.split('\n').slice(0, -1)
+    const { conditionId } = market
+    expect(lines.map((line) => JSON.parse(line) as object)).toEqual(
+      (await listed(market)).map((row) => ({ conditionId, ...row })),
+    )
+  })
+
+  test('behavior: what broke off goes on with whole books', async () => {
+    const rows = await listed(both)
+    const { id = '' } = rows[100] ?? {}
+    const text = await (await send(exportOf(both, { shape: 'changes', after: id }))).text()
+    const [first, ...rest] = text.split('\n').slice(0, -1)
+    expect(JSON.parse(first ?? '')).toMatchObject({ id: rows[101]?.id, snapshot: true })
+    expect(rest).toHaveLength(rows.length - 102)
+  })
+
+  test.each(['csv', 'parquet'] as const)('default: %s has a row a level', async (format) => {
+    const address = exportOf(edge, { format, shape: 'changes' })
+    const rows = await withFile(address, `changes.${format}`, (path) =>
+      askDuckDb(
+        `select id::varchar id, prev_id::varchar "prevId", side, price::double price, size::double size
+         from '${path}' order by id::bigint, side, price`,
+      ),
+    )
+    type Row = { id: string; prevId: string | null; side: string | null } & {
+      [name in keyof Level]: number | null
+    }
+    const expected = (await listed(edge)).flatMap(({ id, prevId, bids, asks }): Row[] => {
+      const levels = [
+        ...asks.map((level) => ({ id, prevId, side: 'ask', ...level })),
+        ...bids.map((level) => ({ id, prevId, side: 'bid', ...level })),
+      ].sort((a, b) => a.side.localeCompare(b.side) || a.price - b.price)
+      return levels.length > 0 ? levels : [{ id, prevId, side: null, price: null, size: null }]
+    })
+    expect(rows).toEqual(expected.sort((a, b) => Number(a.id) - Number(b.id)))
+  })
+
+  test('error: they have every level', async () => {
+    const answer = await send(exportOf(both, { shape: 'changes', depth: '5' }))
+    expect([answer.status, await answer.json()]).toMatchObject([400, { param: 'depth' }])
   })
 })
 

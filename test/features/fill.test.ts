@@ -32,7 +32,7 @@ const book = (outcome: Outcome, afterMs: number, { bids, asks }: Sides) =>
  * Up is recorded at 0 and 10,000 ms, down at 400 ms: it agrees on 0.54, has another size at 0.55,
  * and a level more. A market without states stands beside it.
  */
-function createServer() {
+async function createServer() {
   const history = openHistory(':memory:')
   const snapshots = [
     book('up', 0, {
@@ -45,8 +45,8 @@ function createServer() {
     }),
     book('up', 10_000, { bids: ladder([10_000, 5_000_000]) }),
   ]
-  history.append({ id: 'fill', source: 'simulated', snapshots })
-  history.putMarket({
+  await history.append({ id: 'fill', source: 'simulated', snapshots })
+  await history.putMarket({
     conditionId: conditionIdOf(2),
     coin: 'btc',
     timeframe: '5m',
@@ -55,7 +55,7 @@ function createServer() {
   return { history, ...createHarness({ history }) }
 }
 
-const server = createServer()
+const server = await createServer()
 const sound = { ts: START_MS + 900, outcome: 'up', side: 'buy', size: '120' }
 
 async function ask(params: Record<string, string | number | undefined>) {
@@ -83,6 +83,10 @@ describe('GET /v1/{coin}/markets/{conditionId}/fill', () => {
       side: 'buy',
       view: 'consolidated',
       ts: new Date(START_MS + 900).toISOString(),
+      matchedAt: new Date(START_MS + 900).toISOString(),
+      delayMs: 0,
+      delaySource: 'none',
+      fees: { source: 'unknown', rate: null, exponent: null, takerOnly: null, rebateRate: null },
       timestamp: new Date(START_MS + 400).toISOString(),
       ageMs: 500,
       sources: {
@@ -254,4 +258,109 @@ describe('GET /v1/{coin}/markets/{conditionId}/fill', () => {
       expect(problem.detail).toContain(`\`${param}\``)
     },
   )
+})
+
+describe('costs as they were', () => {
+  const schedule = (rate: string, exponent = '1') =>
+    JSON.stringify({ rate, exponent, takerOnly: true, rebateRate: '0.2' })
+  const facts = { conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' } as const
+
+  /** The rate was 0.072 until a second after the states, and is 0.07 now; the delay was 0. */
+  async function serveChanged() {
+    let nowMs = START_MS - 60_000
+    const history = openHistory(':memory:', { clock: () => nowMs })
+    await history.putMarket({ ...facts, feeSchedule: schedule('0.072'), takerDelayMs: 0 })
+    const asks = ladder([500_000, 100_000_000])
+    const states = [
+      book('up', 0, { asks }),
+      book('up', 300, { asks: ladder([600_000, 9_000_000]) }),
+    ]
+    await history.append({ id: 'fill', source: 'recorded', snapshots: states })
+    nowMs = START_MS + 1000
+    await history.putMarket({ ...facts, feeSchedule: schedule('0.07'), takerDelayMs: 250 })
+    const { send } = createHarness({ history })
+    return async (params: Record<string, string | number>) => {
+      const asked = { ts: START_MS + 100, outcome: 'up', side: 'buy', size: '10', view: 'own' }
+      const answer = await send(withParams(path, { ...asked, ...params }))
+      return (await answer.json()) as Record<string, unknown>
+    }
+  }
+
+  test('default: the fees and the delay are those that the market had', async () => {
+    const filled = await serveChanged()
+    const fees = { exponent: 1, takerOnly: true, rebateRate: 0.2, source: 'market' }
+    // 10 × 0.072 × 0.5 × 0.5
+    expect(await filled({})).toMatchObject({
+      fee: 0.18,
+      fees: { ...fees, rate: 0.072 },
+      delayMs: 0,
+      delaySource: 'market',
+      bestPrice: 0.5,
+    })
+    expect(await filled({ ts: START_MS + 1100 })).toMatchObject({
+      fees: { ...fees, rate: 0.07 },
+      delayMs: 250,
+      delaySource: 'market',
+      matchedAt: new Date(START_MS + 1350).toISOString(),
+    })
+  })
+
+  test('behavior: the order meets the book after latency and delay', async () => {
+    const filled = await serveChanged()
+    expect(await filled({ latencyMs: 150, delay: 49 })).toMatchObject({ bestPrice: 0.5 })
+    expect(await filled({ latencyMs: 150, delay: 50 })).toMatchObject({
+      bestPrice: 0.6,
+      delaySource: 'request',
+      matchedAt: new Date(START_MS + 300).toISOString(),
+      ageMs: 0,
+      unfilled: 1,
+    })
+  })
+
+  test('behavior: fees and delay may be left out, or stated', async () => {
+    const filled = await serveChanged()
+    expect(await filled({ fees: 'none', delay: 0 })).toMatchObject({
+      fee: 0,
+      fees: { source: 'none', rate: null },
+      delayMs: 0,
+      delaySource: 'request',
+    })
+    expect(await filled({ feeBps: '100' })).toMatchObject({
+      fee: 0.05,
+      fees: { source: 'request' },
+    })
+    expect(await filled({ fees: 'none', feeBps: '100' })).toMatchObject({ param: 'fees' })
+    expect(await filled({ delay: 60_001 })).toMatchObject({ param: 'delay' })
+  })
+
+  test('behavior: the exponent of a schedule counts', async () => {
+    const history = openHistory(':memory:')
+    await history.putMarket({ ...facts, feeSchedule: schedule('0.25', '2') })
+    const snapshots = [book('up', 0, { asks: ladder([400_000, 100_000_000]) })]
+    await history.append({ id: 'fill', source: 'recorded', snapshots })
+    const { send } = createHarness({ history })
+    const answer = await send(withParams(path, { ...sound, view: 'own', size: '100' }))
+    // 100 × 0.25 × (0.4 × 0.6)²
+    expect(await answer.json()).toMatchObject({ fee: 1.44, total: 41.44 })
+  })
+
+  test('default: since June 2026 a recorded market that states no delay had 250 ms', async () => {
+    const startMs = Date.UTC(2026, 5, 1)
+    const history = openHistory(':memory:')
+    const state = (timestampMs: number) =>
+      aSnapshot({ outcome: 'up', timestampMs, bids: NO_LEVELS, asks: ladder([500_000, 1_000_000]) })
+    await history.append({
+      id: 'june',
+      source: 'recorded',
+      snapshots: [state(startMs - 1000), state(startMs)],
+    })
+    const { send } = createHarness({ history })
+    const delayAt = async (ts: number) => {
+      const answer = await send(withParams(path, { ...sound, view: 'own', ts }))
+      const { delayMs, delaySource } = (await answer.json()) as Record<string, unknown>
+      return [delayMs, delaySource]
+    }
+    expect(await delayAt(startMs - 1)).toEqual([0, 'none'])
+    expect(await delayAt(startMs)).toEqual([250, 'venue'])
+  })
 })

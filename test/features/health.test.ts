@@ -179,7 +179,7 @@ describe('GET /readyz', () => {
     let tries = 0
     let isFull = true
     const history = fakeHistory({
-      probeWrite() {
+      async probeWrite() {
         tries++
         if (isFull) throw storageError('No room is left on the disk.')
       },

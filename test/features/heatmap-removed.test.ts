@@ -9,6 +9,7 @@ import { createRandom } from '#src/platform/random.ts'
 
 import { addKey, createHarness } from '../support/harness.ts'
 import { conditionIdOf } from '../support/market-history.ts'
+import { hasPython, runPython } from '../support/python.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const conditionId = conditionIdOf('a')
@@ -45,9 +46,9 @@ const tradeOf = (
   size: Math.round(shares * 1_000_000),
 })
 
-function createGround(snapshots: readonly Snapshot[], trades: readonly Trade[]) {
+async function createGround(snapshots: readonly Snapshot[], trades: readonly Trade[]) {
   const history = openHistory(':memory:')
-  history.putMarket({
+  await history.putMarket({
     conditionId,
     coin: 'btc',
     timeframe: '5m',
@@ -55,9 +56,9 @@ function createGround(snapshots: readonly Snapshot[], trades: readonly Trade[]) 
     windowStartMs: START_MS,
     windowEndMs: START_MS + 300_000,
   })
-  history.append({ id: 'all', source: 'recorded', snapshots })
-  history.putTrades({ id: 'trades', conditionId, trades })
-  history.close(conditionId)
+  await history.append({ id: 'all', source: 'recorded', snapshots })
+  await history.putTrades({ id: 'trades', conditionId, trades })
+  await history.close(conditionId)
   return createHarness({ history })
 }
 
@@ -83,7 +84,7 @@ async function removedIn(
   trades: readonly Trade[],
   query = `from=${START_MS}&to=${START_MS + 4_000}&timeBins=4&include=removed`,
 ): Promise<Body> {
-  const answer = await createGround(snapshots, trades).send(`${path}?${query}`)
+  const answer = await (await createGround(snapshots, trades)).send(`${path}?${query}`)
   expect(answer.status).toBe(200)
   return (await answer.json()) as Body
 }
@@ -144,7 +145,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/heatmap?include=removed', () => {
   })
 
   test('behavior: a tier without prices, and who does not ask, gets the same as ever', async () => {
-    const { send, sendAs, ledger } = createGround(snapshots, bounds)
+    const { send, sendAs, ledger } = await createGround(snapshots, bounds)
     const range = `from=${START_MS}&to=${START_MS + 4_000}&timeBins=4`
     const plain = await (await send(`${path}?${range}`)).text()
     const key = addKey(ledger, {
@@ -165,11 +166,11 @@ describe('GET /v1/{coin}/markets/{conditionId}/heatmap?include=removed', () => {
   })
 
   test('behavior: a trade that comes later changes the tag', async () => {
-    const { deps, send } = createGround(snapshots, bounds)
+    const { parts, send } = await createGround(snapshots, bounds)
     const asked = `${path}?from=${START_MS}&to=${START_MS + 4_000}&include=removed`
     const first = await send(asked)
     await first.text()
-    deps.history.putTrades({
+    await parts.history.putTrades({
       id: 'late',
       conditionId,
       trades: [tradeOf(1_200, 'up', 'sell', 40, 10)],
@@ -214,10 +215,10 @@ function createRandomGround() {
   return createGround(states, trades)
 }
 
-test.skipIf(Bun.which('python3') === null)(
+test.skipIf(!hasPython)(
   'default: Python computes the same from states, trades and coverage',
   async () => {
-    const { app, key } = createRandomGround()
+    const { app, key } = await createRandomGround()
     await using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
     const range = (from: number, to: number) => `from=${START_MS + from}&to=${START_MS + to}`
     const queries = [
@@ -227,12 +228,7 @@ test.skipIf(Bun.which('python3') === null)(
       `outcome=up&priceBins=10&timeBins=97&agg=time-weighted&${range(40_000, 119_999)}`,
     ]
     const script = join(import.meta.dir, '../support/removed_sizes.py')
-    const child = Bun.spawn(['python3', script, server.url.origin, key, conditionId, ...queries], {
-      stdout: 'pipe',
-      stderr: 'pipe',
-    })
-    const printed = await new Response(child.stdout).text()
-    expect(await new Response(child.stderr).text()).toBe('')
+    const printed = await runPython(script, [server.url.origin, key, conditionId, ...queries])
     const { columns, known, pulled, traded } = JSON.parse(printed)
     expect(columns).toBeGreaterThan(700)
     expect(known).toBeGreaterThan(150)

@@ -29,9 +29,9 @@ const stateAt = (second: number, bids: Ladder, asks: Ladder): Snapshot => ({
 })
 
 /** Ten seconds of states, then nothing for twenty, then one more second. */
-function createGround() {
+async function createGround() {
   const history = openHistory(':memory:')
-  history.putMarket({
+  await history.putMarket({
     conditionId,
     coin: 'btc',
     timeframe: '5m',
@@ -48,8 +48,8 @@ function createGround() {
     stateAt(30, ladder([20, 2]), ladder([21, 3])),
     stateAt(31, ladder([20, 2]), ladder([21, 3])),
   ]
-  history.append({ id: 'all', source: 'recorded', snapshots })
-  history.close(conditionId)
+  await history.append({ id: 'all', source: 'recorded', snapshots })
+  await history.close(conditionId)
   return createHarness({ history })
 }
 
@@ -65,7 +65,7 @@ const range = (from: number, to: number) =>
   `from=${START_MS + from * 1000}&to=${START_MS + to * 1000}`
 
 async function ask(query: string): Promise<Body> {
-  const answer = await createGround().send(`${path}?${query}`)
+  const answer = await (await createGround()).send(`${path}?${query}`)
   expect(answer.status).toBe(200)
   return (await answer.json()) as Body
 }
@@ -127,7 +127,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/heatmap', () => {
   })
 
   test('behavior: is known by a tag, and says how much of it was recorded', async () => {
-    const { send } = createGround()
+    const { send } = await createGround()
     const first = await send(`${path}?${range(0, 40)}`)
     expect(first.headers.get('x-coverage')).toStartWith('partial;covered=0.')
     expect(first.headers.get('cache-control')).toContain('immutable')
@@ -138,7 +138,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/heatmap', () => {
   })
 
   test('behavior: a whole market is under 300 kB as it is sent', async () => {
-    const { history, both } = createMarketHistory()
+    const { history, both } = await createMarketHistory()
     const { send } = createHarness({ history })
     for (const agg of ['max', 'last', 'time-weighted']) {
       const headers = { 'accept-encoding': 'gzip' }
@@ -149,7 +149,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/heatmap', () => {
   })
 
   test('error: refuses bins that do not divide prices, and too many of time', async () => {
-    const { send } = createGround()
+    const { send } = await createGround()
     for (const [query, param] of [
       ['priceBins=7', 'priceBins'],
       ['timeBins=1001', 'timeBins'],

@@ -4,14 +4,10 @@ import { setImmediate } from 'node:timers/promises'
 
 import { createLimits } from '#src/access/limits.ts'
 import { PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
-import type { Caller } from '#src/domain/selling/caller.ts'
-import { defaultTiers } from '#src/domain/selling/tier.ts'
 import type { StreamData } from '#src/features/stream/sockets.ts'
-import { bindVisit, type PeerSource, type Visit } from '#src/http/visit.ts'
-import { createWork } from '#src/http/work.ts'
+import type { PeerSource } from '#src/http/call.ts'
+import { createRounds } from '#src/http/rounds.ts'
 import { createConcurrencyLimit, createCounts } from '#src/platform/concurrency-limit.ts'
-import { messageOf } from '#src/platform/message.ts'
-import { createScheduler, type Steps } from '#src/platform/scheduler.ts'
 
 import { addKey, createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
@@ -72,70 +68,8 @@ describe('places of three levels', () => {
   })
 })
 
-describe('turns of three levels', () => {
-  test('default: a level is served before later ones, which get one turn after each three', async () => {
-    const scheduler = createScheduler()
-    const seen: number[] = []
-    for (let count = 0; count < 12; count++)
-      for (const level of [2, 1, 0])
-        for (const owner of ['a', 'b'])
-          void scheduler.take(`${owner}${level}`, level).then(() => seen.push(level))
-    expect(scheduler.turnsOf('c0', 0)).toBeLessThan(5)
-    while (seen.length < 16) await setImmediate()
-    const countOf = (level: number) => seen.slice(0, 16).filter((each) => each === level).length
-    expect([countOf(0), countOf(1), countOf(2)]).toEqual([12, 3, 1])
-  })
-})
-
-/** Every look at the timer is a millisecond. */
-function createFlood() {
-  let nowMs = 0
-  const timer = () => (nowMs += 1)
-  const work = createWork({ timer, limits: createLimits(64) })
-  const requestBy = (caller: Caller, isGuest: boolean) => {
-    const request = new Request('http://localhost/')
-    const visit: Visit = {
-      ...(isGuest ? { caller: undefined, guest: caller } : { caller }),
-      rate: { limit: 1, remaining: 1, leftMs: 1 },
-      isCounted: true,
-      enteredMs: 0,
-      refusal: undefined,
-      route: '',
-    }
-    bindVisit(request, visit)
-    return { request, visit }
-  }
-  const callerOf = (accountId: string, tierId: string): Caller => {
-    const terms = defaultTiers.find((tier) => tier.tierId === tierId)
-    if (terms === undefined) throw new Error(`No tier ${tierId}.`)
-    const standing = { terms, subscription: undefined, untilMs: Infinity }
-    return { accountId, keyId: accountId, familyId: accountId, isBlocked: false, standing }
-  }
-  function* stepsOf(count: number): Steps<void> {
-    for (let step = 0; step < count; step++) yield
-  }
-  return {
-    work,
-    guest: (at: number) =>
-      requestBy({ ...callerOf(`sample ${addressAt(at)}`, 'free'), isGuest: true }, true),
-    paid: () => requestBy(callerOf('customer', 'pro'), false),
-    begin: async ({ request }: ReturnType<typeof requestBy>, steps: number) =>
-      work.run(request, stepsOf(steps)),
-    ends: (done: Promise<void>) =>
-      done.then(
-        () => 'answered',
-        (error: unknown) => messageOf(error),
-      ),
-    spend(ms: number): void {
-      nowMs += ms
-      work.spend(ms)
-      nowMs += ms
-    },
-  }
-}
-
-describe('streams and long requests', () => {
-  const known = createMarketHistory()
+describe('streams and long requests', async () => {
+  const known = await createMarketHistory()
   const config = { streamsMax: 64 }
 
   test('behavior: sample streams of many addresses leave those of paying accounts', async () => {
@@ -164,31 +98,6 @@ describe('streams and long requests', () => {
       }
     }
     for (const response of open) await response.body?.cancel()
-  })
-
-  test('behavior: heavy requests of 140 addresses leave a paying account its long requests', async () => {
-    const { guest, paid, begin, ends } = createFlood()
-    const flood = Array.from({ length: 140 }, (_, at) => ends(begin(guest(at), 60)))
-    const statuses: string[] = []
-    for (let count = 0; count < 20; count++) statuses.push(await ends(begin(paid(), 30)))
-    expect(statuses).toEqual(Array.from({ length: 20 }, () => 'answered'))
-    const answered = (await Promise.all(flood)).filter((end) => end === 'answered')
-    // Those that have none yet are begun beyond the sixteen.
-    expect(answered).toHaveLength(24)
-  })
-
-  test('behavior: a line of guests makes no paying account wait or turn away', async () => {
-    const { work, guest, paid, spend } = createFlood()
-    spend(100)
-    const waits = Array.from({ length: 140 }, (_, at) => work.enter(guest(at).visit))
-    // It lasts, so that requests are turned away that would wait too long.
-    spend(300)
-    let turns = 0
-    for (const wait of waits) void wait?.then(() => void turns++)
-    const own = Array.from({ length: 10 }, () => work.enter(paid().visit))
-    await Promise.all(own)
-    expect(turns).toBeLessThan(10)
-    await Promise.all(waits)
   })
 
   test('behavior: test keys of one address leave streams to those of another', async () => {
@@ -226,7 +135,9 @@ describe('streams and long requests', () => {
 
 /** Connections of the stream in this process, by network address. */
 function createSockets() {
-  const harness = createHarness({ limits: createLimits(8) })
+  // Connections are answered at once, also when the clock is moved.
+  const rounds = createRounds(() => 0)
+  const harness = createHarness({ limits: createLimits(8), replaced: { rounds } })
   const { app } = harness
   const { websocket } = app.stream
   const connect = (address: string, token?: string) => {

@@ -64,7 +64,7 @@ describe('signing up again', () => {
   test('behavior: who ever paid, and whom the operator gave a key, may have several', async () => {
     const { signer, payOnce, validKeys, ask } = createRig()
     const first = await signer.signUp()
-    payOnce()
+    await payOnce()
     const second = await signer.signUp()
     expect([validKeys(), (await ask(first.key))[0], (await ask(second.key))[0]]).toEqual([
       2, 200, 200,
@@ -72,7 +72,7 @@ describe('signing up again', () => {
 
     const other = createRig()
     await other.signer.signUp()
-    other.ledger.createKey(
+    await other.ledger.createKey(
       {
         id: 'key_gift',
         accountId: other.accountId(),
@@ -88,10 +88,12 @@ describe('signing up again', () => {
 })
 
 describe('forgetting', () => {
-  const forget = ({ ledger, time }: ReturnType<typeof createRig>) =>
-    ledger.forgetIdle(
-      { afterId: '', limit: 100, idleSinceMs: time.nowMs - 30 * DAY_MS },
-      { actor: 'system', nowMs: time.nowMs },
+  const forget = async ({ ledger, time }: ReturnType<typeof createRig>) =>
+    (
+      await ledger.forgetIdle(
+        { afterId: '', limit: 100, idleSinceMs: time.nowMs - 30 * DAY_MS },
+        { actor: 'system', nowMs: time.nowMs },
+      )
     ).forgotten
 
   test('behavior: 30 days without use end a free account; its wallet may sign up again', async () => {
@@ -101,11 +103,11 @@ describe('forgetting', () => {
     const old = accountId()
     advance(10 * DAY_MS)
     expect((await ask(key))[0]).toBe(200)
-    app.flushUsage()
+    await app.flushUsage()
     advance(30 * DAY_MS)
-    expect(forget(rig)).toEqual([])
+    expect(await forget(rig)).toEqual([])
     advance(1)
-    expect(forget(rig)).toEqual([old])
+    expect(await forget(rig)).toEqual([old])
     expect([ledger.findAccount(old), ledger.findKey(id), (await ask(key))[0]]).toEqual([
       undefined,
       undefined,
@@ -124,11 +126,11 @@ describe('forgetting', () => {
     await signer.signUp()
     const blocked = createRigOn(rig)
     await blocked.signer.signUp()
-    ledger.setBlocked(blocked.accountId(), true, { actor: 'system', nowMs: NOW_MS })
-    payOnce()
+    await ledger.setBlocked(blocked.accountId(), true, { actor: 'system', nowMs: NOW_MS })
+    await payOnce()
     addKey(ledger, undefined)
     advance(400 * DAY_MS)
-    expect(forget(rig)).toEqual([])
+    expect(await forget(rig)).toEqual([])
     expect([ledger.findAccount(accountId()), ledger.listKeys().length > 3]).toEqual([
       expect.anything(),
       true,

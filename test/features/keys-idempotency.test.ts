@@ -95,7 +95,7 @@ describe('POST /v1/keys with Idempotency-Key', () => {
 describe('POST /v1/keys/{id}/rotate with Idempotency-Key', () => {
   test('behavior: gives the same key again, to the key that asked, and rotates once', async () => {
     const { signer, sendAs, keyCount, ledger } = createRig()
-    vouchFor(ledger, signer.address)
+    await vouchFor(ledger, signer.address)
     const made = await signer.signUp()
     const rotate = (token: string, body = {}) =>
       ((path, init) => sendAs(token, path, init))(

@@ -27,10 +27,10 @@ describe('POST /v1/keys', () => {
     const { signer, refusal, signUp, ledger, accountOf } = createSignupRig()
     await signer.signUp()
     const id = accountOf()?.id ?? ''
-    ledger.setBlocked(id, true, { actor: 'system', nowMs: NOW_MS })
+    await ledger.setBlocked(id, true, { actor: 'system', nowMs: NOW_MS })
     const body = await signer.signed()
     expect((await refusal(body)).code).toBe('sanctioned')
-    ledger.setBlocked(id, false, { actor: 'system', nowMs: NOW_MS })
+    await ledger.setBlocked(id, false, { actor: 'system', nowMs: NOW_MS })
     await readKey(await signUp(body))
   })
 

@@ -147,9 +147,9 @@ describe('POST /v1/keys', () => {
     ],
     [
       'another expiration',
-      { found: /Expiration Time: 2026/, put: 'Expiration Time: 2036', why: 'of expiration' },
+      { found: /Expiration Time: 2026/, put: 'Expiration Time: 2036', why: 'expiration time' },
     ],
-    ['no expiration', { found: /\nExpiration Time: .*/, put: '', why: 'of expiration' }],
+    ['no expiration', { found: /\nExpiration Time: .*/, put: '', why: 'expiration time' }],
     ['a made-up nonce', { found: /Nonce: \w+/, put: 'Nonce: 0123456789abcdef', why: 'The nonce' }],
     ['no nonce', { found: /Nonce: \w+\n/, put: '', why: '' }],
     ['another version', { found: 'Version: 1', put: 'Version: 2', why: 'laid out' }],
@@ -337,7 +337,7 @@ describe('POST /v1/keys', () => {
       BOOKFEED_SIGNUPS_PER_DAY: '1000000',
     })
     const { signer, signUp, sendAs, ledger, accountOf } = createSignupRig({ config })
-    vouchFor(ledger, signer.address)
+    await vouchFor(ledger, signer.address)
     const bodies = await Promise.all(Array.from({ length: 20 }, () => signer.signed()))
     const responses = await Promise.all(bodies.map((body) => signUp(body)))
     const refusedBody = bodies[responses.findIndex(({ status }) => status === 409)]

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000
 async function createRig(options: Parameters<typeof createHarness>[0] = {}) {
   const harness = createHarness(options)
   const signer = createSigner(harness.send)
-  vouchFor(harness.ledger, signer.address)
+  await vouchFor(harness.ledger, signer.address)
   const made = await signer.signUp({ label: 'first' })
   const as = (token: string) => (path: string, init?: RequestInit) =>
     harness.sendAs(token, path, init)
@@ -46,7 +46,7 @@ describe('GET /v1/keys', () => {
     const { signer, made, list, sendAs, advance, app } = await createRig()
     advance(1000)
     const second = await signer.signUp()
-    app.flushUsage()
+    await app.flushUsage()
     expect(await list(second.key)).toEqual([
       {
         id: made.id,
@@ -78,7 +78,7 @@ describe('GET /v1/keys', () => {
     const { made, list, advance, app } = await createRig()
     advance(5000)
     await list(made.key)
-    app.flushUsage()
+    await app.flushUsage()
     const [first] = await list(made.key)
     expect(first?.lastUsedAt).toBe(new Date(NOW_MS + 5000).toISOString())
   })
@@ -305,7 +305,7 @@ describe('what a key leaves behind', () => {
         duplex: 'half',
       } as RequestInit),
     )
-    ledger.revokeKey(made.id, { actor: 'operator', nowMs: NOW_MS })
+    await ledger.revokeKey(made.id, { actor: 'operator', nowMs: NOW_MS })
     open()
     expect((await answer).status).toBe(401)
     expect(await idsOf(other.key)).toEqual([other.id])

@@ -37,17 +37,17 @@ function randomStates(random: Random): Snapshot[] {
 /** Writes states in batches of any size, at any time. */
 async function writeAll(history: MarketHistory, random: Random, states: Snapshot[]): Promise<void> {
   while (states.length > 0) {
-    append(history, states.splice(0, 1 + random.integer(40)))
+    await append(history, states.splice(0, 1 + random.integer(40)))
     await Bun.sleep(random.integer(4))
   }
 }
 
 /** Follows from a cursor of a route, and compares with what the route has after it. */
 async function walkAndFollow(random: Random, channel: string): Promise<void> {
-  const { history, follow, send } = startServer()
+  const { history, follow, send } = await startServer()
   const states = randomStates(random)
   const written = 1 + random.integer(states.length - 1)
-  append(history, states.splice(0, written))
+  await append(history, states.splice(0, written))
   const outcome = random.pick(['', '&outcome=up', '&outcome=down'])
   const asked = random.integer(2) && channel === 'snapshots' ? `${outcome}&depth=2` : outcome
   const read = async (query: string): Promise<unknown[]> => {
@@ -76,11 +76,11 @@ describe('GET …/live of a market', () => {
   for (const headers of [plain, gzip]) {
     const coding = headers['accept-encoding']
     test(`default: the last rows first, then each as it is written, as the route answers it, ${coding}`, async () => {
-      const { history, follow, send } = startServer()
-      append(history, [aSnapshot({}, 10_000)])
+      const { history, follow, send } = await startServer()
+      await append(history, [aSnapshot({}, 10_000)])
       const client = await follow(`${PATH}/live`, headers)
       await client.until(() => client.events().length === 1)
-      append(history, [aSnapshot({ timestampMs: START_MS + 5 }, 20_000)])
+      await append(history, [aSnapshot({ timestampMs: START_MS + 5 }, 20_000)])
       await client.until(() => client.events().length === 2)
       const { data } = (await (await send(`${PATH}/snapshots`)).json()) as { data: object[] }
       expect(client.events().map((each) => each.name)).toEqual(['snapshot', 'row'])
@@ -99,11 +99,11 @@ describe('GET …/live of a market', () => {
   }
 
   test('behavior: whoever is cut off among the first snapshots gets all of them again', async () => {
-    const { history, follow } = startServer()
-    putMarket(history, 2, { timeframe: '15m', windowEndMs: START_MS + 3 * WINDOW_MS })
+    const { history, follow } = await startServer()
+    await putMarket(history, 2, { timeframe: '15m', windowEndMs: START_MS + 3 * WINDOW_MS })
     const conditionId = conditionIdOf(2)
-    append(history, [aSnapshot(), aSnapshot({ outcome: 'down', timestampMs: START_MS + 5 })])
-    append(history, [aSnapshot({ conditionId, timeframe: '15m' })])
+    await append(history, [aSnapshot(), aSnapshot({ outcome: 'down', timestampMs: START_MS + 5 })])
+    await append(history, [aSnapshot({ conditionId, timeframe: '15m' })])
     let row = 0
     for (const headers of [plain, gzip]) {
       for (const [path, count] of [
@@ -115,7 +115,7 @@ describe('GET …/live of a market', () => {
         const ids = client.events().map(({ id }) => id)
         // A client continues from the last id that it has, or from nowhere.
         expect(ids).toEqual([...Array(count - 1).fill(undefined), expect.any(String)])
-        append(history, [aSnapshot({ timestampMs: START_MS + 9 + ++row }, row * 70_000)])
+        await append(history, [aSnapshot({ timestampMs: START_MS + 9 + ++row }, row * 70_000)])
         const again = await follow(path, { ...headers, 'last-event-id': ids.at(-1) ?? '' })
         await again.until(() => again.events().length === 1)
         expect(again.events()[0]).toMatchObject({ name: 'row', data: { outcome: 'up' } })
@@ -124,7 +124,7 @@ describe('GET …/live of a market', () => {
   })
 
   test('behavior: trades come as they are written', async () => {
-    const { history, follow } = startServer()
+    const { history, follow } = await startServer()
     const client = await follow(`${PATH}/live?channel=trades`)
     await client.until(() => client.text() !== '')
     const trades = [1, 2].map((at) => ({
@@ -134,7 +134,7 @@ describe('GET …/live of a market', () => {
       size: at * 1_000_000,
       side: 'buy' as const,
     }))
-    history.putTrades({ id: 'trades', conditionId: conditionIdOf(1), trades })
+    await history.putTrades({ id: 'trades', conditionId: conditionIdOf(1), trades })
     await client.until(() => client.rows().length === 2)
     expect(client.rows().map(({ data }) => data.size)).toEqual([1, 2])
     const again = await follow(`${PATH}/live?channel=trades&cursor=${client.rows()[0]?.id}`)
@@ -143,24 +143,24 @@ describe('GET …/live of a market', () => {
   })
 
   test('behavior: gaps and what becomes of the market are said', async () => {
-    const { history, follow, time } = startServer()
-    append(history, [aSnapshot()])
+    const { history, follow, time } = await startServer()
+    await append(history, [aSnapshot()])
     let told = 0
     for (const headers of [plain, gzip]) {
       const client = await follow(`${PATH}/live`, headers)
       await client.until(() => client.events().length > 0)
       const gap = { outcome: 'up', fromMs: START_MS + 10, reason: 'venue_silent' } as const
-      history.putGaps(conditionIdOf(1), [{ ...gap, toMs: START_MS + 20 + told++ }])
+      await history.putGaps(conditionIdOf(1), [{ ...gap, toMs: START_MS + 20 + told++ }])
       await client.until(() => client.events().some(({ name }) => name === 'gap'))
       expect(client.events().at(-1)?.data).toMatchObject({ reason: 'venue_silent', outcome: 'up' })
     }
     const client = await follow(`${PATH}/live`, gzip)
     await client.until(() => client.events().length > 0)
-    putMarket(history, 1, { strike: '7', strikeSource: 'simulated', strikeMs: START_MS })
+    await putMarket(history, 1, { strike: '7', strikeSource: 'simulated', strikeMs: START_MS })
     await client.until(() => client.events().at(-1)?.name === 'market_update')
     time.nowMs = START_MS + WINDOW_MS
     await client.until(() => client.events().at(-1)?.name === 'market_closed')
-    putMarket(history, 1, { winner: 'up', winnerSource: 'simulated', question: 'Über “Up”?' })
+    await putMarket(history, 1, { winner: 'up', winnerSource: 'simulated', question: 'Über “Up”?' })
     await client.until(() => client.events().some(({ name }) => name === 'market_resolved'))
     expect(client.events().at(-1)?.data).toMatchObject({ winner: 'up', question: 'Über “Up”?' })
   })
@@ -168,15 +168,15 @@ describe('GET …/live of a market', () => {
   test.each(['snapshots', 'quotes'])(
     'behavior: gaps come between the rows, of %s',
     async (channel) => {
-      const { history, follow, send } = startServer()
+      const { history, follow, send } = await startServer()
       const at = (index: number) => START_MS + index * 10
       const rows = Array.from({ length: 350 }, (_, index) => index)
-      append(
+      await append(
         history,
         rows.map((index) => aSnapshot({ timestampMs: at(index) }, (index + 1) * 10_000)),
       )
       const gap = { outcome: 'up', reason: 'venue_silent', toMs: at(350) } as const
-      history.putGaps(
+      await history.putGaps(
         conditionIdOf(1),
         [at(40) + 5, at(250)].map((fromMs) => ({ ...gap, fromMs })),
       )
@@ -193,7 +193,7 @@ describe('GET …/live of a market', () => {
   )
 
   test('behavior: a comment line is sent while nothing happens', async () => {
-    const { follow, advance } = startServer()
+    const { follow, advance } = await startServer()
     for (const headers of [plain, gzip]) {
       const client = await follow(`${PATH}/live?heartbeat=5`, headers)
       await client.until(() => client.text() !== '')
@@ -205,16 +205,16 @@ describe('GET …/live of a market', () => {
   })
 
   test('behavior: those who follow the same are written once', async () => {
-    const { history, follow, app } = startServer()
-    append(history, [aSnapshot(), aSnapshot({ outcome: 'down' })])
+    const { history, follow, app } = await startServer()
+    await append(history, [aSnapshot(), aSnapshot({ outcome: 'down' })])
     const clients = await Promise.all([1, 2, 3, 4, 5].map(() => follow(`${PATH}/live`, gzip)))
     for (let row = 1; row < 20; row++) {
-      append(history, [aSnapshot({ timestampMs: START_MS + row }, row * 10_000)])
+      await append(history, [aSnapshot({ timestampMs: START_MS + row }, row * 10_000)])
       if (row === 10) clients.push(await follow(`${PATH}/live`, gzip))
       await Bun.sleep(2)
     }
-    append(history, [aSnapshot({ outcome: 'down', timestampMs: START_MS + 99 }, 70_000)])
-    append(history, [aSnapshot({ timestampMs: START_MS + 99 }, 70_000)])
+    await append(history, [aSnapshot({ outcome: 'down', timestampMs: START_MS + 99 }, 70_000)])
+    await append(history, [aSnapshot({ timestampMs: START_MS + 99 }, 70_000)])
     const last = new Date(START_MS + 99).toISOString()
     const isLast = ({ data }: { data: Record<string, unknown> }) => data.timestamp === last
     for (const client of clients)
@@ -230,8 +230,8 @@ describe('GET …/live of a market', () => {
   })
 
   test('behavior: who reads slowly goes on alone, gets every row, and joins the others again', async () => {
-    const { history, follow, app, key } = startServer()
-    append(history, [aSnapshot(), aSnapshot({ outcome: 'down' })])
+    const { history, follow, app, key } = await startServer()
+    await append(history, [aSnapshot(), aSnapshot({ outcome: 'down' })])
     const fast = await follow(`${PATH}/live`, plain)
     const headers = { authorization: `Bearer ${key}` }
     const slow = await app.fetch(new Request(`http://localhost${PATH}/live`, { headers }))
@@ -241,7 +241,7 @@ describe('GET …/live of a market', () => {
       append(history, [
         aSnapshot({ outcome, asks: book, timestampMs: START_MS + row }, row * 10_000),
       ])
-    for (let row = 1; row <= 200; row++) write(row)
+    for (let row = 1; row <= 200; row++) await write(row)
     await fast.until(() => fast.rows().length === 200)
     expect(app.live.counts).toEqual({ groups: 2, subscribers: 2 })
     const late = followEvents(slow)
@@ -253,25 +253,25 @@ describe('GET …/live of a market', () => {
   })
 
   test('usage: every byte that was sent is counted within ten seconds, and the request once', async () => {
-    const { history, follow, app, advance, ledger } = startServer()
+    const { history, follow, app, advance, ledger } = await startServer()
     const client = await follow(`${PATH}/live`, plain)
     const accountId = ledger.listKeys()[0]?.accountId ?? ''
-    const counted = () => {
-      app.flushUsage()
+    const counted = async () => {
+      await app.flushUsage()
       return ledger.usageOf(accountId, '2026-01-01').map(({ requests, bytes }) => [requests, bytes])
     }
     for (let row = 1; row <= 20; row++) {
-      append(history, [aSnapshot({ timestampMs: START_MS + row }, row * 10_000)])
+      await append(history, [aSnapshot({ timestampMs: START_MS + row }, row * 10_000)])
       await client.until(() => client.rows().length === row)
     }
     advance(10_000)
-    await until(() => counted()[0]?.[1] === client.text().length)
-    expect(counted()).toEqual([[1, client.text().length]])
+    await until(async () => (await counted())[0]?.[1] === client.text().length)
+    expect(await counted()).toEqual([[1, client.text().length]])
   })
 
   test('error: what cannot be followed is refused as everywhere', async () => {
-    const { send, sendAs, ledger, history, url, app } = startServer()
-    append(history, [aSnapshot()])
+    const { send, sendAs, ledger, history, url, app } = await startServer()
+    await append(history, [aSnapshot()])
     const codeOf = async (response: Response) => ((await response.json()) as { code: string }).code
     expect(await codeOf(await sendAs(undefined, `${PATH}/live`))).toBe('unauthenticated')
     const free = addKey(ledger, 'free')
@@ -300,14 +300,14 @@ describe('GET …/live of a market', () => {
   })
 
   test('error: a key that has ended ends its streams', async () => {
-    const { ledger, url, advance, sendAs } = startServer()
+    const { ledger, url, advance, sendAs } = await startServer()
     const key = addKey(ledger, 'pro')
     const response = await fetch(`${url}${PATH}/live`, {
       headers: { authorization: `Bearer ${key}` },
     })
     const client = followEvents(response)
     await client.until(() => client.text() !== '')
-    ledger.revokeKey(idOf(ledger, key), { actor: 'operator', nowMs: START_MS })
+    await ledger.revokeKey(idOf(ledger, key), { actor: 'operator', nowMs: START_MS })
     advance(10_000)
     await client.ended
     expect(client.text()).toContain('retry:')

@@ -54,8 +54,8 @@ function aKnown(index: number): Known {
 
 const known = Array.from({ length: 120 }, (_, index) => aKnown(index))
 const history = openHistory(':memory:')
-for (const { status: _, ...facts } of known) history.putMarket(facts)
-history.putMarket({
+for (const { status: _, ...facts } of known) await history.putMarket(facts)
+await history.putMarket({
   conditionId: idOf(9),
   coin: 'eth',
   timeframe: '5m',
@@ -141,7 +141,7 @@ describe('GET /v1/{coin}/markets, filtered', () => {
     const facts = { coin: 'btc', timeframe: '5m', source: 'recorded' } as const
     const path = `${PATH}?order=asc`
     const first = await sendLive(path)
-    live.putMarket({ ...facts, conditionId: idOf(5), windowStartMs: 1000 })
+    await live.putMarket({ ...facts, conditionId: idOf(5), windowStartMs: 1000 })
     const cursor = first.headers.get('x-resume-cursor') ?? ''
     const second = await sendLive(withParams(PATH, { order: 'asc', cursor }))
     expect(idsOf((await second.json()) as MarketList)).toEqual([idOf(5)])
@@ -204,7 +204,7 @@ describe('GET /v1/{coin}/markets?slug=', () => {
       const problem = await readProblem(await send(`${PATH}?slug=btc-updown-17&${other}`))
       const name = other.split('=')[0] ?? ''
       expect([problem.code, problem.param]).toEqual(['invalid_parameter', name])
-      expect(problem.detail).toContain('`slug` names one market')
+      expect(problem.detail).toContain('`slug` identifies one market')
     },
   )
 })
@@ -221,9 +221,9 @@ describe('a market', () => {
     windowEndMs: windowStartMs + 300_000,
   }
 
-  function createMarket() {
+  async function createMarket() {
     const own = openHistory(':memory:')
-    own.putMarket(facts)
+    await own.putMarket(facts)
     const times = [0, 1, 2, 3, 293, 296, 299]
     const snapshots = times.map((second, index) =>
       aSnapshot(
@@ -235,14 +235,14 @@ describe('a market', () => {
         1_000_000 + index,
       ),
     )
-    own.append({ id: 'rows', source: 'recorded', snapshots })
+    await own.append({ id: 'rows', source: 'recorded', snapshots })
     return own
   }
 
   test('behavior: figures of the coin are printed with every digit of their source', async () => {
-    const own = createMarket()
+    const own = await createMarket()
     const server = createHarness({ history: own })
-    own.putMarket({
+    await own.putMarket({
       ...facts,
       tickSize: 1_000,
       strike: '74212.10500000000000000001',
@@ -259,7 +259,7 @@ describe('a market', () => {
   })
 
   test('behavior: says how complete and how sure each outcome is', async () => {
-    const { send: sendOwn } = createHarness({ history: createMarket() })
+    const { send: sendOwn } = createHarness({ history: await createMarket() })
     const response = await sendOwn(`${PATH}/${facts.conditionId}`)
     const { outcomes: told } = (await response.json()) as MarketBody
     const [up, down] = told
@@ -280,22 +280,22 @@ describe('a market', () => {
   })
 
   test('behavior: may be kept once closed, and not before; answers 304 while it is the same', async () => {
-    const own = createMarket()
+    const own = await createMarket()
     const { send: sendOwn } = createHarness({ history: own })
     const path = `${PATH}/${facts.conditionId}`
     const open = await sendOwn(path)
     expect(open.headers.get('cache-control')).toBe('private, no-cache')
-    own.close(facts.conditionId)
+    await own.close(facts.conditionId)
     const closed = await sendOwn(path)
     expect(closed.headers.get('cache-control')).toBe('private, max-age=60, immutable')
     const headers = { 'if-none-match': closed.headers.get('etag') ?? '' }
     expect((await sendOwn(path, { headers })).status).toBe(304)
-    own.putMarket({ ...facts, question: 'Another?' })
+    await own.putMarket({ ...facts, question: 'Another?' })
     expect((await sendOwn(path, { headers })).status).toBe(200)
   })
 
   test('behavior: lists answer 304 too, in gzip where the caller takes it', async () => {
-    const { send: sendOwn } = createHarness({ history: createMarket() })
+    const { send: sendOwn } = createHarness({ history: await createMarket() })
     const headers = { 'accept-encoding': 'gzip' }
     const list = await sendOwn(PATH, { headers })
     expect(list.headers.get('content-encoding')).toBe('gzip')
@@ -312,7 +312,7 @@ test('behavior: where few markets match, no read looks at more than 500 of them'
   const count = 1_100
   for (let index = 1; index <= count; index++) {
     const windowStartMs = NOW_MS - 300_000 * (count - index + 2)
-    many.putMarket({
+    await many.putMarket({
       conditionId: idOf(index),
       coin: 'btc',
       timeframe: '5m',

@@ -48,10 +48,10 @@ function createServer() {
 describe('spot of a market', () => {
   test('default: an open market has the newest price as `prices` shows it, by itself and in the list', async () => {
     const { put, putPrice, read, list, one } = createServer()
-    put(1)
-    putPrice('64126.50', 900)
-    putPrice('64130.25', 400, { source: 'pyth', windowSeconds: 0 })
-    putPrice('1', -1)
+    await put(1)
+    await putPrice('64126.50', 900)
+    await putPrice('64130.25', 400, { source: 'pyth', windowSeconds: 0 })
+    await putPrice('1', -1)
     const spot = {
       price: 64_130.25,
       source: 'pyth',
@@ -65,8 +65,8 @@ describe('spot of a market', () => {
 
   test('behavior: is null for a tier without the route of prices, beside one that has it', async () => {
     const { put, putPrice, list, one, ledger, sendAs } = createServer()
-    put(1)
-    putPrice('64126.50', 900)
+    await put(1)
+    await putPrice('64126.50', 900)
     const pro = defaultTiers.find(({ tierId }) => tierId === 'pro')
     if (pro === undefined) throw new Error('There is no Pro tier.')
     const key = addKey(ledger, {
@@ -95,22 +95,22 @@ describe('spot of a market', () => {
     'behavior: of several sources at one millisecond it is the first by name (%s, %s, %s)',
     async (first, second, third) => {
       const { put, putPrice, one } = createServer()
-      put(1)
+      await put(1)
       // Three series a second: the newest eight prices end within a millisecond.
       for (const beforeMs of [3000, 2000, 1000])
         for (const source of [first, second, third])
-          putPrice(String(60_000 + beforeMs), beforeMs, { source })
+          await putPrice(String(60_000 + beforeMs), beforeMs, { source })
       expect((await one(1)).spot).toMatchObject({ source: 'binance', price: 61_000 })
     },
   )
 
   test('behavior: is null before and after the window, and where nothing is recorded', async () => {
     const { put, putPrice, list, one, advance } = createServer()
-    put(1)
-    put(2, { windowStartMs: NOW_MS + 200_000, windowEndMs: NOW_MS + 500_000 })
-    put(3, { windowStartMs: NOW_MS - 400_000, windowEndMs: NOW_MS - 100_000 })
+    await put(1)
+    await put(2, { windowStartMs: NOW_MS + 200_000, windowEndMs: NOW_MS + 500_000 })
+    await put(3, { windowStartMs: NOW_MS - 400_000, windowEndMs: NOW_MS - 100_000 })
     expect((await list()).map(({ spot }) => spot)).toEqual([null, null, null])
-    putPrice('64126.50', 0)
+    await putPrice('64126.50', 0)
     const prices = (await list()).map(({ spot }) => spot?.price)
     expect(prices).toEqual([undefined, 64_126.5, undefined])
     advance(200_000)
@@ -125,9 +125,9 @@ describe('spot of a market', () => {
     'behavior: a %s market has no price of the other kind',
     async (source: Source, price: number) => {
       const { put, putPrice, one } = createServer()
-      put(1, { source })
-      putPrice('64126.50', 900)
-      putPrice('2', 0, { source: 'simulated' })
+      await put(1, { source })
+      await putPrice('64126.50', 900)
+      await putPrice('2', 0, { source: 'simulated' })
       expect((await one(1)).spot?.price).toBe(price)
     },
   )
@@ -136,8 +136,8 @@ describe('spot of a market', () => {
     'behavior: a list looks it up once, however many are open; recorded at all: %p',
     async (isRecorded) => {
       const { put, putPrice, list, lookups } = createServer()
-      for (let number = 1; number <= 60; number++) put(number)
-      if (isRecorded) putPrice('64126.50', 0)
+      for (let number = 1; number <= 60; number++) await put(number)
+      if (isRecorded) await putPrice('64126.50', 0)
       expect((await list()).filter(({ spot }) => spot !== null)).toHaveLength(isRecorded ? 60 : 0)
       expect(lookups()).toBe(1)
     },

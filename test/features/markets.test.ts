@@ -17,7 +17,7 @@ import {
 } from '../support/market-history.ts'
 import { readProblem, type Send, withParams } from '../support/page-client.ts'
 
-const { history, both, single, open, edge, empty } = createMarketHistory()
+const { history, both, single, open, edge, empty } = await createMarketHistory()
 const { send } = createHarness({ history })
 
 async function readMarket(sender: Send, coin: string, conditionId: string): Promise<MarketBody> {
@@ -70,7 +70,7 @@ function expectedOutcome({ outcome, assetId }: { outcome: Outcome; assetId: stri
 const idOf = (index: number): string => `0x${index.toString(16).padStart(64, '0')}`
 
 /** Markets of windows a minute apart, put in a random order; every third shares its start. */
-function createManyMarkets(count: number) {
+async function createManyMarkets(count: number) {
   const many = openHistory(':memory:')
   const random = createRandom('many')
   const facts = Array.from({ length: count }, (_, index): MarketFacts => ({
@@ -81,7 +81,7 @@ function createManyMarkets(count: number) {
     windowStartMs: 60_000 * (index - (index % 3)),
   }))
   for (const fact of facts.toSorted((a, b) => (a.conditionId < b.conditionId ? -1 : 1))) {
-    many.putMarket(fact)
+    await many.putMarket(fact)
   }
   const expected = facts
     .toSorted(
@@ -122,7 +122,7 @@ describe('GET /v1/{coin}/markets', () => {
   })
 
   test('behavior: by default a hundred; a walk gives each once, with no empty page', async () => {
-    const { many, expected } = createManyMarkets(240)
+    const { many, expected } = await createManyMarkets(240)
     const { send: sendMany } = createHarness({ history: many })
     expect((await readList(sendMany, 'btc')).data).toHaveLength(100)
     for (const limit of [1, 7, 80, 120, 239, 240, 241, 1000]) {
@@ -134,14 +134,14 @@ describe('GET /v1/{coin}/markets', () => {
   })
 
   test('behavior: `withBooks` leaves out markets without a snapshot, on every page', async () => {
-    const { many, expected } = createManyMarkets(130)
+    const { many, expected } = await createManyMarkets(130)
     const held = expected.filter((_, index) => index % 13 === 5)
     for (const [index, conditionId] of held.entries()) {
       const timestampMs = (many.findMarket(conditionId)?.windowStartMs ?? 0) + 1_000
       const snapshots = both.rows
         .slice(0, 1)
         .map((row) => ({ ...row, conditionId, timestampMs, sourceHash: undefined }))
-      many.append({ id: `held ${index}`, source: 'recorded', snapshots })
+      await many.append({ id: `held ${index}`, source: 'recorded', snapshots })
     }
     const { send: sendMany } = createHarness({ history: many })
     const walk = async (params: object) => {
@@ -166,17 +166,17 @@ describe('GET /v1/{coin}/markets', () => {
   })
 
   test('behavior: a walk is not disturbed by newer markets and by rows of those listed', async () => {
-    const { history: live, open: market } = createMarketHistory()
+    const { history: live, open: market } = await createMarketHistory()
     const { send: sendLive } = createHarness({ history: live })
     const first = await readList(sendLive, 'btc', { limit: 1 })
-    live.putMarket({
+    await live.putMarket({
       conditionId: conditionIdOf('f'),
       coin: 'btc',
       timeframe: '1h',
       source: 'simulated',
       windowStartMs: NOW_MS,
     })
-    appendRows(live, market, rowsAt(market, [NOW_MS]))
+    await appendRows(live, market, rowsAt(market, [NOW_MS]))
     const second = await readList(sendLive, 'btc', { cursor: first.nextCursor })
     expect(second.data.map(({ conditionId }) => conditionId)).toEqual([both.conditionId])
   })
@@ -253,6 +253,8 @@ describe('GET /v1/{coin}/markets/{conditionId}', () => {
       strikeTime: null,
       finalPriceSource: null,
       finalPriceTime: null,
+      takerDelayMs: null,
+      orderAgeMs: null,
       feeSchedule: null,
       spot: null,
       result: expect.stringMatching(/^(up|down)$/),
@@ -320,32 +322,38 @@ describe('GET /v1/{coin}/markets/{conditionId}', () => {
     const fresh = openHistory(':memory:')
     const { send: sendFresh } = createHarness({ history: fresh })
     const conditionId = idOf(1)
-    fresh.putMarket({ conditionId, coin: 'eth', timeframe: '5m', source: 'recorded', ...facts })
+    await fresh.putMarket({
+      conditionId,
+      coin: 'eth',
+      timeframe: '5m',
+      source: 'recorded',
+      ...facts,
+    })
     expect((await readMarket(sendFresh, 'eth', conditionId)).status).toBe(status)
     expect((await readList(sendFresh, 'eth')).data[0]?.status).toBe(status)
   })
 
   test('behavior: a market whose history is final is closed, whatever its window', async () => {
-    const { history: live, empty: market } = createMarketHistory()
+    const { history: live, empty: market } = await createMarketHistory()
     const { send: sendLive } = createHarness({ history: live })
     expect((await readMarket(sendLive, 'sol', market.conditionId)).status).toBe('open')
-    live.close(market.conditionId)
+    await live.close(market.conditionId)
     expect((await readMarket(sendLive, 'sol', market.conditionId)).status).toBe('closed')
   })
 
   test('behavior: the revision rises with rows, backfills and facts, and only then', async () => {
-    const { history: live, both: market } = createMarketHistory()
+    const { history: live, both: market } = await createMarketHistory()
     const { send: sendLive } = createHarness({ history: live })
     const revision = async () => (await readMarket(sendLive, 'btc', market.conditionId)).revision
     const before = await revision()
-    live.append({ id: 'known', source: 'simulated', snapshots: market.rows.slice(0, 9) })
+    await live.append({ id: 'known', source: 'simulated', snapshots: market.rows.slice(0, 9) })
     expect(await revision()).toBe(before)
-    appendRows(live, market, rowsAt(market, [market.rows[9]?.timestampMs ?? 0]))
+    await appendRows(live, market, rowsAt(market, [market.rows[9]?.timestampMs ?? 0]))
     const backfilled = await revision()
     expect(backfilled).toBeGreaterThan(before)
     const { conditionId } = market
     const facts = { conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' } as const
-    live.putMarket({ ...facts, question: 'Another?' })
+    await live.putMarket({ ...facts, question: 'Another?' })
     expect(await revision()).toBeGreaterThan(backfilled)
   })
 

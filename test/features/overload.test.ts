@@ -2,12 +2,13 @@
  * Accounts that ask for much, over real connections: others are answered, and nothing stays taken.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import { ACCOUNT_JOBS_MAX } from '#src/http/work.ts'
+import { ACCOUNT_JOBS_MAX } from '#src/http/tasks.ts'
 import { storeSimulation } from '#src/simulator/simulator.ts'
 
 import { addKey, createHarness, NOW_MS } from '../support/harness.ts'
@@ -22,9 +23,9 @@ const OWN_STREAMS = 4
 
 let market = ''
 let startMs = 0
-beforeAll(() => {
+beforeAll(async () => {
   const options = { seed: 'overload', coins: ['btc'], timeframes: ['5m'], markets: 1 } as const
-  Array.from(storeSimulation(history, { ...options, startMs: NOW_MS - 900_000 }))
+  await Array.fromAsync(storeSimulation(history, { ...options, startMs: NOW_MS - 900_000 }))
   const [found] = history.listMarkets({ coin: 'btc', limit: 1 })
   market = found?.conditionId ?? ''
   startMs = found?.windowStartMs ?? 0
@@ -88,7 +89,8 @@ describe('an account that asks for much', () => {
     const hung = await Promise.all(
       Array.from({ length: OWN_STREAMS }, () => hang(greedy, exportPath())),
     )
-    await Bun.sleep(50)
+    // Each has begun to answer.
+    await Promise.all(hung.map((socket) => once(socket, 'readable')))
     const refused = await ask(greedy, exportPath())
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
     const { code, detail } = await readProblem(refused)
@@ -183,11 +185,20 @@ describe('an account that asks for much', () => {
       maxSnapshotsPerMarket: 800,
     } as const
     for (const coin of ['btc', 'eth'] as const)
-      Array.from(storeSimulation(own, { ...simulation, coins: [coin], startMs: NOW_MS - 900_000 }))
+      await Array.fromAsync(
+        storeSimulation(own, { ...simulation, coins: [coin], startMs: NOW_MS - 900_000 }),
+      )
     const [{ conditionId = '' } = {}] = own.listMarkets({ coin: 'eth', limit: 1 })
     const [{ conditionId: busy = '' } = {}] = own.listMarkets({ coin: 'btc', limit: 1 })
     const { watched, reads } = watchEth(own)
-    const { send } = createHarness({ history: watched, timer: () => performance.now() })
+    // What is read of the other coin is long in coming.
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+    const held: MarketHistory = {
+      ...watched,
+      ready: (ranges) =>
+        [...ranges].some(({ market }) => market.coin === 'btc') ? gate : undefined,
+    }
+    const { send } = createHarness({ history: held })
     const json = { 'content-type': 'application/json' }
     const base = `/v1/eth/markets/${conditionId}`
     const requests = [{ conditionId, outcome: 'up', ts: startMs }]
@@ -220,6 +231,7 @@ describe('an account that asks for much', () => {
       expect(detail).toStartWith('16 long requests of this account')
     }
     expect(reads).toEqual([])
+    open()
     for (const response of running) expect((await response).status).toBe(200)
     for (const [path, init] of long) {
       reads.length = 0
@@ -232,7 +244,7 @@ describe('an account that asks for much', () => {
   test('error: an export beyond those of the tier is refused before it is planned', async () => {
     const own = openHistory(':memory:')
     const simulation = { seed: 'refused', coins: ['eth'], timeframes: ['5m'], markets: 1 } as const
-    Array.from(storeSimulation(own, { ...simulation, startMs: NOW_MS - 900_000 }))
+    await Array.fromAsync(storeSimulation(own, { ...simulation, startMs: NOW_MS - 900_000 }))
     const { watched, reads } = watchEth(own)
     const shop = createHarness({ history: watched })
     const authorization = `Bearer ${addKey(shop.ledger, 'pro')}`

@@ -18,8 +18,8 @@ async function coverageOf(history: MarketHistory, params: Params, nowMs?: number
   return (await readPanel(send, params)).headers.get('x-coverage')
 }
 
-describe('X-Coverage of a panel', () => {
-  const holes = wholeMarkets({ '5m': [2, 3, 6] })
+describe('X-Coverage of a panel', async () => {
+  const holes = await wholeMarkets({ '5m': [2, 3, 6] })
 
   test('default: is full when every window of the range is held', async () => {
     expect(await coverageOf(holes, range(2, 4))).toBe('full')
@@ -64,9 +64,9 @@ describe('X-Coverage of a panel', () => {
 
   test('behavior: a day of 25 hours that is not over is not missing either', async () => {
     const HOUR_MS = 3_600_000
-    const history = wholeMarkets({ '1d': [0] })
+    const history = await wholeMarkets({ '1d': [0] })
     const windowStartMs = DAY_START_MS + 24 * HOUR_MS
-    history.putMarket({
+    await history.putMarket({
       conditionId: conditionIdOf(9),
       coin: 'btc',
       timeframe: '1d',
@@ -80,7 +80,7 @@ describe('X-Coverage of a panel', () => {
   })
 
   test('behavior: the pages of a walk count each window once', async () => {
-    const history = wholeMarkets({ '5m': [2, 3, 6, 7, 11] })
+    const history = await wholeMarkets({ '5m': [2, 3, 6, 7, 11] })
     const { send } = createHarness({ history })
     const gaps: number[] = []
     let cursor: string | undefined
@@ -98,12 +98,12 @@ describe('X-Coverage of a panel', () => {
   })
 
   test('behavior: going on behind an empty page begins where that one did', async () => {
-    const history = wholeMarkets({ '5m': [] })
+    const history = await wholeMarkets({ '5m': [] })
     const { send, time } = createHarness({ history })
     time.nowMs = startOf(2)
     const empty = await readPanel(send, range(2, 5))
     time.nowMs = startOf(5)
-    addWhole(history, { number: 1, timeframe: '5m', startMs: startOf(4) })
+    await addWhole(history, { number: 1, timeframe: '5m', startMs: startOf(4) })
     const cursor = empty.headers.get('x-resume-cursor') ?? ''
     const { data, headers } = await readPanel(send, { ...range(2, 5), cursor })
     expect(data).toHaveLength(1)

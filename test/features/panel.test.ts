@@ -42,9 +42,9 @@ const book = (outcome: Outcome, timestampMs: number, { bids, asks }: Sides) =>
   aSnapshot({ outcome, timestampMs, bids: bids ?? NO_LEVELS, asks: asks ?? NO_LEVELS })
 
 /** One market with every fact; both books at 0 s, that of up also at 240 s, a trade at 100 s. */
-function createOne() {
+async function createOne() {
   const history = openHistory(':memory:')
-  history.putMarket(
+  await history.putMarket(
     factsOf(1, START_MS, {
       slug: 'btc-updown-5m-1767225600',
       strike: '76211.80016560019',
@@ -54,19 +54,19 @@ function createOne() {
     }),
   )
   const asks = ladder([540_000, 96_500_000], [550_000, 1_743_200_000])
-  appendAll(history, [
+  await appendAll(history, [
     book('up', START_MS, { bids: ladder([530_000, 12_480_060_000], [520_000, 310_000_000]), asks }),
     book('down', START_MS, { asks }),
     book('up', START_MS + 240_000, { bids: ladder([120_001, 1]) }),
   ])
   const trades = [{ timestampMs: START_MS + 100_000, price: 531_000 }]
-  history.putTrades({ id: 'trades', conditionId: conditionIdOf(1), trades })
-  history.close(conditionIdOf(1))
+  await history.putTrades({ id: 'trades', conditionId: conditionIdOf(1), trades })
+  await history.close(conditionIdOf(1))
   return { history, ...createHarness({ history }) }
 }
 
-describe('GET /v1/{coin}/panel', () => {
-  const one = createOne()
+describe('GET /v1/{coin}/panel', async () => {
+  const one = await createOne()
 
   test('default: a row says what was in force at the moment before the close, and who won', async () => {
     const { data, text } = await readPanel(one.send, { offsets: '-60001ms' })
@@ -123,13 +123,13 @@ describe('GET /v1/{coin}/panel', () => {
   })
 
   test('behavior: the price of the coin is that of the moment, of the shortest average, and none of another kind', async () => {
-    const { history, send } = createOne()
+    const { history, send } = await createOne()
     const ticks = [
       { source: 'simulated', windowSeconds: 0, timestampMs: START_MS + 1000, price: '76211.50' },
       { source: 'simulated', windowSeconds: 60, timestampMs: START_MS + 2000, price: '76212' },
       { source: 'chainlink', windowSeconds: 0, timestampMs: START_MS + 2000, price: '76213' },
     ]
-    history.putSpot(ticks.map((tick) => ({ coin: 'btc', ...tick })))
+    await history.putSpot(ticks.map((tick) => ({ coin: 'btc', ...tick })))
     const spot = { price: 76211.5, source: 'simulated', windowSeconds: 0, ageMs: 2000 }
     const { data } = await readPanel(send, { offsets: '-299001ms,-299s,-297s' })
     expect(data.map((row) => row.spot)).toEqual([null, { ...spot, ageMs: 0 }, spot])
@@ -191,8 +191,8 @@ describe('GET /v1/{coin}/panel', () => {
   })
 })
 
-describe('a large page', () => {
-  const many = createMany()
+describe('a large page', async () => {
+  const many = await createMany()
 
   test('behavior: compressed it is the same text, with a tag of its own', async () => {
     const address = withParams(PANEL_PATH, { timeframe: '5m', offsets: '-240s,-5s' })
@@ -206,7 +206,7 @@ describe('a large page', () => {
 })
 
 /** Closed and other markets whose states are known, in a random order of acceptance. */
-function createMany() {
+async function createMany() {
   const history = openHistory(':memory:')
   const random = createRandom('panel')
   const make = createBookMaker(random)
@@ -221,7 +221,7 @@ function createMany() {
     factsOf(54, START_MS, { timeframe: '15m', windowEndMs: START_MS + 900_000 }),
     factsOf(55, START_MS, { coin: 'eth' }),
   ]
-  for (const facts of [...closed, ...others]) history.putMarket(facts)
+  for (const facts of [...closed, ...others]) await history.putMarket(facts)
   const snapshots = closed.flatMap(({ conditionId, windowStartMs = 0 }) =>
     Array.from({ length: 20 }, () =>
       aSnapshot({
@@ -232,15 +232,15 @@ function createMany() {
       }),
     ),
   )
-  appendAll(history, [
+  await appendAll(history, [
     ...snapshots,
     aSnapshot({ conditionId: conditionIdOf(52), timestampMs: START_MS }),
   ])
   return { history, closed, snapshots, ...createHarness({ history }) }
 }
 
-describe('the markets of a panel', () => {
-  const many = createMany()
+describe('the markets of a panel', async () => {
+  const many = await createMany()
   const ids = many.closed.map(({ conditionId }) => conditionId)
 
   test('default: those whose window is known and over, by its start', async () => {
@@ -293,17 +293,6 @@ describe('the markets of a panel', () => {
         )
       }
     }
-  })
-
-  test('behavior: a page that takes long lets others have their turn', async () => {
-    let timerMs = 0
-    const slow = createHarness({ history: many.history, timer: () => (timerMs += 10) })
-    const order: string[] = []
-    const long = readPanel(slow.send, {}).then(() => order.push('panel'))
-    await new Promise((resolve) => setImmediate(resolve))
-    order.push('other')
-    await long
-    expect(order).toEqual(['other', 'panel'])
   })
 })
 

@@ -27,13 +27,17 @@ type Asked = { outcome?: Outcome; from?: number; to?: number }
 type Filled = { rows: StoredSnapshot[]; trades: Trade[] }
 const outcomes = ['up', 'down'] as const
 
-function createFilled(seed: string, counts: [books: number, trades: number], isClosed = true) {
+async function createFilled(
+  seed: string,
+  counts: [books: number, trades: number],
+  isClosed = true,
+) {
   const random = createRandom(seed)
   const history = openHistory(':memory:')
   const books = randomBooks(random, counts[0])
   const trades = randomTrades(random, counts[1])
-  const filled = fill(history, { books, trades })
-  if (isClosed) history.close(conditionIdOf(1))
+  const filled = await fill(history, { books, trades })
+  if (isClosed) await history.close(conditionIdOf(1))
   const { send } = createHarness({ history })
   return { history, send, ...filled, path: `${filled.base}/prices` }
 }
@@ -67,11 +71,11 @@ function barTexts({ rows, trades }: Filled, stepMs: number, asked: Asked): strin
 const bare = (text: string): string =>
   text.replace(/,"covered":[\d.]+\}$/, '').replace(/"lastTradeUpdates":\d+/, '')
 
-describe('GET /v1/{coin}/markets/{conditionId}/prices', () => {
+describe('GET /v1/{coin}/markets/{conditionId}/prices', async () => {
   const level = (price: number) => ({ prices: [price], sizes: [1_000_000] })
   const history = openHistory(':memory:')
   const at = (ms: number) => ({ timestampMs: START_MS + ms })
-  const { base } = fill(history, {
+  const { base } = await fill(history, {
     books: [
       aSnapshot({ bids: level(530_000), asks: level(540_001) }),
       aSnapshot({ bids: level(460_000), asks: level(470_000), outcome: 'down', ...at(100) }),
@@ -88,7 +92,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/prices', () => {
       { ...at(2_450), price: 440_000, outcome: 'down' },
     ],
   })
-  history.close(conditionIdOf(1))
+  await history.close(conditionIdOf(1))
   const { send } = createHarness({ history })
   const path = `${base}/prices`
 
@@ -158,13 +162,13 @@ describe('GET /v1/{coin}/markets/{conditionId}/prices', () => {
         sourceHash: String(at).padStart(40, '0'),
         isVerified,
       })
-    appendAll(history, [
+    await appendAll(history, [
       book(100, 500_000, true),
       book(200, 900_000, false),
       book(300, 510_000, true),
       book(1_100, 100_000, false),
     ])
-    history.close(conditionIdOf(1))
+    await history.close(conditionIdOf(1))
     const { send } = createHarness({ history })
     const path = `/v1/btc/markets/${conditionIdOf(1)}/prices`
     for (const order of ['asc', 'desc']) {
@@ -177,7 +181,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/prices', () => {
 
   test('behavior: a trade of an outcome that the source does not name is as printed, for both bars', async () => {
     const unnamed = openHistory(':memory:')
-    fill(unnamed, {
+    await fill(unnamed, {
       books: [aSnapshot({}), aSnapshot({ outcome: 'down' })],
       trades: [{ ...at(-1), price: 531_000 }],
     })
@@ -193,7 +197,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/prices', () => {
 
   test('behavior: a market without a state is an empty page', async () => {
     const empty = openHistory(':memory:')
-    fill(empty, { books: [], trades: [{ timestampMs: START_MS, price: 1 }] })
+    await fill(empty, { books: [], trades: [{ timestampMs: START_MS, price: 1 }] })
     const server = createHarness({ history: empty })
     for (const params of [{}, { interval: '1s' }, { interval: '1d', order: 'desc' }] as Params[]) {
       const { text, headers } = await readPage(server.send, path, params)
@@ -236,7 +240,7 @@ describe('a walk of prices', () => {
     async (seed) => {
       const random = createRandom(`walk ${seed}`)
       const counts: [number, number] = [20 + random.integer(250), random.integer(60)]
-      const { send, path, rows, trades } = createFilled(`prices ${seed}`, counts)
+      const { send, path, rows, trades } = await createFilled(`prices ${seed}`, counts)
       for (let round = 0; round < 4; round++) {
         const asked = drawAsked(random, rows)
         const changes = changesOf(inRange(rows, asked), priceKey(trades))
@@ -255,7 +259,7 @@ describe('a walk of prices', () => {
     async (seed) => {
       const random = createRandom(`bars ${seed}`)
       const counts: [number, number] = [20 + random.integer(250), random.integer(60)]
-      const filled = createFilled(`bars ${seed}`, counts)
+      const filled = await createFilled(`bars ${seed}`, counts)
       const { send, path, rows } = filled
       for (const interval of ['1s', '5s', '1m', '1h'] as const) {
         const asked = drawAsked(random, rows)
@@ -271,7 +275,7 @@ describe('a walk of prices', () => {
   )
 
   test('property: bars of a whole market count every update and state in a bar once', async () => {
-    const filled = createFilled('whole', [300, 80])
+    const filled = await createFilled('whole', [300, 80])
     const { send, path, rows, trades } = filled
     const { texts } = await walkSeries(send, path, {
       params: { interval: '5s' },
@@ -285,7 +289,7 @@ describe('a walk of prices', () => {
   })
 
   test('property: covered is the share that the coverage of the same span tells', async () => {
-    const { send, path, base, rows } = createFilled('covered', [200, 0])
+    const { send, path, base, rows } = await createFilled('covered', [200, 0])
     const { texts } = await walkSeries(send, path, {
       params: { interval: '5s' },
       limitOf: () => 50,
@@ -311,7 +315,7 @@ describe('a follower of X-Resume-Cursor', () => {
   test('property: is given a bar again until it is whole, and ends with the bars of the market', async () => {
     const random = createRandom('follower')
     const books = randomBooks(random, 300)
-    const { history, send, path } = createFilled('none', [0, 0], false)
+    const { history, send, path } = await createFilled('none', [0, 0], false)
     const bars = new Map<string, string>()
     let place: Params = {}
     const read = async (limit: number) => {
@@ -322,10 +326,10 @@ describe('a follower of X-Resume-Cursor', () => {
       return body.nextCursor
     }
     for (let at = 0; at < books.length; at += 10) {
-      appendAll(history, books.slice(at, at + 10))
+      await appendAll(history, books.slice(at, at + 10))
       await read(1 + random.integer(20))
     }
-    history.close(conditionIdOf(1))
+    await history.close(conditionIdOf(1))
     let next: string | null
     do next = await read(100)
     while (next !== null)
@@ -344,12 +348,17 @@ describe('a follower of X-Resume-Cursor', () => {
   })
 
   test('behavior: is given the bar again of an outcome that fell silent in it and came back', async () => {
-    const { history, send, path } = createFilled('none', [0, 0], false)
+    const { history, send, path } = await createFilled('none', [0, 0], false)
     const at = (outcome: Outcome, ms: number) => aSnapshot({ outcome, timestampMs: START_MS + ms })
-    appendAll(history, [at('up', 1_000), at('down', 1_000), at('down', 5_000), at('down', 9_000)])
+    await appendAll(history, [
+      at('up', 1_000),
+      at('down', 1_000),
+      at('down', 5_000),
+      at('down', 9_000),
+    ])
     const params: Params = { interval: '1m', outcome: 'up' }
     const first = await readPage(send, path, params)
-    appendAll(history, [at('up', 20_000), at('down', 20_000)])
+    await appendAll(history, [at('up', 20_000), at('down', 20_000)])
     const again = await readPage(send, path, { ...params, cursor: first.resumeCursor })
     const statesOf = (text: string) => (JSON.parse(text) as { states: number }).states
     expect([first, again].map(({ text }) => rowTexts(text).map(statesOf))).toEqual([[1], [2]])

@@ -34,10 +34,10 @@ function drawAsked(random: Random, rows: readonly StoredSnapshot[]): Asked {
   }
 }
 
-function createFilled(seed: string, count: number, isClosed = true) {
+async function createFilled(seed: string, count: number, isClosed = true) {
   const history = openHistory(':memory:')
-  const filled = fill(history, { books: randomBooks(createRandom(seed), count) })
-  if (isClosed) history.close(conditionIdOf(1))
+  const filled = await fill(history, { books: randomBooks(createRandom(seed), count) })
+  if (isClosed) await history.close(conditionIdOf(1))
   // A test may replace the verb of `history`.
   const { send } = createHarness({ history: { ...history, tops: (query) => history.tops(query) } })
   return { history, send, ...filled, path: `${filled.base}/quotes` }
@@ -84,7 +84,7 @@ function stepTexts(rows: readonly StoredSnapshot[], stepMs: number, asked: Asked
   return texts
 }
 
-describe('GET /v1/{coin}/markets/{conditionId}/quotes', () => {
+describe('GET /v1/{coin}/markets/{conditionId}/quotes', async () => {
   const up = { prices: [530_000, 520_000], sizes: [12_480_060_000, 1] }
   const asks = { prices: [540_001], sizes: [96_500_000] }
   const books = [
@@ -97,8 +97,8 @@ describe('GET /v1/{coin}/markets/{conditionId}/quotes', () => {
     aSnapshot({ bids: NO_LEVELS, asks: NO_LEVELS, timestampMs: START_MS + 3_600 }),
   ]
   const history = openHistory(':memory:')
-  const { base } = fill(history, { books })
-  history.close(conditionIdOf(1))
+  const { base } = await fill(history, { books })
+  await history.close(conditionIdOf(1))
   const { send } = createHarness({ history })
   const path = `${base}/quotes`
   const both =
@@ -142,7 +142,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/quotes', () => {
 
   test('behavior: a market without a state, and a range without one, are empty pages', async () => {
     const empty = openHistory(':memory:')
-    fill(empty, { books: [] })
+    await fill(empty, { books: [] })
     const server = createHarness({ history: empty })
     for (const params of [{}, { interval: '1s' }, { order: 'desc' }] as Params[]) {
       const page = await readPage(server.send, path, params)
@@ -216,7 +216,7 @@ describe('a walk of quotes', () => {
     'property: at any limits and in either order gives every change once (seed %d)',
     async (seed) => {
       const random = createRandom(`walk ${seed}`)
-      const { send, path, rows } = createFilled(`quotes ${seed}`, 20 + random.integer(300))
+      const { send, path, rows } = await createFilled(`quotes ${seed}`, 20 + random.integer(300))
       for (let round = 0; round < 4; round++) {
         const asked = drawAsked(random, rows)
         const expected = changeTexts(rows, asked)
@@ -233,7 +233,7 @@ describe('a walk of quotes', () => {
     'property: of steps gives the state in force at each, and nothing in a gap (seed %d)',
     async (seed) => {
       const random = createRandom(`steps ${seed}`)
-      const { send, path, rows } = createFilled(`steps ${seed}`, 20 + random.integer(200))
+      const { send, path, rows } = await createFilled(`steps ${seed}`, 20 + random.integer(200))
       for (const interval of ['1s', '5s', '15m'] as const) {
         const asked = drawAsked(random, rows)
         const expected = stepTexts(rows, intervalMs[interval], asked)
@@ -248,7 +248,7 @@ describe('a walk of quotes', () => {
   )
 
   test('behavior: goes across the blocks in which states are read', async () => {
-    const { send, path, rows } = createFilled('long', 6_000)
+    const { send, path, rows } = await createFilled('long', 6_000)
     const expected = changeTexts(rows, {})
     expect(expected.length).toBeGreaterThan(4_096)
     const whole = await readPage(send, path, { limit: 10_000 })
@@ -264,7 +264,7 @@ describe('a follower of X-Resume-Cursor', () => {
       const random = createRandom('follower')
       // A feed numbers its states of one moment.
       const books = randomBooks(random, 400).map((book, sequence) => ({ ...book, sequence }))
-      const { history, send, path } = createFilled('none', 0, false)
+      const { history, send, path } = await createFilled('none', 0, false)
       const seen: string[] = []
       let place: Params = {}
       const read = async (limit: number) => {
@@ -276,11 +276,11 @@ describe('a follower of X-Resume-Cursor', () => {
       for (let at = 0; at < books.length;) {
         const count = 1 + random.integer(12)
         const snapshots = books.slice(at, at + count)
-        history.record({ source: 'simulated', snapshots, trades: [], gaps: [] })
+        await history.record({ source: 'simulated', snapshots, trades: [], gaps: [] })
         at += count
         await read(1 + random.integer(20))
       }
-      history.close(conditionIdOf(1))
+      await history.close(conditionIdOf(1))
       let next: string | null
       do next = await read(100)
       while (next !== null)
@@ -293,7 +293,7 @@ describe('a follower of X-Resume-Cursor', () => {
 
 describe('caching of quotes', () => {
   test('default: a closed market may be kept, and is told to be unchanged unread', async () => {
-    const { history, send, path } = createFilled('caching', 50)
+    const { history, send, path } = await createFilled('caching', 50)
     const first = await send(path)
     const etag = first.headers.get('etag') ?? ''
     expect(first.headers.get('cache-control')).toBe('private, max-age=60, immutable')
@@ -304,19 +304,19 @@ describe('caching of quotes', () => {
     const unchanged = await send(path, { headers: { 'if-none-match': etag } })
     expect([unchanged.status, await unchanged.text()]).toEqual([304, ''])
     history.tops = tops
-    appendAll(history, [aSnapshot({ timestampMs: START_MS + 700 }, 77_000_000)])
+    await appendAll(history, [aSnapshot({ timestampMs: START_MS + 700 }, 77_000_000)])
     const later = await send(path, { headers: { 'if-none-match': etag } })
     expect(later.status).toBe(200)
     expect(later.headers.get('etag')).not.toBe(etag)
   })
 
   test('behavior: what was written while a page was made is in no tag of what was before', async () => {
-    const { history, send, path } = createFilled('race', 50)
+    const { history, send, path } = await createFilled('race', 50)
     const etag = (await send(path)).headers.get('etag')
     const tops = history.tops
     history.tops = (query) => {
       history.tops = tops
-      appendAll(history, [aSnapshot({ timestampMs: START_MS + 700 }, 77_000_000)])
+      void appendAll(history, [aSnapshot({ timestampMs: START_MS + 700 }, 77_000_000)])
       return tops(query)
     }
     const during = await send(path)
@@ -326,7 +326,7 @@ describe('caching of quotes', () => {
   })
 
   test('behavior: what is asked for again is read no third time, until it changes', async () => {
-    const { history, send, path } = createFilled('kept', 2_000)
+    const { history, send, path } = await createFilled('kept', 2_000)
     const { tops } = history
     let reads = 0
     history.tops = (query) => {
@@ -346,19 +346,21 @@ describe('caching of quotes', () => {
       reads = 0
       expect(await read()).toEqual(first)
       expect(reads).toBe(0)
-      appendAll(history, [aSnapshot({ timestampMs: START_MS + 700 + encoding.length }, 77_000_000)])
+      await appendAll(history, [
+        aSnapshot({ timestampMs: START_MS + 700 + encoding.length }, 77_000_000),
+      ])
       expect(await read()).not.toEqual(first)
       expect(reads).toBeGreaterThan(0)
     }
   })
 
   test('behavior: an open market is asked for again each time', async () => {
-    const { send, path } = createFilled('open', 10, false)
+    const { send, path } = await createFilled('open', 10, false)
     expect((await send(path)).headers.get('cache-control')).toBe('private, no-cache')
   })
 
   test('behavior: gzip is of the same bytes, of small pages and large ones', async () => {
-    const { send, path } = createFilled('gzip', 2_000)
+    const { send, path } = await createFilled('gzip', 2_000)
     for (const limit of [1, 20, 10_000]) {
       const address = withParams(path, { limit })
       const plain = new Uint8Array(await (await send(address)).arrayBuffer())

@@ -167,7 +167,7 @@ describe('receivedAt', () => {
     const history = openHistory(path)
     await importAll(history, first)
     await expectTimes(history, times)
-    history.close(conditionId)
+    await history.close(conditionId)
     await expectTimes(history, times)
     history.dispose()
     const reopened = openHistory(path)
@@ -207,7 +207,7 @@ describe('receivedAt', () => {
     const sha256 = new Bun.CryptoHasher('sha256').update(toFile(first)).digest('hex')
     const bare = first.map(() => ({ member: '"other":1', at: null }))
     await importAll(history, bare)
-    history.append({ id: `import:recorded:${sha256}`, source: 'recorded', snapshots: [] })
+    await history.append({ id: `import:recorded:${sha256}`, source: 'recorded', snapshots: [] })
     await importAll(history, first)
     const { rowsOf } = await readAll(history)
     const rows = await rowsOf('snapshots?limit=1000&fields=receivedAt')
@@ -290,7 +290,7 @@ describe('times of receipt that are refused', () => {
     ['"_recv":{}', /^_recv: not an ISO/],
     ['"receivedAt":"2026-02-30T00:00:00Z"', /^receivedAt: no such day/],
     ['"_recv":99999999999999999', /^_recv: before 1970 or after 9999/],
-    [`"receivedAt":${START_MS},"_recv":${START_MS}`, /^_recv: a second time of receipt/],
+    [`"receivedAt":${START_MS},"_recv":${START_MS}`, /^_recv: a second receipt time/],
     [`"receivedAt":"${iso(START_MS - 600_001)}"`, /^receivedAt or _recv: .*ten minutes before/],
     [`"_recv":0`, /^receivedAt or _recv: .*ten minutes before/],
     ['"_recv":4079577600.5', /^receivedAt or _recv: .*in the future/],

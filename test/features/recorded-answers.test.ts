@@ -7,12 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 
-import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { Market } from '#src/domain/market.ts'
 import { intervals } from '#src/domain/series.ts'
-import { copyHistory } from '#src/extensions/postgres/copy-history.ts'
-import { openPostgres } from '#src/extensions/postgres/database.ts'
-import { postgresHistory } from '#src/extensions/postgres/formats.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
@@ -20,11 +16,13 @@ import { createRandom, type Random } from '#src/platform/random.ts'
 import { createImportHarness } from '../ingest/import-harness.ts'
 import { createComparer } from '../support/answers.ts'
 import { archiveAll } from '../support/archive-all.ts'
+import { copyBooks } from '../support/copied-stores.ts'
 import { type OnBucket, onBucket } from '../support/engines/bucket.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
 import { textOf } from '../support/event-client.ts'
 import { type Params, withParams } from '../support/page-client.ts'
 import { openReplicatedHistory, type ReplicatedHistory } from '../support/replicated-history.ts'
+import { openHistoryIn } from '../support/stores.ts'
 
 // biome-ignore lint/style/noProcessEnv: how much is tested is not for the product's settings.
 const { CONFORM } = process.env
@@ -101,11 +99,8 @@ function inner({ placeOf }: OnBucket): void {
     const path = pathOf('history.db')
     const file = openHistory(path)
     expect((await run(files, { history: file })).report.accepted).toBe(books)
-    const from = openDatabase(path)
-    const to = openPostgres(postgres.url, postgresHistory)
-    for (const _ of copyHistory(from, to));
-    for (const db of [from, to]) db.close()
-    const archiving = openHistory(postgres.url)
+    await copyBooks(path, postgres.url)
+    const archiving = await openHistoryIn(postgres.url)
     const place = placeOf('recorded')
     expect(await archiveAll(archiving, place, (id) => id % 2 === 0)).toBeGreaterThan(30)
     archiving.dispose()

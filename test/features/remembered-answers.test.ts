@@ -10,7 +10,7 @@ import { stableHeaders } from '../support/stable-headers.ts'
 const ROUNDS = 600
 
 test('behavior: what is remembered of an answer changes nothing of it', async () => {
-  const { history, both, open, empty } = createMarketHistory()
+  const { history, both, open, empty } = await createMarketHistory()
   const kept = createHarness({ history })
   const unkept = createHarness({ history, config: readConfig({ BOOKFEED_PAGE_CACHE_MB: '0' }) })
   const random = createRandom('remembered answers')
@@ -34,7 +34,7 @@ test('behavior: what is remembered of an answer changes nothing of it', async ()
     if (round % 100 === 99) {
       const market = random.pick([both, open])
       const lastMs = market.rows.at(-1)?.timestampMs ?? 0
-      appendRows(history, market, rowsAt(market, [lastMs + 1]))
+      await appendRows(history, market, rowsAt(market, [lastMs + 1]))
     }
     const mine = await kept.send(path, init)
     const others = await unkept.send(path, init)

@@ -6,7 +6,7 @@ import { appendRows, createMarketHistory, rowsAt } from '../support/market-histo
 import { readProblem, type Send } from '../support/page-client.ts'
 import { stableHeaders } from '../support/stable-headers.ts'
 
-const { history, both, open, empty } = createMarketHistory()
+const { history, both, open, empty } = await createMarketHistory()
 const { send } = createHarness({ history })
 
 const accept = (encoding: string): RequestInit => ({ headers: { 'accept-encoding': encoding } })
@@ -118,7 +118,7 @@ describe('ETag', () => {
   )
 
   test('behavior: differs between two histories with the same markets', async () => {
-    const other = createHarness({ history: createMarketHistory().history })
+    const other = createHarness({ history: (await createMarketHistory()).history })
     expect(await etagOf(other.send, both.path)).not.toBe(await etagOf(send, both.path))
   })
 
@@ -176,11 +176,11 @@ describe('Cache-Control', () => {
   })
 
   test('behavior: closing a market changes it', async () => {
-    const { history: live, open: market } = createMarketHistory()
+    const { history: live, open: market } = await createMarketHistory()
     const { send: sendLive } = createHarness({ history: live })
     const tag = await etagOf(sendLive, market.path)
     const text = await (await sendLive(market.path)).text()
-    live.close(market.conditionId)
+    await live.close(market.conditionId)
     const closed = await sendLive(market.path)
     expect(closed.headers.get('cache-control')).toContain('immutable')
     expect(closed.headers.get('etag')).not.toBe(tag)
@@ -231,7 +231,7 @@ describe('pages kept in memory', () => {
   test.each(sizes)(
     'behavior: a late backfill is seen at once, under a new ETag (%s MiB)',
     async (mb) => {
-      const { history: live, both: market, open: other } = createMarketHistory()
+      const { history: live, both: market, open: other } = await createMarketHistory()
       const config = readConfig({ BOOKFEED_PAGE_CACHE_MB: mb })
       const { send: sendLive } = createHarness({ history: live, config })
       const tags = new Set<string>()
@@ -245,7 +245,7 @@ describe('pages kept in memory', () => {
           expect(JSON.parse(text).data).toHaveLength(330 + round)
         }
         const timestampMs = market.rows[100]?.timestampMs ?? 0
-        appendRows(live, market, rowsAt(market, [timestampMs]))
+        await appendRows(live, market, rowsAt(market, [timestampMs]))
       }
       expect(tags.size).toBe(8)
       expect(await etagOf(sendLive, other.path)).toBe(otherTag)
@@ -253,11 +253,11 @@ describe('pages kept in memory', () => {
   )
 
   test('behavior: a backfill that is known already changes nothing', async () => {
-    const { history: live, both: market } = createMarketHistory()
+    const { history: live, both: market } = await createMarketHistory()
     const { send: sendLive } = createHarness({ history: live })
     const tag = await etagOf(sendLive, market.path)
     const { rows } = market
-    live.append({ id: 'again', source: 'simulated', snapshots: rows.slice(40, 90) })
+    await live.append({ id: 'again', source: 'simulated', snapshots: rows.slice(40, 90) })
     expect(await etagOf(sendLive, market.path)).toBe(tag)
   })
 })

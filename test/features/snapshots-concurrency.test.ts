@@ -22,17 +22,18 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
  * next request, after it has looked the market up and before it reads the page: where the other
  * process may write as well as anywhere else.
  */
-function createPair() {
+async function createPair() {
   const path = join(folder, `${files++}.db`)
   const writer = openHistory(path)
-  const market = createMarketHistory(writer).open
+  const market = (await createMarketHistory(writer)).open
   const history = openHistory(path)
-  let write: (() => void) | undefined
+  let write: (() => Promise<void>) | undefined
   const interrupted: MarketHistory = {
     ...history,
     findMarket(conditionId) {
       const found = history.findMarket(conditionId)
-      write?.()
+      // It is done when the call returns.
+      void write?.()
       write = undefined
       return found
     },
@@ -47,7 +48,7 @@ function createPair() {
 
 describe('another process that writes within a request', () => {
   test('default: what it wrote before a request is in the answer', async () => {
-    const { market, between, send } = createPair()
+    const { market, between, send } = await createPair()
     between(1)
     await readPage(send, '/v1/btc/markets')
     await readPage(send, market.path)
@@ -56,7 +57,7 @@ describe('another process that writes within a request', () => {
   })
 
   test('behavior: neither repeats a row nor leaves one out when it seals the unfinished run', async () => {
-    const { market, between, send } = createPair()
+    const { market, between, send } = await createPair()
     await readPage(send, market.path, { limit: 999 })
     between(150)
     const { body } = await readPage(send, market.path, { limit: 1000 })
@@ -67,7 +68,7 @@ describe('another process that writes within a request', () => {
   })
 
   test('behavior: one ETag never stands for two contents', async () => {
-    const { path, market, between, send } = createPair()
+    const { path, market, between, send } = await createPair()
     const other = createHarness({ history: openHistory(path) })
     const before = await readPage(other.send, market.path, { limit: 1000 })
     between(1)

@@ -16,7 +16,7 @@ import {
   withParams,
 } from '../support/page-client.ts'
 
-const { history, both, single, open } = createMarketHistory()
+const { history, both, single, open } = await createMarketHistory()
 const { send } = createHarness({ history })
 const fromMs = both.rows[10]?.timestampMs ?? 0
 const toMs = both.rows[300]?.timestampMs ?? 0
@@ -152,7 +152,7 @@ describe('cursor', () => {
   })
 
   test('error: of another server with the same history it is invalid', async () => {
-    const other = createMarketHistory()
+    const other = await createMarketHistory()
     const { send: sendOther } = createHarness({ history: other.history })
     const { body: foreign } = await readPage(sendOther, both.path, { ...query, limit: 10 })
     expect(foreign.data).toEqual(body.data)
@@ -176,7 +176,7 @@ describe('X-Resume-Cursor', () => {
     ['a bound far ahead', { to: 99_999_999_999 }],
     ['one outcome', { outcome: 'down' }],
   ])('behavior: with %s it follows an open market from its empty beginning', async (_, params) => {
-    const { history: live, empty, open: model } = createMarketHistory()
+    const { history: live, empty, open: model } = await createMarketHistory()
     const { send: sendLive } = createHarness({ history: live })
     const template = model.rows.slice(0, 2).map((row) => ({
       ...row,
@@ -187,7 +187,7 @@ describe('X-Resume-Cursor', () => {
     const seen: string[] = []
     for (let step = 0; step < 120; step++) {
       const timestampMs = 1_767_225_600_000 + Math.floor(step / 3)
-      appendRows(
+      await appendRows(
         live,
         empty,
         template.map((row) => ({ ...row, timestampMs: timestampMs + step })),
@@ -202,13 +202,13 @@ describe('X-Resume-Cursor', () => {
   })
 
   test('behavior: rows of the same moment that come later are not lost', async () => {
-    const { history: live, open: market } = createMarketHistory()
+    const { history: live, open: market } = await createMarketHistory()
     const { send: sendLive } = createHarness({ history: live })
     const { resumeCursor } = await readPage(sendLive, market.path, { limit: 1000 })
     const lastMs = market.rows.at(-1)?.timestampMs ?? 0
     // A feed numbers its states of one moment.
     const rows = rowsAt(market, [lastMs, lastMs, lastMs + 1])
-    appendRows(
+    await appendRows(
       live,
       market,
       rows.map((row, index) => ({ ...row, sequence: (index + 1) % 3 })),
@@ -220,7 +220,7 @@ describe('X-Resume-Cursor', () => {
   test('behavior: a restart keeps cursors valid', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'bookfeed-cursor-'))
     try {
-      const first = createMarketHistory(openHistory(join(folder, 'history.db')))
+      const first = await createMarketHistory(openHistory(join(folder, 'history.db')))
       const { send: before } = createHarness({ history: first.history })
       const page = await readPage(before, first.both.path, { limit: 10 })
       const list = await readPage(before, '/v1/btc/markets', { limit: 1 })

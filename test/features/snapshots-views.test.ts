@@ -21,7 +21,7 @@ import {
   toCutText,
 } from '../support/snapshot-views.ts'
 
-const { history, both, single, open, edge, empty } = createMarketHistory()
+const { history, both, single, open, edge, empty } = await createMarketHistory()
 const { send } = createHarness({ history })
 const markets = { both, single, open, edge, empty }
 const ownFields = snapshotFields
@@ -194,14 +194,14 @@ describe('view=consolidated', () => {
   })
 
   test('behavior: a state that comes while the page is made gives it no wrong ETag', async () => {
-    const fresh = createMarketHistory()
+    const fresh = await createMarketHistory()
     const { send: sendFresh } = createHarness({ history: fresh.history })
     const path = withParams(fresh.open.path, { view: 'consolidated', limit: 1000 })
     const before = await sendFresh(path)
     const between = sendFresh(path)
     // The page is made in slices; this comes between two of them.
     const lastMs = fresh.open.rows.at(-1)?.timestampMs ?? 0
-    appendRows(fresh.history, fresh.open, rowsAt(fresh.open, [lastMs + 1]))
+    await appendRows(fresh.history, fresh.open, rowsAt(fresh.open, [lastMs + 1]))
     const texts = new Map<string, string>()
     for (const response of [before, await between, await sendFresh(path)]) {
       const tag = response.headers.get('etag') ?? ''

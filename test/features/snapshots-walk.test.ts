@@ -32,8 +32,8 @@ function expectSorted(rows: readonly Row[], order: string) {
   expect(new Set(places).size).toBe(places.length)
 }
 
-describe('a walk of nextCursor', () => {
-  const { history, both, single, open, edge, empty } = createMarketHistory()
+describe('a walk of nextCursor', async () => {
+  const { history, both, single, open, edge, empty } = await createMarketHistory()
   const { send } = createHarness({ history })
   const markets = { both, single, open, edge, empty }
 
@@ -89,7 +89,7 @@ describe('a walk while rows are written', () => {
     'property: skips nothing that was there and repeats nothing (seed %d)',
     async (seed) => {
       const random = createRandom(`writers ${seed}`)
-      const { history, both, open } = createMarketHistory(openHistory(':memory:'))
+      const { history, both, open } = await createMarketHistory(openHistory(':memory:'))
       const { send } = createHarness({ history })
       const market = seed % 3 === 0 ? both : open
       const order = seed % 2 === 0 ? 'asc' : 'desc'
@@ -106,12 +106,12 @@ describe('a walk while rows are written', () => {
 
   test('property: a follower of X-Resume-Cursor sees every row once, in order', async () => {
     const random = createRandom('follower')
-    const { history, open: market } = createMarketHistory()
+    const { history, open: market } = await createMarketHistory()
     const { send } = createHarness({ history })
     const seen: Row[] = []
     let place: Params = {}
     for (let step = 0; step < 150; step++) {
-      if (step < 140) appendFresh(history, market, random)
+      if (step < 140) await appendFresh(history, market, random)
       // The last steps catch up with what is left.
       const page = await readPage(send, market.path, { ...place, limit: 1 + random.integer(99) })
       seen.push(...page.body.data)
@@ -126,11 +126,15 @@ describe('a follower of steps', () => {
   const MINUTE_MS = 60_000
 
   /** Adds a state of both outcomes at each of the times. */
-  function appendBoth(history: MarketHistory, market: KnownMarket, times: readonly number[]): void {
+  async function appendBoth(
+    history: MarketHistory,
+    market: KnownMarket,
+    times: readonly number[],
+  ): Promise<void> {
     for (const outcome of ['up', 'down'] as const) {
       const last = market.rows.findLast((row) => row.outcome === outcome)
       const rows = rowsAt(market, times)
-      appendRows(
+      await appendRows(
         history,
         market,
         rows.map((row) => ({ ...row, outcome, assetId: last?.assetId ?? '' })),
@@ -141,7 +145,7 @@ describe('a follower of steps', () => {
   test.each(['own', 'consolidated'])(
     'behavior: a running step has no row until it is over, and then its last states once (%s)',
     async (view) => {
-      const { history, open: market } = createMarketHistory()
+      const { history, open: market } = await createMarketHistory()
       const { send } = createHarness({ history })
       const lastMs = market.rows.at(-1)?.timestampMs ?? 0
       const endMs = Math.ceil((lastMs + 1) / MINUTE_MS) * MINUTE_MS
@@ -152,16 +156,16 @@ describe('a follower of steps', () => {
         const times = page.body.data.map(({ timestamp }) => Date.parse(timestamp))
         return { times, place: { cursor: page.resumeCursor } }
       }
-      appendBoth(history, market, [endMs - 9_000])
+      await appendBoth(history, market, [endMs - 9_000])
       const first = await timesAfter({})
       expect(first.times.every((timeMs) => timeMs <= endMs - MINUTE_MS)).toBe(true)
-      appendBoth(history, market, [endMs - 5_000, endMs])
+      await appendBoth(history, market, [endMs - 5_000, endMs])
       const second = await timesAfter(first.place)
       expect(second.times).toEqual([])
-      appendBoth(history, market, [endMs + 4_000])
+      await appendBoth(history, market, [endMs + 4_000])
       const third = await timesAfter(second.place)
       expect(third.times).toEqual([endMs, endMs])
-      history.close(market.conditionId)
+      await history.close(market.conditionId)
       const fourth = await timesAfter(third.place)
       expect(fourth.times).toEqual([endMs + 4_000, endMs + 4_000])
       const whole = await timesAfter({})
@@ -173,7 +177,7 @@ describe('a follower of steps', () => {
     'property: sees each row of the whole once, while states come in (%s)',
     async (view) => {
       const random = createRandom(`follower of steps ${view}`)
-      const { history, open: market } = createMarketHistory()
+      const { history, open: market } = await createMarketHistory()
       const { send } = createHarness({ history })
       const params: Params = { interval: '5s', view }
       const seen: Row[] = []
@@ -186,10 +190,10 @@ describe('a follower of steps', () => {
       }
       for (let round = 0; round < 80; round++) {
         const lastMs = market.rows.reduce((max, row) => Math.max(max, row.timestampMs), 0)
-        appendBoth(history, market, [lastMs + 1 + random.integer(4_000)])
+        await appendBoth(history, market, [lastMs + 1 + random.integer(4_000)])
         await read(1 + random.integer(9))
       }
-      history.close(market.conditionId)
+      await history.close(market.conditionId)
       while ((await read(50)) !== null);
       expect(seen).toEqual(rowsOf(await walk(send, market.path, { params, limits: [1000] })))
       expect(seen.length).toBeGreaterThan(60)
@@ -208,11 +212,15 @@ function drawFilter(random: Random, { rows }: KnownMarket): Params {
   return params
 }
 
-function appendFresh(history: MarketHistory, market: KnownMarket, random: Random): void {
+async function appendFresh(
+  history: MarketHistory,
+  market: KnownMarket,
+  random: Random,
+): Promise<void> {
   const lastMs = market.rows.reduce((max, row) => Math.max(max, row.timestampMs), 0)
   const times = Array.from({ length: random.integer(6) }, () => lastMs + random.integer(3))
   if (times.length > 0)
-    appendRows(
+    await appendRows(
       history,
       market,
       rowsAt(
@@ -222,12 +230,16 @@ function appendFresh(history: MarketHistory, market: KnownMarket, random: Random
     )
 }
 
-function appendLate(history: MarketHistory, market: KnownMarket, random: Random): void {
+async function appendLate(
+  history: MarketHistory,
+  market: KnownMarket,
+  random: Random,
+): Promise<void> {
   const times = Array.from(
     { length: 1 + random.integer(4) },
     () => random.pick(market.rows).timestampMs + random.integer(3) - 1,
   )
-  appendRows(history, market, rowsAt(market, times))
+  await appendRows(history, market, rowsAt(market, times))
 }
 
 type Among = {
@@ -254,9 +266,9 @@ async function walkAmong({ send, market, params, random, history }: Among): Prom
     walked.push(...page.body.data)
     cursor = page.body.nextCursor
     if (pages++ > 60) continue
-    if (random.integer(3) > 0) appendFresh(history, market, random)
-    if (random.integer(4) === 0) appendLate(history, market, random)
-    if (random.integer(15) === 0) history.close(market.conditionId)
+    if (random.integer(3) > 0) await appendFresh(history, market, random)
+    if (random.integer(4) === 0) await appendLate(history, market, random)
+    if (random.integer(15) === 0) await history.close(market.conditionId)
   } while (cursor !== null)
   return walked
 }

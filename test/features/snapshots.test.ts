@@ -15,7 +15,7 @@ import {
 } from '../support/market-history.ts'
 import { type Params, readPage, readProblem } from '../support/page-client.ts'
 
-const { history, both, single, open, edge, empty } = createMarketHistory()
+const { history, both, single, open, edge, empty } = await createMarketHistory()
 const { send } = createHarness({ history })
 
 /** The bytes of a page whose rows are known but for their ids, which the page itself tells. */
@@ -47,6 +47,17 @@ describe('GET /v1/{coin}/markets/{conditionId}/snapshots', () => {
   ])('behavior: a market with %s comes whole and exact in both orders', async (_, market) => {
     for (const order of ['asc', 'desc'] as const) {
       await expectExactly(market.path, { limit: 1000, order }, expectedRows(market, { order }))
+    }
+  })
+
+  test('behavior: it is JSON only, so a page has one tag whatever a request accepts', async () => {
+    const json = await send(both.path)
+    const tag = json.headers.get('etag') ?? ''
+    for (const accept of ['text/csv', 'application/vnd.apache.parquet', '*/*']) {
+      const other = await send(both.path, { headers: { accept } })
+      expect([other.status, other.headers.get('etag')]).toEqual([200, tag])
+      const known = await send(both.path, { headers: { accept, 'if-none-match': tag } })
+      expect(known.status).toBe(304)
     }
   })
 
@@ -298,7 +309,7 @@ describe('path', () => {
     const own = openHistory(':memory:')
     const conditionId = conditionIdOf('abc').slice(0, 64)
     const assetIds = { up: '9'.repeat(78), down: '8' }
-    own.putMarket({
+    await own.putMarket({
       conditionId,
       coin: 'btc',
       timeframe: '5m',

@@ -18,7 +18,7 @@ const slug = `btc-updown-5m-${START_MS / 1000}`
 const recordedId = conditionIdOf('a')
 
 /** A coin with a simulated market, and where `isRecorded` one of the venue for the same window. */
-function aServer(isRecorded: boolean) {
+async function aServer(isRecorded: boolean) {
   const history = openHistory(':memory:')
   const [first] = simulate({
     seed: 'source',
@@ -29,12 +29,12 @@ function aServer(isRecorded: boolean) {
     statesPerSecond: 0.2,
   })
   const facts = first?.facts ?? []
-  for (const fact of facts) history.putMarket(fact)
-  history.append({ id: 's', source: 'simulated', snapshots: first?.snapshots ?? [] })
+  for (const fact of facts) await history.putMarket(fact)
+  await history.append({ id: 's', source: 'simulated', snapshots: first?.snapshots ?? [] })
   const simulatedId = facts[0]?.conditionId ?? ''
-  history.close(simulatedId)
+  await history.close(simulatedId)
   if (isRecorded) {
-    history.putMarket({
+    await history.putMarket({
       conditionId: recordedId,
       coin: 'btc',
       timeframe: '5m',
@@ -53,8 +53,8 @@ function aServer(isRecorded: boolean) {
       bids: { prices: [490_000], sizes: [10_000_000] },
       asks: { prices: [510_000], sizes: [10_000_000] },
     }
-    history.append({ id: 'r', source: 'recorded', snapshots: [snapshot] })
-    history.close(recordedId)
+    await history.append({ id: 'r', source: 'recorded', snapshots: [snapshot] })
+    await history.close(recordedId)
   }
   return { history, simulatedId, ...createHarness({ history }) }
 }
@@ -62,10 +62,13 @@ function aServer(isRecorded: boolean) {
 type Row = { source: Source; conditionId: string; slug: string | null }
 const panelPath = '/v1/btc/panel?timeframe=5m&offsets=-60s'
 
-describe('source', () => {
-  const mixed = aServer(true)
-  const alone = aServer(false)
-  const rowsOf = async ({ send }: ReturnType<typeof aServer>, path: string): Promise<Row[]> => {
+describe('source', async () => {
+  const mixed = await aServer(true)
+  const alone = await aServer(false)
+  const rowsOf = async (
+    { send }: Awaited<ReturnType<typeof aServer>>,
+    path: string,
+  ): Promise<Row[]> => {
     const response = await send(path)
     expect(response.status).toBe(200)
     return ((await response.json()) as { data: Row[] }).data
@@ -74,7 +77,7 @@ describe('source', () => {
   test.each(['/v1/btc/markets?order=asc', panelPath])(
     'default: %s has recorded markets as soon as there is one, and says what each is',
     async (path) => {
-      const sourcesOf = async (server: ReturnType<typeof aServer>, more = '') =>
+      const sourcesOf = async (server: Awaited<ReturnType<typeof aServer>>, more = '') =>
         (await rowsOf(server, path + more)).map(({ source }) => source)
       expect(await sourcesOf(alone)).toEqual(['simulated'])
       expect(await sourcesOf(mixed)).toEqual(['recorded'])

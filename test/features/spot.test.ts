@@ -13,9 +13,9 @@ const PATH = '/v1/btc/spot'
 const START_MS = Date.UTC(2026, 0, 1)
 const iso = (timeMs: number): string => new Date(timeMs).toISOString()
 
-function createServer(ticks: readonly SpotTick[]) {
+async function createServer(ticks: readonly SpotTick[]) {
   const history = openHistory(':memory:')
-  history.putSpot(ticks)
+  await history.putSpot(ticks)
   return { history, ...createHarness({ history }) }
 }
 
@@ -51,7 +51,7 @@ describe('GET /v1/{coin}/spot', () => {
     const [first, second] = someTicks('btc', 2)
     if (first === undefined || second === undefined) throw new Error('There are two.')
     const asHistory = { ...second, receivedMs: undefined, sequence: undefined, dropped: 3 }
-    const { send } = createServer([first, asHistory])
+    const { send } = await createServer([first, asHistory])
     const { text } = await readPage(send, PATH)
     expect(text).toBe(
       `{"data":[${[
@@ -63,7 +63,7 @@ describe('GET /v1/{coin}/spot', () => {
 
   test('default: with `interval` a row is a bar of one series, of any limit and in both orders', async () => {
     const ticks = walkedTicks(200)
-    const { send } = createServer(ticks)
+    const { send } = await createServer(ticks)
     for (const window of [0, 60]) {
       const bars = barsOf(ticks, window, 60_000)
       expect(bars.length).toBe(4)
@@ -79,7 +79,7 @@ describe('GET /v1/{coin}/spot', () => {
 
   test('behavior: a page has a whole step at least, of however many prices', async () => {
     const ticks = walkedTicks(51_000)
-    const { send } = createServer(ticks)
+    const { send } = await createServer(ticks)
     const { texts } = await walkSeries(send, PATH, {
       params: { interval: '1d' },
       limitOf: () => 1000,
@@ -88,7 +88,7 @@ describe('GET /v1/{coin}/spot', () => {
   })
 
   test('behavior: pages put together are the whole, whatever their lengths', async () => {
-    const { send } = createServer(walkedTicks(700))
+    const { send } = await createServer(walkedTicks(700))
     const random = createRandom('spot-pages')
     for (const order of ['asc', 'desc']) {
       const whole = rowTexts((await readPage(send, PATH, { order, limit: 10_000 })).text)
@@ -101,16 +101,16 @@ describe('GET /v1/{coin}/spot', () => {
 
   test('behavior: the resume cursor continues with what is recorded later', async () => {
     const ticks = someTicks('btc', 5)
-    const { send, history } = createServer(ticks.slice(0, 3))
+    const { send, history } = await createServer(ticks.slice(0, 3))
     const { body, resumeCursor } = await readPage(send, PATH)
     expect(body.nextCursor).toBeNull()
-    history.putSpot(ticks)
+    await history.putSpot(ticks)
     const next = await readPage(send, PATH, { cursor: resumeCursor })
     expect(next.body.data.map(({ id }) => id)).toEqual(['4', '5'])
   })
 
   test('behavior: a coin of which nothing was ever recorded says so, an empty range does not', async () => {
-    const { send } = createServer(someTicks('btc', 3))
+    const { send } = await createServer(someTicks('btc', 3))
     const none = (await (await send('/v1/eth/spot')).json()) as { data: []; reason: string }
     expect(none.data).toEqual([])
     expect(none.reason).toContain('No price of eth is recorded')
@@ -119,7 +119,7 @@ describe('GET /v1/{coin}/spot', () => {
   })
 
   test('error: a cursor of other filters is a mismatch', async () => {
-    const { send } = createServer(someTicks('btc', 3))
+    const { send } = await createServer(someTicks('btc', 3))
     const { resumeCursor: cursor } = await readPage(send, PATH, { window: 60 })
     const problem = await readProblem(await send(withParams(PATH, { window: 0, cursor })))
     expect(problem.code).toBe('cursor_mismatch')
@@ -131,7 +131,7 @@ describe('GET /v1/{coin}/spot', () => {
     ['interval', '7s'],
     ['limit', '10001'],
   ])('error: %s=%s is an invalid parameter', async (name, value) => {
-    const { send } = createServer([])
+    const { send } = await createServer([])
     const problem = await readProblem(await send(withParams(PATH, { [name]: value })))
     expect([problem.code, problem.param]).toEqual(['invalid_parameter', name])
   })

@@ -17,7 +17,7 @@ const CLOSE_MS = START_MS + 300_000
 const intervals = ['1s', '5s', '1m', '5m', '1h', '1d'] as const
 
 /** A closed market with pauses and a gap; its last states come around the close, or long before. */
-function createServer(seed: number) {
+async function createServer(seed: number) {
   const random = createRandom(`agreement ${seed}`)
   const history = openHistory(':memory:')
   const lasts = outcomes.map((outcome) => {
@@ -26,11 +26,11 @@ function createServer(seed: number) {
   })
   const inWindow = (book: Snapshot) => book.timestampMs < CLOSE_MS - 8_000
   const books = [...randomBooks(random, 150 + random.integer(400)).filter(inWindow), ...lasts]
-  const { base, rows } = fill(history, { books })
+  const { base, rows } = await fill(history, { books })
   const fromMs = random.pick(rows).timestampMs
   const gap = { outcome: random.pick(outcomes), fromMs, toMs: fromMs + 700 }
-  history.putGaps(conditionIdOf(1), [{ ...gap, reason: 'recorder_down' }])
-  history.close(conditionIdOf(1))
+  await history.putGaps(conditionIdOf(1), [{ ...gap, reason: 'recorder_down' }])
+  await history.close(conditionIdOf(1))
   const { send } = createHarness({ history, clock: () => CLOSE_MS + 86_400_000 })
   return { send, base, rows }
 }
@@ -38,7 +38,7 @@ function createServer(seed: number) {
 type Cell = { timestamp: string; ageMs: number } | null
 type PanelCells = { ts: string; covered: Record<Outcome, boolean> } & Record<Outcome, Cell>
 
-type Server = ReturnType<typeof createServer>
+type Server = Awaited<ReturnType<typeof createServer>>
 type Told = { id: string; outcome: Outcome; time: string; timestamp: string }
 
 async function readSteps({ send, base }: Server, interval: Interval): Promise<Told[]> {
@@ -79,7 +79,7 @@ describe('quotes in steps', () => {
   test.each(Array.from({ length: 6 }, (_, index) => index))(
     'property: are what snapshots/at says of each step that is recorded (seed %d)',
     async (seed) => {
-      const server = createServer(seed)
+      const server = await createServer(seed)
       for (const interval of intervals) {
         const told = await readSteps(server, interval)
         const expected: string[] = []
@@ -97,7 +97,7 @@ describe('quotes in steps', () => {
 
   test('property: are states that snapshots in steps have as well', async () => {
     for (let seed = 0; seed < 6; seed++) {
-      const server = createServer(seed)
+      const server = await createServer(seed)
       for (const interval of intervals) {
         const { send, base } = server
         const kept = await readPage(send, `${base}/snapshots`, { interval, limit: 1000 })
@@ -111,7 +111,7 @@ describe('quotes in steps', () => {
 
   test('property: are there exactly where a panel has a state and says that it is covered', async () => {
     for (let seed = 0; seed < 6; seed++) {
-      const server = createServer(seed)
+      const server = await createServer(seed)
       const told = await readSteps(server, '1s')
       const offsets = '-120s,-60s,-10s,-5s,-3s,-2s,-1s,-0s'
       const rows = (await readPanel(server.send, { offsets })).data as unknown as PanelCells[]
@@ -130,7 +130,7 @@ describe('quotes in steps', () => {
 
 describe('a step that is longer than the market', () => {
   test('default: has a bar and its last snapshots, but no quote, as nothing is known at its end', async () => {
-    const server = createServer(0)
+    const server = await createServer(0)
     const { send, base, rows } = server
     const params = { interval: '1d' }
     expect(await readSteps(server, '1d')).toEqual([])

@@ -18,8 +18,8 @@ const upTo = (last: number, first = 1) =>
 
 /** A market with so many rows, a client, and where to begin to have all but the first of them. */
 async function startHeld(count: number) {
-  const server = startWriting()
-  for (let written = 2; written < count; written++) server.write(written % 2 ? 'down' : 'up')
+  const server = await startWriting()
+  for (let written = 2; written < count; written++) await server.write(written % 2 ? 'down' : 'up')
   const first = await server.send(`/v1/btc/markets/${conditionId}/snapshots?limit=1`)
   const from = first.headers.get('x-resume-cursor')
   const client = openStuck(server)
@@ -34,8 +34,8 @@ describe('catching up on GET /v1/stream', () => {
     client.ask({ ...subscribe, id: 'a', from })
     client.ask({ op: 'unsubscribe', id: 'other' })
     await until(isLive)
-    write('up')
-    write('down')
+    await write('up')
+    await write('down')
     expect(seqsOf(client.sent.filter(({ id }) => id === 'a'))).toEqual(upTo(12, 2))
   })
 
@@ -44,7 +44,7 @@ describe('catching up on GET /v1/stream', () => {
     client.ask({ ...subscribe, id: 'a', from })
     client.ask({ op: 'snapshot', id: 'a' })
     await until(isLive)
-    write('up')
+    await write('up')
     expect(seqsOf(client.sent)).toEqual(upTo(171, 2))
     expect(seqsOf(client.sent, 'snapshot')).toEqual([169, 170])
     const types = client.sent.slice(-5).map(({ type }) => type)
@@ -53,13 +53,13 @@ describe('catching up on GET /v1/stream', () => {
 
   test('behavior: goes as fast as it is taken, and leaves nothing out whatever `onSlow` says', async () => {
     const { client, from, isLive, write } = await startHeld(10)
-    for (let count = 0; count < 300; count++) write(count % 2 ? 'up' : 'down', 200)
+    for (let count = 0; count < 300; count++) await write(count % 2 ? 'up' : 'down', 200)
     client.ask({ ...subscribe, id: 'a', from })
     for (let rounds = 0; !isLive(); rounds++) {
       await Bun.sleep(1)
       expect(client.state.buffered).toBeLessThan(300_000)
       if (rounds % 20 === 0) client.take()
-      if (rounds < 5) write('up')
+      if (rounds < 5) await write('up')
     }
     const last = Math.max(...seqsOf(client.sent).map(Number))
     expect(last).toBeGreaterThan(310)
@@ -73,10 +73,10 @@ describe('catching up on GET /v1/stream', () => {
       history.putGaps(conditionId, [
         { outcome: 'up', reason: 'venue_silent', fromMs: START_MS + fromMs, toMs },
       ])
-    put(0, START_MS + 1)
-    put(2, START_MS + 3)
-    put(3, START_MS + 4)
-    put(5, ENDLESS_MS)
+    await put(0, START_MS + 1)
+    await put(2, START_MS + 3)
+    await put(3, START_MS + 4)
+    await put(5, ENDLESS_MS)
     client.ask({ ...subscribe, id: 'a', from })
     await until(isLive)
     client.ask({ ...subscribe, id: 'b' })
@@ -90,8 +90,8 @@ describe('catching up on GET /v1/stream', () => {
     expect([toldTo('a'), toldTo('b')]).toEqual([[...ofA, ['live', undefined]], ofB])
     advance(1000)
     await Bun.sleep(20)
-    put(6, START_MS + 7)
-    write('up')
+    await put(6, START_MS + 7)
+    await write('up')
     advance(1000)
     await until(() => toldTo('b').length === 5)
     expect(toldTo('b')).toEqual([...ofB, ['row', 5], gapAt(6)])
@@ -107,16 +107,16 @@ describe('catching up on GET /v1/stream', () => {
     const spot = { op: 'subscribe', channel: 'spot', coin: 'btc' }
     const toldTo = (name: string): unknown[][] =>
       client.sent.flatMap(({ id, type, seq }) => (id === name && seq ? [[type, seq]] : []))
-    put(1)
+    await put(1)
     client.ask({ ...spot, id: 'other' })
     await until(() => toldTo('other').length === 1)
     const { headers } = await send('/v1/btc/spot')
-    put(2)
+    await put(2)
     // Not handed on to the other one yet.
     client.ask({ ...spot, id: 'new' })
     client.ask({ ...spot, id: 'a', from: headers.get('x-resume-cursor') })
     await until(isLive)
-    put(3)
+    await put(3)
     client.ask({ op: 'snapshot', id: 'new' })
     await until(() => toldTo('new').length === 3 && toldTo('other').length === 3)
     const all: unknown[][] = [2, 3].map((seq) => ['row', seq])

@@ -72,8 +72,8 @@ describe('messages to GET /v1/stream', () => {
   test('fuzz: whatever is sent, every answer is documented and none is a fault of ours', async () => {
     const { url, key, history, advance } = startLiveServer()
     const random = createRandom('operations')
-    putMarket(history)
-    append(history, [aSnapshot()])
+    await putMarket(history)
+    await append(history, [aSnapshot()])
     const types = new Set<string>()
     for (let round = 0; round < 30; round++) {
       const client = connect(url, key)

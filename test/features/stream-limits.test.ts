@@ -86,7 +86,7 @@ describe('limits of GET /v1/stream', () => {
     const key = addKey(ledger, 'pro')
     const client = connect(url, key)
     await client.untilType('authenticated')
-    ledger.revokeKey(idOf(ledger, key), { actor: 'operator', nowMs: NOW_MS })
+    await ledger.revokeKey(idOf(ledger, key), { actor: 'operator', nowMs: NOW_MS })
     advance(10_000)
     expect((await client.closed).code).toBe(4001)
   })
@@ -191,7 +191,7 @@ describe('the handshake of GET /v1/stream', () => {
 describe('clients of others', () => {
   test('default: the ws package reads the stream', async () => {
     const { url, key, history, time } = startLiveServer()
-    putMarket(history)
+    await putMarket(history)
     time.nowMs = START_MS + 1
     const socket = new WebSocketOfWs(url, { headers: { authorization: `Bearer ${key}` } })
     const types: string[] = []

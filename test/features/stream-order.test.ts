@@ -14,8 +14,8 @@ const SLOW_BYTES = 2 ** 20
 const toldOf = (messages: readonly Message[]) =>
   messages.filter(({ type }) => type !== 'heartbeat').map(({ type, seq }) => seq ?? type)
 
-const start = (onSlow = 'close') => {
-  const server = startWriting()
+const start = async (onSlow = 'close') => {
+  const server = await startWriting()
   const client = openStuck(server)
   client.ask({ ...subscribe, onSlow })
   client.state.buffered = SLOW_BYTES
@@ -33,36 +33,36 @@ const start = (onSlow = 'close') => {
 describe('order of messages of GET /v1/stream', () => {
   test.each(['close', 'conflate'])(
     'behavior: a gap comes after the rows that waited before it, with `%s`',
-    (onSlow) => {
-      const { client, write, tick, putGap, late } = start(onSlow)
-      write('up')
-      write('down')
-      putGap(START_MS + 5, START_MS + 6)
+    async (onSlow) => {
+      const { client, write, tick, putGap, late } = await start(onSlow)
+      await write('up')
+      await write('down')
+      await putGap(START_MS + 5, START_MS + 6)
       tick(1000)
-      for (let row = 5; row < 8; row++) write('down')
+      for (let row = 5; row < 8; row++) await write('down')
       client.take()
       const waited = onSlow === 'close' ? [3, 4, 'gap', 5, 6, 7] : [3, 'gap', 7]
       expect(late()).toEqual(waited)
     },
   )
 
-  test('behavior: a gap comes before the first row after it, however fast that comes', () => {
-    const { client, tick, history, putGap, late } = start()
+  test('behavior: a gap comes before the first row after it, however fast that comes', async () => {
+    const { client, tick, history, putGap, late } = await start()
     client.take()
-    append(history, [aSnapshot({ timestampMs: START_MS + 3 }, 30_000)])
-    putGap(START_MS + 4, START_MS + 6)
-    append(history, [aSnapshot({ timestampMs: START_MS + 7 }, 70_000)])
+    await append(history, [aSnapshot({ timestampMs: START_MS + 3 }, 30_000)])
+    await putGap(START_MS + 4, START_MS + 6)
+    await append(history, [aSnapshot({ timestampMs: START_MS + 7 }, 70_000)])
     for (let ticks = 0; ticks < 4; ticks++) tick(0)
     expect(late()).toEqual([3, 'gap', 4])
   })
 
-  test('behavior: what is said of a market comes after its rows, the last word after all', () => {
-    const { client, write, tick, putGap, late, history } = start()
-    for (const outcome of ['up', 'down', 'up'] as const) write(outcome)
+  test('behavior: what is said of a market comes after its rows, the last word after all', async () => {
+    const { client, write, tick, putGap, late, history } = await start()
+    for (const outcome of ['up', 'down', 'up'] as const) await write(outcome)
     tick(300_000)
-    putGap(START_MS + 6, ENDLESS_MS)
-    append(history, [aSnapshot({ timestampMs: START_MS + 6 }, 70_000)])
-    history.putMarket({
+    await putGap(START_MS + 6, ENDLESS_MS)
+    await append(history, [aSnapshot({ timestampMs: START_MS + 6 }, 70_000)])
+    await history.putMarket({
       conditionId,
       coin: 'btc',
       timeframe: '5m',
@@ -74,12 +74,12 @@ describe('order of messages of GET /v1/stream', () => {
     expect(late()).toEqual([])
     client.take()
     expect(late()).toEqual([3, 4, 5, 'market_closed', 6, 'gap', 'market_resolved'])
-    write('up')
+    await write('up')
     expect(late().at(-1)).toBe('market_resolved')
   })
 
-  test('behavior: whoever is cut off among the first snapshots has no place to continue from', () => {
-    const server = startWriting()
+  test('behavior: whoever is cut off among the first snapshots has no place to continue from', async () => {
+    const server = await startWriting()
     for (const ask of [subscribe, { ...subscribe, op: 'snapshot' }]) {
       const client = openStuck(server)
       client.ask(subscribe)
@@ -90,8 +90,8 @@ describe('order of messages of GET /v1/stream', () => {
     }
   })
 
-  test('behavior: a connection that ends while a subscription begins leaves no follower', () => {
-    const server = startWriting()
+  test('behavior: a connection that ends while a subscription begins leaves no follower', async () => {
+    const server = await startWriting()
     openStuck(server).ask({ ...subscribe, channel: 'markets' })
     const client = openStuck(server)
     client.state.buffered = 8 * SLOW_BYTES
@@ -99,7 +99,7 @@ describe('order of messages of GET /v1/stream', () => {
     client.take()
     expect(client.state.code).toBe(4008)
     const reads = spyOn(server.history, 'page')
-    server.write('up')
+    await server.write('up')
     expect(reads).not.toHaveBeenCalled()
   })
 })

@@ -55,7 +55,7 @@ describe('replay of prices of a coin', () => {
     async (seed) => {
       const { history, listed, replay } = startServer()
       const ticks = drawTicks(seed)
-      for (let at = 0; at < ticks.length; at += 50) history.putSpot(ticks.slice(at, at + 50))
+      for (let at = 0; at < ticks.length; at += 50) await history.putSpot(ticks.slice(at, at + 50))
       const random = createRandom(`ranges ${seed}`)
       const filters = [{}, { source: 'chainlink' }, { window: 60 }, { source: 'pyth', window: 0 }]
       for (const [index, filter] of [...filters, ...filters].entries()) {
@@ -75,7 +75,7 @@ describe('replay of prices of a coin', () => {
 
   test('behavior: a cursor of a row continues after it, here and in the route', async () => {
     const { history, listed, replay } = startServer()
-    history.putSpot(drawTicks('cursor'))
+    await history.putSpot(drawTicks('cursor'))
     const to = START_MS + SECONDS * 1000
     const all = (await replay('all', { window: 60, from: START_MS, to })).filter(isRow)
     const cursor = String(all[99]?.cursor)
@@ -89,9 +89,9 @@ describe('replay of prices of a coin', () => {
 
   test('behavior: `with` plays them among the rows of markets, by time', async () => {
     const { history, listed, replay } = startServer()
-    putMarket(history)
+    await putMarket(history)
     const offsets = [0, 500, 1000, 1500, 3000, 9999]
-    append(
+    await append(
       history,
       offsets.map((offset) => aSnapshot({ timestampMs: START_MS + offset })),
     )
@@ -100,7 +100,7 @@ describe('replay of prices of a coin', () => {
       ...tick,
       timestampMs: tick.timestampMs - first + START_MS,
     }))
-    history.putSpot(shifted)
+    await history.putSpot(shifted)
     const range = { from: START_MS, to: START_MS + 10_000 }
     const asked = { channel: 'snapshots', with: 'spot', ...range }
     const messages = (await replay('both', asked)).filter(isRow)

@@ -17,6 +17,7 @@ import {
   putMarket,
   startLiveServer,
 } from '../support/live-client.ts'
+import { silentRecorder } from '../support/silences.ts'
 
 afterEach(closeAll)
 
@@ -57,8 +58,8 @@ function createBot() {
   }
 }
 
-const resolve = (history: MarketHistory, number: number, afterMs = 0) => {
-  history.putMarket({
+const resolve = async (history: MarketHistory, number: number, afterMs = 0) => {
+  await history.putMarket({
     conditionId: conditionIdOf(number),
     coin: 'btc',
     timeframe: '5m',
@@ -80,7 +81,7 @@ describe('replay of GET /v1/stream', () => {
     async (channel) => {
       const { history, url, key, time } = startLiveServer()
       time.nowMs = START_MS - 1000
-      putMarket(history)
+      await putMarket(history)
       const conditionId = conditionIdOf(1)
       const live = createBot()
       const replayed = createBot()
@@ -91,7 +92,7 @@ describe('replay of GET /v1/stream', () => {
       for (const message of await watcher.untilType('market_open')) live.handle(message)
       const states = statesOf(1, ascending([20, 30, 30, 500, 501, 9000, 200_000, 299_999]))
       for (const state of states) {
-        append(history, [state])
+        await append(history, [state])
         await Bun.sleep(2)
       }
       const path = `/v1/btc/markets/${conditionId}/${channel}`
@@ -99,7 +100,7 @@ describe('replay of GET /v1/stream', () => {
       for (const message of last) live.handle(message)
       time.nowMs = START_MS + WINDOW_MS + 1000
       for (const message of await watcher.untilType('market_closed')) live.handle(message)
-      resolve(history, 1)
+      await resolve(history, 1)
       time.nowMs += 1000
       for (const message of await watcher.untilType('market_resolved')) live.handle(message)
 
@@ -117,9 +118,9 @@ describe('replay of GET /v1/stream', () => {
     const { history, url, key, time } = startLiveServer()
     const offsets = [0, WINDOW_MS, 2 * WINDOW_MS]
     for (const [index, afterMs] of offsets.entries()) {
-      putMarket(history, index + 1, afterMs)
+      await putMarket(history, index + 1, afterMs)
       const times = Array.from({ length: 150 }, (_, step) => 5 + step * 2400)
-      append(history, statesOf(index + 1, times, START_MS + afterMs))
+      await append(history, statesOf(index + 1, times, START_MS + afterMs))
     }
     time.nowMs = START_MS + 10 * WINDOW_MS
     const client = connect(url, key)
@@ -146,8 +147,8 @@ describe('replay of GET /v1/stream', () => {
 
   test('behavior: a replay keeps the pace asked for, pauses, seeks and goes on', async () => {
     const { history, url, key } = startLiveServer()
-    putMarket(history)
-    append(
+    await putMarket(history)
+    await append(
       history,
       statesOf(
         1,
@@ -180,11 +181,11 @@ describe('replay of GET /v1/stream', () => {
 
   test('behavior: a cursor of a row continues after it, and gaps come when they were noticed', async () => {
     const { history, url, key } = startLiveServer()
-    putMarket(history)
-    append(history, statesOf(1, [0, 1000, 2000, 60_000, 61_000]))
+    await putMarket(history)
+    await append(history, statesOf(1, [0, 1000, 2000, 60_000, 61_000]))
     const gap = { outcome: 'up', reason: 'recorder_down' } as const
     const span = { fromMs: START_MS + 2001, toMs: START_MS + 60_000 }
-    history.putGaps(conditionIdOf(1), [{ ...gap, ...span }])
+    await history.putGaps(conditionIdOf(1), [{ ...gap, ...span }])
     const client = connect(url, key)
     const asked = { op: 'replay', channel: 'snapshots', coin: 'btc', conditionId: conditionIdOf(1) }
     await client.send({ ...asked, id: 'r', speed: 0 })
@@ -212,15 +213,23 @@ describe('replay of GET /v1/stream', () => {
 
   test('behavior: what a silent recorder misses is a gap of a replay, before it is noted', async () => {
     const recorder: { silentMs: number | undefined } = { silentMs: START_MS + 2500 }
-    const { history, url, key } = startLiveServer({ silence: () => recorder.silentMs })
+    const { history, url, key } = startLiveServer({
+      silences: silentRecorder(() => recorder.silentMs),
+    })
     const conditionId = conditionIdOf(1)
     const window = { windowStartMs: START_MS, windowEndMs: START_MS + WINDOW_MS }
-    history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded', ...window })
+    await history.putMarket({
+      conditionId,
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'recorded',
+      ...window,
+    })
     const outcome = 'up'
     const snapshots = [0, 1000, 2000].map((ms) =>
       aSnapshot({ outcome, timestampMs: START_MS + ms }, 1_000_000 + ms),
     )
-    history.record({ snapshots, trades: [], gaps: [] })
+    await history.record({ snapshots, trades: [], gaps: [] })
     const client = connect(url, key)
     const asked = { op: 'replay', channel: 'snapshots', coin: 'btc', conditionId, outcome }
     await client.send({ ...asked, id: 'r', speed: 0 })
@@ -234,14 +243,14 @@ describe('replay of GET /v1/stream', () => {
     const { history, url, key, time } = startLiveServer()
     const ends = [START_MS + WINDOW_MS, START_MS + 2 * WINDOW_MS]
     for (const [index, afterMs] of [0, WINDOW_MS].entries()) {
-      putMarket(history, index + 1, afterMs)
+      await putMarket(history, index + 1, afterMs)
       // The second has rows after its window, and so a winner that is told with the last of them.
       const times = index === 0 ? [5, 9000] : [0, 5, 9000, WINDOW_MS - 1, WINDOW_MS, WINDOW_MS + 7]
-      append(history, statesOf(index + 1, times, START_MS + afterMs))
-      resolve(history, index + 1, afterMs)
+      await append(history, statesOf(index + 1, times, START_MS + afterMs))
+      await resolve(history, index + 1, afterMs)
     }
     const gap = { outcome: 'up', reason: 'venue_silent', fromMs: START_MS + 200_000 } as const
-    history.putGaps(conditionIdOf(1), [{ ...gap, toMs: START_MS + WINDOW_MS }])
+    await history.putGaps(conditionIdOf(1), [{ ...gap, toMs: START_MS + WINDOW_MS }])
     time.nowMs = START_MS + 10 * WINDOW_MS
     const client = connect(url, key)
     async function play(from: number, to: number, channel: string): Promise<string[]> {
@@ -292,13 +301,13 @@ describe('replay of GET /v1/stream', () => {
       strikeSource: 'simulated',
       strikeMs: START_MS,
     }
-    history.putMarket({ ...facts, tickSize: 10_000 })
-    append(history, statesOf(1, [-2000, -1000, 0]))
+    await history.putMarket({ ...facts, tickSize: 10_000 })
+    await append(history, statesOf(1, [-2000, -1000, 0]))
     const putSpot = (timestampMs: number, price: string) =>
       history.putSpot([
         { coin: 'btc', source: 'simulated', windowSeconds: 0, timestampMs, price, sequence: 1 },
       ])
-    putSpot(START_MS - 500, '64000.4')
+    await putSpot(START_MS - 500, '64000.4')
     const client = connect(url, key)
     const range = { from: START_MS - 1, to: START_MS + 2 * WINDOW_MS, speed: 0 }
     const replay = async (id: string) => {
@@ -311,11 +320,11 @@ describe('replay of GET /v1/stream', () => {
     expect(opened?.data).toMatchObject({ spot: { price: 64_000.4 }, strike: 64_000.5 })
     expect(Value.Errors(MarketAsOfBody, opened?.data).First()).toBeUndefined()
 
-    putSpot(START_MS + 500, '63999')
-    append(history, statesOf(1, [500, 60_000, 299_999, WINDOW_MS + 500]))
+    await putSpot(START_MS + 500, '63999')
+    await append(history, statesOf(1, [500, 60_000, 299_999, WINDOW_MS + 500]))
     const gap = { fromMs: START_MS + 501, toMs: START_MS + 60_000, reason: 'venue_silent' } as const
-    history.putGaps(conditionIdOf(1), [{ ...gap, outcome: 'up' }])
-    history.putMarket({
+    await history.putGaps(conditionIdOf(1), [{ ...gap, outcome: 'up' }])
+    await history.putMarket({
       ...facts,
       tickSize: 1000,
       winner: 'down',
@@ -336,11 +345,11 @@ describe('replay of GET /v1/stream', () => {
 
   test('behavior: a strike is not known before the moment that it is the price of', async () => {
     const { history, url, key } = startLiveServer()
-    putMarket(history)
+    await putMarket(history)
     const facts = history.findMarket(conditionIdOf(1))
     if (facts === undefined) throw new Error('no market')
     const strike = { strike: '64000.5', strikeSource: 'simulated', strikeMs: START_MS + 1 } as const
-    history.putMarket({ ...facts, ...strike })
+    await history.putMarket({ ...facts, ...strike })
     const client = connect(url, key)
     const range = { from: START_MS, to: START_MS + 1, speed: 0 }
     await client.send({ op: 'replay', id: 'r', channel: 'markets', coin: 'btc', ...range })
@@ -354,7 +363,7 @@ describe('replay of GET /v1/stream', () => {
 
   test('error: what is no range or speed is named', async () => {
     const { history, url, key } = startLiveServer()
-    putMarket(history)
+    await putMarket(history)
     const client = connect(url, key)
     const replay = { op: 'replay', id: 'r', channel: 'quotes', coin: 'btc', speed: 1 }
     const paramOf = async (more: object) => {

@@ -19,15 +19,15 @@ const subscribe = { op: 'subscribe', channel: 'snapshots', coin: 'btc' }
 const rowsOf = (messages: readonly Message[]) => messages.filter(({ type }) => type === 'row')
 
 describe('slow readers of GET /v1/stream', () => {
-  test('default: states are left out and counted, and the last of each outcome always arrives', () => {
-    const server = startWriting()
+  test('default: states are left out and counted, and the last of each outcome always arrives', async () => {
+    const server = await startWriting()
     const { history, write } = server
     const client = openStuck(server)
     client.ask({ ...subscribe, id: 'a' })
-    write('up')
+    await write('up')
     client.state.buffered = BUFFERED_BYTES_MAX / 2
     const before = client.sent.length
-    for (let count = 0; count < 60; count++) write(count % 3 === 0 ? 'down' : 'up')
+    for (let count = 0; count < 60; count++) await write(count % 3 === 0 ? 'down' : 'up')
     expect(client.sent).toHaveLength(before)
     client.take()
     const late = rowsOf(client.sent.slice(before))
@@ -37,15 +37,15 @@ describe('slow readers of GET /v1/stream', () => {
       expect(history.latest({ market: getMarket(history), outcome })?.id).toBe(Number(data?.id))
     }
     expect(late.map(({ skipped }) => skipped ?? 0)).toEqual([58, 0])
-    write('up')
+    await write('up')
     const [next] = rowsOf(client.sent.slice(-1))
     expect(next).toMatchObject({ prevSeq: late.at(-1)?.seq })
     expect(next).not.toHaveProperty('skipped')
     client.ask({ op: 'unsubscribe', id: 'a' })
   })
 
-  test('behavior: trades are never left out', () => {
-    const server = startWriting()
+  test('behavior: trades are never left out', async () => {
+    const server = await startWriting()
     const { history } = server
     const client = openStuck(server)
     client.ask({ ...subscribe, id: 't', channel: 'trades' })
@@ -53,7 +53,7 @@ describe('slow readers of GET /v1/stream', () => {
     const { conditionId } = getMarket(history)
     for (let count = 1; count <= 20; count++) {
       const trade = { timestampMs: START_MS + count, price: 500_000, outcome: 'up' as const }
-      history.record({ snapshots: [], gaps: [], trades: [{ conditionId, trade }] })
+      await history.record({ snapshots: [], gaps: [], trades: [{ conditionId, trade }] })
       server.app.stream.tick()
     }
     client.take()
@@ -61,18 +61,18 @@ describe('slow readers of GET /v1/stream', () => {
     expect(rowsOf(client.sent).some((row) => 'skipped' in row)).toBe(false)
   })
 
-  test('behavior: who chose `close` misses nothing until it is closed with 4008', () => {
-    const server = startWriting()
+  test('behavior: who chose `close` misses nothing until it is closed with 4008', async () => {
+    const server = await startWriting()
     const client = openStuck(server)
     client.ask({ ...subscribe, id: 'a', onSlow: 'close' })
     client.state.buffered = BUFFERED_BYTES_MAX / 2
-    for (let count = 0; count < 30; count++) server.write('up')
+    for (let count = 0; count < 30; count++) await server.write('up')
     client.take()
     expect(rowsOf(client.sent)).toHaveLength(30)
     for (let id = 0; id < 9; id++) client.ask({ ...subscribe, id: `${id}`, onSlow: 'close' })
     client.state.buffered = BUFFERED_BYTES_MAX / 2
     let rows = 0
-    for (; !client.isOver() && rows < 5000; rows++) server.write('up', 400)
+    for (; !client.isOver() && rows < 5000; rows++) await server.write('up', 400)
     client.take()
     expect(client.state.code).toBe(4008)
     const rowBytes = JSON.stringify(rowsOf(client.sent).at(-1)).length
@@ -81,20 +81,20 @@ describe('slow readers of GET /v1/stream', () => {
 
   test.each(['close', 'conflate'])(
     'behavior: a snapshot on request takes its place after what waits, with `%s`',
-    (onSlow) => {
-      const server = startWriting()
+    async (onSlow) => {
+      const server = await startWriting()
       const client = openStuck(server)
       client.ask({ ...subscribe, id: 'a', onSlow })
       client.state.buffered = BUFFERED_BYTES_MAX / 2
       const begun = client.sent.length
-      for (let count = 0; count < 9; count++) server.write('up')
+      for (let count = 0; count < 9; count++) await server.write('up')
       client.ask({ op: 'snapshot', id: 'a' })
-      server.write('down')
+      await server.write('down')
       // Written, and not handed on yet.
-      append(server.history, [aSnapshot({ timestampMs: START_MS + 12 })])
+      await append(server.history, [aSnapshot({ timestampMs: START_MS + 12 })])
       client.ask({ op: 'snapshot', id: 'a' })
       client.take()
-      server.write('up')
+      await server.write('up')
       const late = client.sent.slice(begun)
       const told = late.map(({ type, seq, skipped = 0 }) => [type, seq, skipped])
       const waited = [
@@ -115,20 +115,20 @@ describe('slow readers of GET /v1/stream', () => {
     },
   )
 
-  test('behavior: what waits is of the connection, whatever it has subscribed to', () => {
-    const server = startWriting()
+  test('behavior: what waits is of the connection, whatever it has subscribed to', async () => {
+    const server = await startWriting()
     const client = openStuck(server)
     for (let id = 0; id < 40; id++) client.ask({ ...subscribe, id: `${id}`, onSlow: 'close' })
     client.state.buffered = BUFFERED_BYTES_MAX / 2
     let rows = 0
-    for (; !client.isOver() && rows < 5000; rows++) server.write('up', 400)
+    for (; !client.isOver() && rows < 5000; rows++) await server.write('up', 400)
     client.take()
     expect([client.state.code, rows < 40]).toEqual([4008, true])
   })
 
-  test('behavior: nothing is ever given to Bun that it would drop', () => {
-    const server = startWriting()
-    for (let count = 0; count < 10; count++) server.write('up', 400)
+  test('behavior: nothing is ever given to Bun that it would drop', async () => {
+    const server = await startWriting()
+    for (let count = 0; count < 10; count++) await server.write('up', 400)
     const client = openStuck(server)
     client.ask({ ...subscribe, id: 'a' })
     for (let count = 0; !client.isOver() && count < 5000; count++) {
@@ -141,8 +141,8 @@ describe('slow readers of GET /v1/stream', () => {
     expect(client.state.most).toBeLessThan(BUN_DROPS_BYTES)
   })
 
-  test('behavior: the code of a close comes after all that was sent, or after a minute', () => {
-    const written = startWriting()
+  test('behavior: the code of a close comes after all that was sent, or after a minute', async () => {
+    const written = await startWriting()
     const server = { ...written, key: addKey(written.ledger, 'pro') }
     const startOver = () => {
       const client = openStuck(server)
@@ -159,7 +159,7 @@ describe('slow readers of GET /v1/stream', () => {
     }
     const clients = Array.from({ length: places }, startOver)
     const sent = clients[0]?.sent.length
-    server.write('up')
+    await server.write('up')
     tick(59_000)
     expect(clients.map(({ state }) => state.code)).toEqual([0, 0, 0, 0])
     // Until then they have their places.
@@ -173,8 +173,8 @@ describe('slow readers of GET /v1/stream', () => {
   })
 
   test('behavior: a replay waits for its reader and leaves nothing out', async () => {
-    const server = startWriting()
-    for (let count = 0; count < 300; count++) server.write(count % 2 ? 'up' : 'down', 100)
+    const server = await startWriting()
+    for (let count = 0; count < 300; count++) await server.write(count % 2 ? 'up' : 'down', 100)
     const client = openStuck(server)
     const { conditionId } = getMarket(server.history)
     const replay = { op: 'replay', id: 'r', channel: 'snapshots', coin: 'btc', speed: 0 }
@@ -192,7 +192,7 @@ describe('slow readers of GET /v1/stream', () => {
   })
 
   test('behavior: a real client that stops reading is closed, and memory stays bounded', async () => {
-    const server = startWriting()
+    const server = await startWriting()
     const socket = connectTcp(server.port ?? 0, '127.0.0.1')
     const lines = [
       'GET /v1/stream HTTP/1.1',
@@ -208,7 +208,7 @@ describe('slow readers of GET /v1/stream', () => {
       socket.write(maskedText(JSON.stringify({ ...subscribe, id: `${id}`, onSlow: 'close' })))
     const before = process.memoryUsage().rss
     for (let rows = 0; server.app.stream.sessions === 1 && rows < 1000; rows++) {
-      server.write('up', 400)
+      await server.write('up', 400)
       server.advance(1000)
       await Bun.sleep(0)
     }
@@ -217,8 +217,8 @@ describe('slow readers of GET /v1/stream', () => {
     socket.destroy()
   }, 30_000)
 
-  test('error: what waits on connections is bounded by account, and the one with the most is closed', () => {
-    const server = startWriting()
+  test('error: what waits on connections is bounded by account, and the one with the most is closed', async () => {
+    const server = await startWriting()
     const clients = [20, 30, 40].map((megabytes) => {
       const client = openStuck(server)
       client.state.buffered = megabytes * 1_000_000

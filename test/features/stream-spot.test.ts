@@ -17,7 +17,7 @@ const subscribe = { op: 'subscribe', id: 's', channel: 'spot', coin: 'btc', onSl
 /** Records prices of four series, many at one time, some of them late, and some of another coin. */
 function createRecorder(history: MarketHistory, random: Random) {
   let second = 100
-  return (count: number) => {
+  return async (count: number) => {
     const ticks = Array.from({ length: count }, (): SpotTick => {
       second += random.integer(2)
       const late = random.integer(3) === 0 ? random.integer(LATE_MS / 1000 - 1) : 0
@@ -29,7 +29,7 @@ function createRecorder(history: MarketHistory, random: Random) {
         timestampMs: START_MS + (second - late) * 1000,
       }
     })
-    history.putSpot(ticks)
+    await history.putSpot(ticks)
   }
 }
 
@@ -39,20 +39,20 @@ async function followCutOff(random: Random) {
   const server = startLiveServer({ timer: () => (ms += 20) })
   const { history, send } = server
   const record = createRecorder(history, random)
-  record(random.integer(400))
+  await record(random.integer(400))
   const page = await send(`/v1/btc/spot?limit=${random.pick([1, 50, 10_000])}`)
   const read = (await page.json()) as { data: { id: string }[]; nextCursor: string | null }
   const got = read.data.map(({ id }) => Number(id))
   let from = page.headers.get('x-resume-cursor')
   // A page in the middle says nothing of what is late; the first row after it does.
-  if (read.nextCursor === null) record(random.integer(5))
+  if (read.nextCursor === null) await record(random.integer(5))
 
   /** What arrives until the connection is cut: the last part of what was sent does not. */
   async function follow(steps: number): Promise<void> {
     const client = openStuck(server)
     client.ask({ ...subscribe, from })
     for (let step = 0; step < steps; step++) {
-      record(random.integer(8))
+      await record(random.integer(8))
       client.state.buffered = random.integer(3) ? 0 : 2 ** 20
       await Bun.sleep(random.integer(3))
       client.take()
@@ -96,27 +96,27 @@ describe('prices of `spot` that come late', () => {
           timestampMs: START_MS + second * 1000,
         },
       ])
-    put(10)
+    await put(10)
     const client = openStuck(server)
     client.ask(subscribe)
     for (const second of [20, 12]) {
-      put(second)
+      await put(second)
       await until(() => client.sent.at(-1)?.seq === history.lastSpotId())
     }
     const cursor = client.sent.at(-1)?.cursor
     const { data } = (await (await send(`/v1/btc/spot?cursor=${cursor}`)).json()) as { data: [] }
     expect(data).toEqual([])
-    put(11)
+    await put(11)
     const again = openStuck(server)
     again.ask({ ...subscribe, from: cursor })
     await until(() => again.sent.some(({ type }) => type === 'live'))
     expect(again.sent.flatMap(({ seq }) => seq ?? [])).toEqual([4])
   })
 
-  test('behavior: whoever is cut off among the first prices has no place to continue from', () => {
+  test('behavior: whoever is cut off among the first prices has no place to continue from', async () => {
     const server = startLiveServer()
     for (const source of ['pyth', 'chainlink'])
-      server.history.putSpot([
+      await server.history.putSpot([
         { coin: 'btc', source, windowSeconds: 0, price: '1', timestampMs: START_MS },
       ])
     const client = openStuck(server)

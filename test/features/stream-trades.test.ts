@@ -15,9 +15,9 @@ const shared = { channel: 'trades', coin: 'btc' }
 type Told = [offset: number, outcome?: Outcome]
 
 /** A server with a market, and what records trades of it, each at a price of its own. */
-function start(told: readonly Told[]) {
+async function start(told: readonly Told[]) {
   const server = startLiveServer()
-  putMarket(server.history)
+  await putMarket(server.history)
   let price = 10_000
   const record = (more: readonly Told[]) =>
     server.history.record({
@@ -29,7 +29,7 @@ function start(told: readonly Told[]) {
         return { conditionId, trade }
       }),
     })
-  record(told)
+  await record(told)
   const list = async (query = '') => {
     const response = await server.send(`${path}/trades?${query}`)
     return ((await response.json()) as { data: Record<string, unknown>[] }).data
@@ -42,7 +42,7 @@ const held: Told[] = [[1, 'up'], [7, 'down'], [7, 'down'], [7, 'up'], [9, 'up'],
 
 describe('trades of GET /v1/stream', () => {
   test('default: the last of each outcome come first, and on request', async () => {
-    const { url, key, list, record } = start(held)
+    const { url, key, list, record } = await start(held)
     const client = connect(url, key)
     await client.send({ op: 'subscribe', id: 'a', ...shared })
     const first = [...(await client.untilType('snapshot')), ...(await client.untilType('snapshot'))]
@@ -51,7 +51,7 @@ describe('trades of GET /v1/stream', () => {
     expect(snapshots.map(({ data }) => data)).toEqual([trades[3], trades[6]] as never)
     expect(snapshots.map((each) => 'cursor' in each)).toEqual([false, true])
     expect(await list(`cursor=${snapshots[1]?.cursor}`)).toEqual(trades.slice(7))
-    record([[12, 'down']])
+    await record([[12, 'down']])
     await client.send({ op: 'snapshot', id: 'a' })
     const later = [...(await client.untilType('snapshot')), ...(await client.untilType('snapshot'))]
     const last = (await list()).at(-1)
@@ -69,23 +69,23 @@ describe('trades of GET /v1/stream', () => {
   })
 
   test('behavior: no two have the same `seq`, and `prevSeq` is that of the one before', async () => {
-    const { url, key, history, record } = start(held)
-    putMarket(history, 2)
+    const { url, key, history, record } = await start(held)
+    await putMarket(history, 2)
     const other = {
       conditionId: conditionIdOf(2),
       trade: { timestampMs: START_MS, price: 9, size: 1 },
     }
-    history.record({ snapshots: [], gaps: [], trades: [other] })
+    await history.record({ snapshots: [], gaps: [], trades: [other] })
     const client = connect(url, key)
     await client.send({ op: 'subscribe', id: 'a', ...shared, conditionId })
     const messages = await client.untilType('snapshot')
     messages.push(...(await client.untilType('snapshot')))
-    record([
+    await record([
       [11, 'up'],
       [11, 'down'],
       [12, 'up'],
     ])
-    record([
+    await record([
       [12, 'down'],
       [20, 'up'],
     ])
@@ -104,13 +104,13 @@ describe('trades of GET /v1/stream', () => {
   })
 
   test('behavior: trades of one millisecond that are stored one after the other each come once', async () => {
-    const { app, key, list, record } = start([[1, 'up']])
+    const { app, key, list, record } = await start([[1, 'up']])
     const headers = { authorization: `Bearer ${key}` }
     const request = new Request(`http://localhost${path}/live?channel=trades`, { headers })
     const client = followEvents(await app.fetch(request))
     // Each comes before the ones of before by its content.
     for (const outcome of ['down', 'up', undefined] as const) {
-      record([outcome === undefined ? [12] : [12, outcome]])
+      await record([outcome === undefined ? [12] : [12, outcome]])
       app.tick()
     }
     await client.until(() => client.rows().length === 3)
@@ -120,12 +120,12 @@ describe('trades of GET /v1/stream', () => {
   })
 
   test('behavior: events begin with them too', async () => {
-    const { app, key, list, record } = start(held)
+    const { app, key, list, record } = await start(held)
     const headers = { authorization: `Bearer ${key}` }
     const follow = (query = '') =>
       app.fetch(new Request(`http://localhost${path}/live?channel=trades${query}`, { headers }))
     const client = followEvents(await follow())
-    record([[12, 'down']])
+    await record([[12, 'down']])
     app.tick()
     await client.until(() => client.rows().length === 1)
     const trades = await list()
@@ -135,7 +135,7 @@ describe('trades of GET /v1/stream', () => {
   })
 
   test('default: one that comes after a later one is sent, once and marked, and no other is', async () => {
-    const { url, key, app, list, record } = start([[100, 'up']])
+    const { url, key, app, list, record } = await start([[100, 'up']])
     const client = connect(url, key)
     await client.send({ op: 'subscribe', id: 'a', ...shared, conditionId })
     await client.untilType('snapshot')
@@ -156,7 +156,7 @@ describe('trades of GET /v1/stream', () => {
       [[500, 'up']],
     ]
     for (const step of steps) {
-      record(step)
+      await record(step)
       app.tick()
     }
     const rows: Awaited<ReturnType<typeof client.until>> = []
@@ -184,7 +184,7 @@ describe('trades of GET /v1/stream', () => {
   })
 
   test('behavior: a transaction that becomes known later is no late trade', async () => {
-    const { url, key, history } = start([[300, 'up']])
+    const { url, key, history } = await start([[300, 'up']])
     const client = connect(url, key)
     await client.send({ op: 'subscribe', id: 'a', ...shared, conditionId })
     await client.untilType('snapshot')
@@ -195,10 +195,10 @@ describe('trades of GET /v1/stream', () => {
         gaps: [],
         trades: trades.map((more) => ({ conditionId, trade: { ...trade, ...more } })),
       })
-    put({})
+    await put({})
     const [first] = (await client.until(isRow)).filter(isRow)
     expect(first).toMatchObject({ late: true, data: { transactionHash: null } })
-    put({ transactionHash: `0x${'a'.repeat(64)}` }, { timestampMs: START_MS + 400 })
+    await put({ transactionHash: `0x${'a'.repeat(64)}` }, { timestampMs: START_MS + 400 })
     const [next] = (await client.until(isRow)).filter(isRow)
     expect(next?.data?.timestamp).toBe(new Date(START_MS + 400).toISOString())
   })

@@ -9,15 +9,15 @@ afterEach(closeAll)
 
 const subscribe = { op: 'subscribe', channel: 'snapshots', coin: 'btc' }
 
-function start() {
+async function start() {
   const server = startLiveServer()
-  for (let number = 1; number <= 4; number++) putMarket(server.history, number)
+  for (let number = 1; number <= 4; number++) await putMarket(server.history, number)
   return { ...server, key: addKey(server.ledger, 'enterprise') }
 }
 
 describe('operations on GET /v1/stream', () => {
   test('behavior: a burst of them keeps nobody waiting, and each connection has its order', async () => {
-    const server = start()
+    const server = await start()
     const clients = Array.from({ length: 15 }, () => openStuck(server))
     const doneOf = ({ sent }: (typeof clients)[number]) =>
       sent.flatMap(({ type, id }) => (type === 'subscribed' ? [Number(id)] : []))
@@ -36,7 +36,7 @@ describe('operations on GET /v1/stream', () => {
   })
 
   test('behavior: no more wait than are done in a second; one beyond is refused at once', async () => {
-    const server = start()
+    const server = await start()
     const client = openStuck(server)
     for (let id = 0; id < 3000 && !client.isOver(); id++) {
       if (id % 10 === 0) server.advance(1000)
@@ -52,7 +52,7 @@ describe('operations on GET /v1/stream', () => {
   })
 
   test('behavior: what waits of a connection that ends is not done', async () => {
-    const server = start()
+    const server = await start()
     const client = openStuck(server)
     const other = openStuck(server)
     for (let id = 0; id < 45; id++) client.ask({ ...subscribe, id: `${id}` })

@@ -23,13 +23,13 @@ const put = (history: MarketHistory) => putMarket(history)
 describe('GET /v1/stream', () => {
   test('default: the last rows first, then each as it is written, as the routes answer it', async () => {
     const { history, url, key, send } = startLiveServer()
-    put(history)
-    append(history, [aSnapshot({}, 10_000)])
+    await put(history)
+    await append(history, [aSnapshot({}, 10_000)])
     const client = connect(url)
     await client.send({ op: 'auth', key })
     await client.send({ op: 'subscribe', id: 'a', channel: 'snapshots', coin: 'btc' })
     const [, , snapshot] = await client.until(({ type }) => type === 'snapshot')
-    append(history, [aSnapshot({ timestampMs: START_MS + 5 }, 20_000)])
+    await append(history, [aSnapshot({ timestampMs: START_MS + 5 }, 20_000)])
     const [row] = await client.until(isRow)
     const response = await send(`/v1/btc/markets/${conditionIdOf(1)}/snapshots`)
     const { data } = (await response.json()) as { data: unknown[] }
@@ -39,15 +39,15 @@ describe('GET /v1/stream', () => {
 
   test('behavior: who comes after a market has closed still gets its winner', async () => {
     const { history, url, key, time } = startLiveServer()
-    put(history)
-    append(history, [aSnapshot({}, 10_000)])
+    await put(history)
+    await append(history, [aSnapshot({}, 10_000)])
     time.nowMs = START_MS + 301_000
     const client = connect(url)
     await client.send({ op: 'auth', key })
     const one = { channel: 'quotes', coin: 'btc', conditionId: conditionIdOf(1) }
     await client.send({ op: 'subscribe', id: 'a', ...one })
     await client.untilType('snapshot')
-    history.putMarket({
+    await history.putMarket({
       conditionId: conditionIdOf(1),
       coin: 'btc',
       timeframe: '5m',
@@ -62,14 +62,14 @@ describe('GET /v1/stream', () => {
 
   test('behavior: a cursor of a route continues live, and one of a row in the route', async () => {
     const { history, url, key, send } = startLiveServer()
-    put(history)
+    await put(history)
     const all = simulatedSnapshots('stream', 400).map((each) => ({
       ...aSnapshot(),
       bids: each.bids,
       asks: each.asks,
       timestampMs: START_MS + (each.timestampMs % 60_000),
     }))
-    append(history, all.slice(0, 150))
+    await append(history, all.slice(0, 150))
     const path = `/v1/btc/markets/${conditionIdOf(1)}/quotes`
     const first = await send(`${path}?limit=10`)
     const from = first.headers.get('x-resume-cursor')
@@ -108,7 +108,7 @@ describe('GET /v1/stream', () => {
 
   test('behavior: `trades` and `spot` are the rows of their routes, cursors work in both', async () => {
     const { history, url, key, send } = startLiveServer()
-    put(history)
+    await put(history)
     const conditionId = conditionIdOf(1)
     const record = (offsets: readonly number[], price = 500_000) =>
       history.record({
@@ -128,8 +128,8 @@ describe('GET /v1/stream', () => {
         timestampMs: START_MS + (from + index) * 1000 - ((from + index) % 2) * 2500,
         price: `64000.${from + index}`,
       }))
-    record([1, 1, 5])
-    history.putSpot(ticks(0, 6))
+    await record([1, 1, 5])
+    await history.putSpot(ticks(0, 6))
     const trades = `/v1/btc/markets/${conditionId}/trades`
     const client = connect(url, key)
     const cursorOf = async (path: string) =>
@@ -143,8 +143,8 @@ describe('GET /v1/stream', () => {
     const listed = async (path: string) =>
       ((await (await send(path)).json()) as { data: Message['data'][] }).data
     expect(caught.map(({ data }) => data)).toEqual((await listed('/v1/btc/spot')).slice(2))
-    record([5, 9], 600_000)
-    history.putSpot(ticks(6, 4))
+    await record([5, 9], 600_000)
+    await history.putSpot(ticks(6, 4))
     const rows: Message[] = []
     while (rows.length < 6) rows.push(...(await client.until(isRow)).filter(isRow))
     const ofTrades = rows.filter(({ id }) => id === 't')
@@ -158,7 +158,7 @@ describe('GET /v1/stream', () => {
 
   test('error: what is wrong is named, and the connection lives', async () => {
     const { url, key, history } = startLiveServer()
-    put(history)
+    await put(history)
     const client = connect(url)
     const errorOf = async (message: object | string) => {
       if (typeof message === 'string') client.socket.send(message)
@@ -219,7 +219,7 @@ describe('GET /v1/stream', () => {
     [{ op: 'replay', channel: 'quotes', ...range }, ['depth', 'source', 'window']],
   ])('error: a member that does not fit the channel is named: %o', async (asked, names) => {
     const { url, key, history } = startLiveServer()
-    put(history)
+    await put(history)
     const client = connect(url, key)
     const values: Record<string, unknown> = {
       conditionId: conditionIdOf(1),
@@ -244,27 +244,31 @@ describe('GET /v1/stream', () => {
     const client = connect(url, key)
     await client.send({ op: 'subscribe', id: 'm', channel: 'markets', coin: 'btc' })
     await client.untilType('subscribed')
-    putMarket(history)
+    await putMarket(history)
     time.nowMs += 1000
     expect((await client.untilType('market_open')).at(-1)?.data).toMatchObject({ strike: null })
     const facts = history.findMarket(conditionIdOf(1))
     if (facts === undefined) throw new Error('no market')
     const strike = { strike: '64000.5', strikeSource: 'simulated', strikeMs: START_MS } as const
-    const put = (more: object) => {
-      history.putMarket({ ...facts, ...strike, ...more })
+    const put = async (more: object) => {
+      await history.putMarket({ ...facts, ...strike, ...more })
       time.nowMs += 1000
     }
-    put({})
+    await put({})
     const update = (await client.untilType('market_update')).at(-1)
     expect(update?.data).toMatchObject({ strike: 64_000.5, status: 'open' })
     time.nowMs += 1000
     await Bun.sleep(20)
     time.nowMs = START_MS + 301_000
     expect((await client.untilType('market_closed')).length).toBe(1)
-    put({ finalPrice: '64001', finalPriceSource: 'simulated', finalPriceMs: START_MS + 300_000 })
+    await put({
+      finalPrice: '64001',
+      finalPriceSource: 'simulated',
+      finalPriceMs: START_MS + 300_000,
+    })
     const final = (await client.untilType('market_update')).at(-1)
     expect(final?.data).toMatchObject({ finalPrice: 64_001, status: 'closed' })
-    put({ winner: 'up', winnerSource: 'simulated' })
+    await put({ winner: 'up', winnerSource: 'simulated' })
     expect((await client.untilType('market_resolved')).length).toBe(1)
   })
 
@@ -282,11 +286,11 @@ describe('GET /v1/stream', () => {
     }
     // Without a market, and with one that has no row.
     for (const id of names) expect(await answerOf(id)).toEqual({ type: 'snapshot_empty', id })
-    putMarket(history)
+    await putMarket(history)
     time.nowMs += 1000
     await client.untilType('market_open')
     expect(await answerOf('quotes')).toEqual({ type: 'snapshot_empty', id: 'quotes' })
-    append(history, [aSnapshot()])
+    await append(history, [aSnapshot()])
     await client.until(isRow)
     expect(await answerOf('quotes')).toMatchObject({ type: 'snapshot', data: { id: '1' } })
   })
@@ -322,11 +326,11 @@ const statesOf = (random: Random, count: number) =>
 /** What arrives after a cursor while somebody writes, and what the route has after it. */
 async function continueFromCursor(random: Random, channel: 'snapshots' | 'quotes' | 'prices') {
   const { history, url, key, send } = startLiveServer()
-  put(history)
+  await put(history)
   const count = 60 + random.integer(600)
   const all = statesOf(random, count)
   let written = 1 + random.integer(count - 1)
-  append(history, all.slice(0, written))
+  await append(history, all.slice(0, written))
   const conditionId = conditionIdOf(1)
   const path = `/v1/btc/markets/${conditionId}/${channel}`
   const first = await send(`${path}?limit=${1 + random.integer(written)}`)
@@ -335,7 +339,7 @@ async function continueFromCursor(random: Random, channel: 'snapshots' | 'quotes
   await client.send({ op: 'subscribe', id: 's', channel, coin: 'btc', conditionId, from })
   while (written < count) {
     const more = 1 + random.integer(40)
-    append(history, all.slice(written, written + more))
+    await append(history, all.slice(written, written + more))
     written += more
     await Bun.sleep(random.integer(4))
   }

@@ -108,7 +108,7 @@ describe('GET /v1/billing/tiers', () => {
     const by = { actor: 'operator', nowMs: NOW_MS } as const
     const [, starter] = defaultTiers
     if (!starter) throw new Error('There is no Starter tier.')
-    ledger.putTier({ ...starter, rank: 50, amountMillionths: 500_000 }, by)
+    await ledger.putTier({ ...starter, rank: 50, amountMillionths: 500_000 }, by)
     const tiers = await readTiers()
     expect(tiers.map(({ id }) => id)).toEqual(['free', 'pro', 'enterprise', 'starter', 'test'])
     expect(tiers[3]?.priceUsdc).toBe('0.5')

@@ -33,10 +33,10 @@ const lastPrices = [0, 7, 8, 12].map((offset) => ({
   price: 560_000 + offset,
 }))
 
-function serve() {
+async function serve() {
   const history = openHistory(':memory:')
   const conditionId = conditionIdOf(1)
-  history.putMarket({
+  await history.putMarket({
     conditionId,
     coin: 'btc',
     timeframe: '5m',
@@ -44,7 +44,7 @@ function serve() {
     windowStartMs: START_MS,
     windowEndMs: START_MS + 300_000,
   })
-  history.putTrades({ id: 'trades', conditionId, trades: [...trades, ...lastPrices] })
+  await history.putTrades({ id: 'trades', conditionId, trades: [...trades, ...lastPrices] })
   const { send } = createHarness({ history })
   const path = `/v1/btc/markets/${conditionId}/trades`
   const get = async (query = '') => (await (await send(`${path}?${query}`)).json()) as Page
@@ -62,7 +62,7 @@ function serve() {
 
 describe('GET /v1/{coin}/markets/{conditionId}/trades', () => {
   test('default: every trade by time, as it was announced', async () => {
-    const { data, nextCursor } = await serve().get()
+    const { data, nextCursor } = await (await serve()).get()
     expect(data.map(({ price }) => price)).toEqual([0.51, 0.53, 0.54, 0.52, 0.55])
     expect(data[3]).toEqual({
       timestamp: new Date(START_MS + 7).toISOString(),
@@ -77,8 +77,8 @@ describe('GET /v1/{coin}/markets/{conditionId}/trades', () => {
   })
 
   test('behavior: imported last trade prices are the last trade of prices, and nowhere a trade', async () => {
-    const { history, send, path, get } = serve()
-    history.append({
+    const { history, send, path, get } = await serve()
+    await history.append({
       id: 'books',
       source: 'recorded',
       snapshots: [20, 1020].map((ms) => aSnapshot({ timestampMs: START_MS + ms })),
@@ -97,7 +97,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/trades', () => {
   })
 
   test('behavior: pages of any size give each once, in both directions and for an outcome', async () => {
-    const { get, walk } = serve()
+    const { get, walk } = await serve()
     const { data } = await get()
     const up = data.filter(({ outcome }) => outcome === 'up')
     for (const limit of [1, 2, 3, 5]) {
@@ -111,7 +111,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/trades', () => {
   })
 
   test('behavior: what was not recorded is said, and a cursor is bound to its filters', async () => {
-    const { send, path, get } = serve()
+    const { send, path, get } = await serve()
     expect((await send(path)).headers.get('x-coverage')).toStartWith('none')
     const { nextCursor } = await get('limit=1')
     const other = await send(`${path}?limit=1&outcome=up&cursor=${nextCursor}`)

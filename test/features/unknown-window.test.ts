@@ -28,7 +28,7 @@ type Draft = {
 }
 
 /** Adds 49 seconds of both outcomes of five minutes, neither name nor facts. */
-function addUnknown(
+async function addUnknown(
   history: MarketHistory,
   { number = 900, heldMs = HELD_MS, source = 'recorded', ...changes }: Draft = {},
 ) {
@@ -39,19 +39,19 @@ function addUnknown(
     const timestampMs = heldMs + (index >> 1) * 1_000
     return aSnapshot({ conditionId, outcome, assetId, timestampMs, ...changes }, index + 1)
   })
-  history.append({ id: `unknown-${number}`, source, snapshots })
-  history.close(conditionId)
+  await history.append({ id: `unknown-${number}`, source, snapshots })
+  await history.close(conditionId)
 }
 
-function openUnknown(windows: readonly number[] = [], timeframe: Timeframe = '5m') {
-  const history = wholeMarkets({ [timeframe]: windows })
+async function openUnknown(windows: readonly number[] = [], timeframe: Timeframe = '5m') {
+  const history = await wholeMarkets({ [timeframe]: windows })
   // Beside others it is of their source: a list leaves simulated markets out beside recorded ones.
-  addUnknown(history, { timeframe, source: windows.length > 0 ? 'simulated' : 'recorded' })
+  await addUnknown(history, { timeframe, source: windows.length > 0 ? 'simulated' : 'recorded' })
   return { history, ...createHarness({ history }) }
 }
 
 const coverageAt = async (path: string, params: Params = {}) => {
-  const response = await openUnknown().send(withParams(path, params))
+  const response = await (await openUnknown()).send(withParams(path, params))
   expect(response.status).toBe(200)
   return response.headers.get('x-coverage')
 }
@@ -84,25 +84,29 @@ describe('X-Coverage of a market whose window is not known', () => {
   })
 
   test('behavior: lists what is known to be missing, too', async () => {
-    const { history, send } = openUnknown()
+    const { history, send } = await openUnknown()
     const gap = { fromMs: HELD_MS + 1_000, toMs: HELD_MS + 3_000, reason: 'recorder_down' } as const
-    history.putGaps(ID, [{ ...gap, outcome: 'up' }])
+    await history.putGaps(ID, [{ ...gap, outcome: 'up' }])
     const coverage = (await send(`${PATH}/quotes`)).headers.get('x-coverage')
     expect(coverage).toBe('unknown;gaps=3;reasons="recorder_down window_unknown"')
   })
 
   test('behavior: is none of an outcome that was never recorded', async () => {
-    const history = wholeMarkets({})
-    history.append({ id: 'up', source: 'recorded', snapshots: [aSnapshot({ conditionId: ID })] })
+    const history = await wholeMarkets({})
+    await history.append({
+      id: 'up',
+      source: 'recorded',
+      snapshots: [aSnapshot({ conditionId: ID })],
+    })
     const { send } = createHarness({ history })
     const coverage = (await send(`${PATH}/quotes?outcome=down`)).headers.get('x-coverage')
     expect(coverage).toStartWith('none;')
   })
 
   test('behavior: is measured once the window becomes known', async () => {
-    const { history, send } = openUnknown()
+    const { history, send } = await openUnknown()
     const windowStartMs = DAY_START_MS + WINDOW_MS
-    history.putMarket({
+    await history.putMarket({
       ...({ conditionId: ID, coin: 'btc', timeframe: '5m', source: 'recorded' } as const),
       windowStartMs,
       windowEndMs: windowStartMs + WINDOW_MS,
@@ -114,7 +118,9 @@ describe('X-Coverage of a market whose window is not known', () => {
 
 describe('coverage of a market whose window is not known', () => {
   const read = async (params: Params) =>
-    (await (await openUnknown().send(withParams(`${PATH}/coverage`, params))).json()) as Body
+    (await (
+      await (await openUnknown()).send(withParams(`${PATH}/coverage`, params))
+    ).json()) as Body
   type Body = MarketCoverageBody
 
   test('default: says what is held and no share of it', async () => {
@@ -132,7 +138,7 @@ describe('coverage of a market whose window is not known', () => {
   })
 
   test('behavior: the market object gives no share either', async () => {
-    const { outcomes } = (await (await openUnknown().send(PATH)).json()) as MarketBody
+    const { outcomes } = (await (await (await openUnknown()).send(PATH)).json()) as MarketBody
     expect(outcomes.map(({ coverage }) => [coverage.covered, coverage.gaps])).toEqual([
       [null, 0],
       [null, 0],
@@ -144,7 +150,7 @@ describe('many windows, one of them unknown', () => {
   const allDay = [0, 1, 2, 3, 4, 5]
 
   async function readDay(windows: readonly number[]): Promise<CoverageDay | undefined> {
-    const { send } = openUnknown(windows, '4h')
+    const { send } = await openUnknown(windows, '4h')
     const address = withParams('/v1/btc/coverage', { from: DAY_START_MS, to: DAY_START_MS + 1 })
     return ((await (await send(address)).json()) as { data: CoverageDay[] }).data[0]
   }
@@ -170,7 +176,7 @@ describe('many windows, one of them unknown', () => {
 
   test('the export of a day names it', async () => {
     const coverageOf = async (windows: readonly number[]) =>
-      (await openUnknown(windows, '4h').send('/v1/btc/export?day=2026-01-01')).headers.get(
+      (await (await openUnknown(windows, '4h')).send('/v1/btc/export?day=2026-01-01')).headers.get(
         'x-coverage',
       )
     expect(await coverageOf(allDay)).toBe('partial;covered=1.0;gaps=2;reasons="window_unknown"')
@@ -178,21 +184,25 @@ describe('many windows, one of them unknown', () => {
   })
 
   test('a panel names it and leaves it out', async () => {
-    const { send } = openUnknown([0, 1, 2])
+    const { send } = await openUnknown([0, 1, 2])
     const { data, headers } = await readPanel(send, { offsets: '-240s,-60s' })
     expect(data).toHaveLength(6)
     expect(headers.get('x-coverage')).toBe('partial;covered=1.0;gaps=4;reasons="window_unknown"')
     const before = await readPanel(send, { to: HELD_MS })
     expect(before.headers.get('x-coverage')).toBe('full')
-    const alone = await readPanel(openUnknown().send, {})
+    const alone = await readPanel((await openUnknown()).send, {})
     expect(alone.headers.get('x-coverage')).toBe(UNKNOWN)
   })
 
   test('the pages of a panel name each once', async () => {
-    const { history, send } = openUnknown([0, 1, 2])
-    addUnknown(history, { number: 901, heldMs: DAY_START_MS - 1, source: 'simulated' })
-    addUnknown(history, { number: 902, heldMs: DAY_START_MS + 4 * WINDOW_MS, source: 'simulated' })
-    addWhole(history, { number: 903, timeframe: '5m', startMs: DAY_START_MS + 3 * WINDOW_MS })
+    const { history, send } = await openUnknown([0, 1, 2])
+    await addUnknown(history, { number: 901, heldMs: DAY_START_MS - 1, source: 'simulated' })
+    await addUnknown(history, {
+      number: 902,
+      heldMs: DAY_START_MS + 4 * WINDOW_MS,
+      source: 'simulated',
+    })
+    await addWhole(history, { number: 903, timeframe: '5m', startMs: DAY_START_MS + 3 * WINDOW_MS })
     const gaps: number[] = []
     let cursor: string | null | undefined
     do {

@@ -71,7 +71,7 @@ describe('GET /v1/usage', () => {
     const markets = (usage: UsageBody) =>
       usage.days[0]?.routes.find(({ route }) => route === 'markets')
     const before = markets(await readUsage(harness, key))
-    harness.app.flushUsage()
+    await harness.app.flushUsage()
     expect(markets(await readUsage(harness, key))).toEqual(before)
     expect(before?.requests).toBe(5)
   })

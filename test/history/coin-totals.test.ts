@@ -37,7 +37,7 @@ function pick(choose: typeof Math.min, a: number | undefined, b: number | undefi
 }
 
 /** Adds a row to one of thirty markets, or reports a fact of it; some are closed. */
-function writeSomething(history: MarketHistory, random: Random, step: number): void {
+async function writeSomething(history: MarketHistory, random: Random, step: number): Promise<void> {
   const number = random.integer(30)
   const conditionId = conditionIdOf(number)
   const coin = number % 2 === 0 ? 'btc' : 'eth'
@@ -46,22 +46,22 @@ function writeSomething(history: MarketHistory, random: Random, step: number): v
   if (step % 3 === 0) {
     const facts = { conditionId, coin, timeframe, source: 'simulated' } as const
     const windowStartMs = START_MS + number * 20_000
-    history.putMarket({ ...facts, windowStartMs, windowEndMs: windowStartMs + 300_000 })
+    await history.putMarket({ ...facts, windowStartMs, windowEndMs: windowStartMs + 300_000 })
   } else {
     const outcome = random.integer(2) === 0 ? 'up' : 'down'
     const assetId = assetIdOf(conditionId, outcome)
     const row = { conditionId, coin, timeframe, outcome, assetId, timestampMs: startMs } as const
-    appendAll(history, [aSnapshot(row, step + 1)])
+    await appendAll(history, [aSnapshot(row, step + 1)])
   }
-  if (step % 10 === 0) history.close(conditionId)
+  if (step % 10 === 0) await history.close(conditionId)
 }
 
 describe('coinTotals', () => {
-  test('default: is what the markets add up to, whatever was written in whatever order', () => {
+  test('default: is what the markets add up to, whatever was written in whatever order', async () => {
     const history = openHistory(':memory:')
     const random = createRandom('totals')
     for (let step = 0; step < 200; step++) {
-      writeSomething(history, random, step)
+      await writeSomething(history, random, step)
       const nowMs = START_MS + random.integer(900_000)
       expect(history.coinTotals(nowMs)).toEqual([
         ...countAll(history, 'btc', nowMs),
@@ -72,11 +72,11 @@ describe('coinTotals', () => {
 
   test.each(['markets = 7', 'snapshots = 7', 'first_ms = 7', 'last_ms = 7', "coin = 'nocoin'"])(
     'error: %s in the file is damage, and serves no totals',
-    (change) => {
+    async (change) => {
       const folder = mkdtempSync(join(tmpdir(), 'bookfeed-totals-'))
       const path = join(folder, 'history.db')
       const history = openHistory(path)
-      appendAll(history, [aSnapshot()])
+      await appendAll(history, [aSnapshot()])
       const db = new Database(path)
       db.run('DROP TRIGGER coin_total_seal_update')
       expect(db.run(`UPDATE coin_total SET ${change}`).changes).toBe(1)

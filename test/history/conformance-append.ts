@@ -48,10 +48,10 @@ export function conformAppend(use: Use): void {
 function conformBatches(use: Use): void {
   test(
     'default: keeps a batch and says what became of it, now and later',
-    use((history) => {
+    use(async (history) => {
       const batch = { id: 'one', source: 'recorded', snapshots: someSnapshots(3) } as const
       expect(history.findBatch('one')).toBeUndefined()
-      expect(history.append(batch)).toEqual({ kind: 'appended', accepted: 3, duplicates: 0 })
+      expect(await history.append(batch)).toEqual({ kind: 'appended', accepted: 3, duplicates: 0 })
       expect(history.findBatch('one')).toEqual({ accepted: 3, duplicates: 0 })
       expect(history.totals()).toMatchObject({ markets: 1, snapshots: 3 })
     }),
@@ -59,9 +59,13 @@ function conformBatches(use: Use): void {
 
   test(
     'behavior: a batch id that was applied changes nothing, whatever it now brings',
-    use((history) => {
+    use(async (history) => {
       const snapshots = someSnapshots(3)
-      history.append({ id: 'one', source: 'simulated', snapshots: [...snapshots, aSnapshot()] })
+      await history.append({
+        id: 'one',
+        source: 'simulated',
+        snapshots: [...snapshots, aSnapshot()],
+      })
       const before = [getMarket(history), served(history)]
       const counts = { accepted: 4, duplicates: 0 }
       for (const again of [
@@ -70,7 +74,7 @@ function conformBatches(use: Use): void {
         [aSnapshot({ timestampMs: 0 })],
         [aSnapshot({ coin: 'eth' })],
       ]) {
-        const result = history.append({ id: 'one', source: 'simulated', snapshots: again })
+        const result = await history.append({ id: 'one', source: 'simulated', snapshots: again })
         expect(result).toEqual({ kind: 'already_applied', ...counts })
       }
       expect([getMarket(history), served(history)]).toEqual(before)
@@ -79,15 +83,15 @@ function conformBatches(use: Use): void {
 
   test(
     'behavior: an empty batch is applied and touches no market',
-    use((history) => {
-      expect(appendAll(history, [])).toEqual({ kind: 'appended', accepted: 0, duplicates: 0 })
+    use(async (history) => {
+      expect(await appendAll(history, [])).toEqual({ kind: 'appended', accepted: 0, duplicates: 0 })
       expect(history.totals()).toMatchObject({ markets: 0, snapshots: 0 })
     }),
   )
 
   test(
     'behavior: ids of one hundred characters, of quotes and of other scripts name different batches',
-    use((history) => {
+    use(async (history) => {
       const ids = [
         'a'.repeat(100),
         'a'.repeat(99),
@@ -99,7 +103,7 @@ function conformBatches(use: Use): void {
       ]
       for (const [at, id] of ids.entries()) {
         const snapshots = [aSnapshot({ timestampMs: START_MS + at })]
-        const result = history.append({ id, source: 'simulated', snapshots })
+        const result = await history.append({ id, source: 'simulated', snapshots })
         expect([id, result.kind]).toEqual([id, 'appended'])
       }
       for (const id of ids) expect(history.findBatch(id)).toEqual({ accepted: 1, duplicates: 0 })
@@ -110,10 +114,10 @@ function conformBatches(use: Use): void {
 function conformIds(use: Use): void {
   test(
     'behavior: ids rise strictly in the order of the batch, across markets, times and batches',
-    use((history) => {
+    use(async (history) => {
       const order = [3, 0, 2, 1]
       const first = order.map((second) => aSnapshot({ timestampMs: START_MS + second * 1000 }))
-      appendAll(
+      await appendAll(
         history,
         first.flatMap((row) => [row, ofMarket(2, row.timestampMs)]),
       )
@@ -123,21 +127,21 @@ function conformIds(use: Use): void {
       const [other0 = 0, other1 = 0, other2 = 0, other3 = 0] = byTime(conditionIdOf(2))
       const inBatch = [id3, other3, id0, other0, id2, other2, id1, other1]
       expect(inBatch).toEqual(inBatch.toSorted((a, b) => a - b))
-      appendAll(history, [aSnapshot({ timestampMs: START_MS - 1 })])
+      await appendAll(history, [aSnapshot({ timestampMs: START_MS - 1 })])
       expect(byTime()[0]).toBeGreaterThan(Math.max(...inBatch))
     }),
   )
 
   test(
     'behavior: no id is used twice, also when batches fail between others',
-    use((history) => {
+    use(async (history) => {
       const rows = someSnapshots(90)
       for (let at = 0; at < rows.length; at += 10) {
         const fresh = rows.slice(at, at + 10)
         const before = idsHeld(history)
         const conflict = aSnapshot({ timestampMs: START_MS + 1e6, coin: 'eth' })
-        if (at > 0) expect(() => appendAll(history, [...fresh, conflict])).toThrow('coin')
-        appendAll(history, fresh)
+        if (at > 0) await expect(appendAll(history, [...fresh, conflict])).rejects.toThrow('coin')
+        await appendAll(history, fresh)
         const after = idsHeld(history)
         expect(after.slice(0, before.length)).toEqual(before)
         expect(new Set(after).size).toBe(at + 10)
@@ -190,15 +194,17 @@ function conformDuplicates(use: Use): void {
     const counts = { accepted: isDuplicate ? 0 : 1, duplicates: isDuplicate ? 1 : 0 }
     test(
       `behavior: ${name} at the same time: ${isDuplicate ? 'a duplicate' : 'kept'}, whether open, sealed or in one batch`,
-      use((history) => {
-        appendAll(history, [first])
-        expect(appendAll(history, [second])).toEqual({ kind: 'appended', ...counts })
+      use(async (history) => {
+        await appendAll(history, [first])
+        expect(await appendAll(history, [second])).toEqual({ kind: 'appended', ...counts })
         const one = inMarket(3, first)
         const two = inMarket(3, second)
-        expect(appendAll(history, [one, two])).toMatchObject({ accepted: 1 + counts.accepted })
-        appendAll(history, [inMarket(4, first)])
-        history.close(conditionIdOf(4))
-        expect(appendAll(history, [inMarket(4, second)])).toMatchObject(counts)
+        expect(await appendAll(history, [one, two])).toMatchObject({
+          accepted: 1 + counts.accepted,
+        })
+        await appendAll(history, [inMarket(4, first)])
+        await history.close(conditionIdOf(4))
+        expect(await appendAll(history, [inMarket(4, second)])).toMatchObject(counts)
         // A made-up hash is none that a book reproduces.
         const faults = [...history.verify()].filter((fault) => !fault.includes('verdict'))
         expect(faults).toEqual([])
@@ -208,9 +214,9 @@ function conformDuplicates(use: Use): void {
 
   test(
     'behavior: late duplicates are found wherever they lie, among hundreds of rows',
-    use((history) => {
+    use(async (history) => {
       const rows = simulatedSnapshots('duplicates', 450)
-      appendAll(history, rows)
+      await appendAll(history, rows)
       const random = createRandom('late')
       const again = Array.from({ length: 60 }, () => random.pick(rows))
       const fresh = again.map((row, at) => ({
@@ -218,7 +224,11 @@ function conformDuplicates(use: Use): void {
         timestampMs: row.timestampMs - 100_000_000 - at,
       }))
       const mixed = again.flatMap((row, at) => [row, fresh[at] ?? row])
-      expect(appendAll(history, mixed)).toEqual({ kind: 'appended', accepted: 60, duplicates: 60 })
+      expect(await appendAll(history, mixed)).toEqual({
+        kind: 'appended',
+        accepted: 60,
+        duplicates: 60,
+      })
     }),
   )
 }
@@ -226,7 +236,7 @@ function conformDuplicates(use: Use): void {
 function conformMoments(use: Use): void {
   test(
     'behavior: where a hash proves none of its books, the one after all changes of the millisecond is last',
-    use((history) => {
+    use(async (history) => {
       const books = [2, 1, 3].map((size, sequence) => ({
         ...hashed(HASH, size),
         sequence,
@@ -239,13 +249,14 @@ function conformMoments(use: Use): void {
       ]
       for (const [index, order] of orders.entries()) {
         const conditionId = conditionIdOf(index + 1)
-        for (const at of order) appendAll(history, [inMarket(index + 1, books[at] ?? aSnapshot())])
+        for (const at of order)
+          await appendAll(history, [inMarket(index + 1, books[at] ?? aSnapshot())])
         const sizes = [...snapshotRuns(history, { market: getMarket(history, conditionId) })]
           .flat()
           .map(({ bids }) => bids.sizes[0])
         expect(sizes).toEqual(books.map(({ bids }) => bids.sizes[0]))
         // Once a hash proves one, the others were none.
-        appendAll(history, [verified(inMarket(index + 1, books[1] ?? aSnapshot()))])
+        await appendAll(history, [verified(inMarket(index + 1, books[1] ?? aSnapshot()))])
         expect(getMarket(history, conditionId).snapshotCounts).toEqual({ up: 1, down: 0 })
       }
       expect([...history.verify()].filter((fault) => !fault.includes('verdict'))).toEqual([])
@@ -254,13 +265,13 @@ function conformMoments(use: Use): void {
 
   test(
     'behavior: a book that is verified under two hashes is one state, which keeps its id',
-    use((history) => {
+    use(async (history) => {
       const hashes = [HASH, OTHER_HASH]
       for (const [index, order] of [hashes, hashes.toReversed()].entries()) {
         const conditionId = conditionIdOf(index + 1)
         const rows = order.map((hash) => verified(inMarket(index + 1, hashed(hash, 1))))
-        const ids = rows.map((row) => {
-          appendAll(history, [row])
+        const ids = await Array.fromAsync(rows, async (row) => {
+          await appendAll(history, [row])
           const states = [...snapshotRuns(history, { market: getMarket(history, conditionId) })]
           return states.flat().map(({ id }) => id)
         })
@@ -274,7 +285,7 @@ function conformMoments(use: Use): void {
 
   test(
     'behavior: imported rows of Up come before those of Down in their millisecond, whichever came first',
-    use((history) => {
+    use(async (history) => {
       const up = aSnapshot({ sequence: 1 }, 1)
       const downs = [aSnapshot({ outcome: 'down' }, 2), aSnapshot({ outcome: 'down' }, 3)]
       const imports = [
@@ -287,7 +298,7 @@ function conformMoments(use: Use): void {
       for (const [index, batches] of imports.entries()) {
         for (const rows of batches) {
           const inOwnMarket = rows.map((row) => inMarket(index + 1, row))
-          appendAll(history, inOwnMarket)
+          await appendAll(history, inOwnMarket)
         }
         expect(booksOf(history, index + 1)).toEqual([up, ...downs].map(bookOf))
         expect(getMarket(history, conditionIdOf(index + 1)).snapshotCounts).toEqual({
@@ -301,15 +312,15 @@ function conformMoments(use: Use): void {
 
   test(
     'behavior: a recorder sorts the outcomes of one write, and moves no row of the other outcome',
-    use((history) => {
+    use(async (history) => {
       const up = aSnapshot({}, 1)
       const down = aSnapshot({ outcome: 'down' }, 2)
       const record = (snapshots: Snapshot[]) => history.record({ snapshots, trades: [], gaps: [] })
-      record([down, up].map((row) => inMarket(2, row)))
+      await record([down, up].map((row) => inMarket(2, row)))
       expect(booksOf(history, 2)).toEqual([up, down].map(bookOf))
-      record([down])
+      await record([down])
       const stored = idsHeld(history)
-      record([up])
+      await record([up])
       expect(booksOf(history, 1)).toEqual([down, up].map(bookOf))
       expect(idsHeld(history)).toEqual([...stored, Math.max(...stored) + 1])
       expect([...history.verify()]).toEqual([])
@@ -318,18 +329,18 @@ function conformMoments(use: Use): void {
 
   test(
     'behavior: an import moves a recorded row of Down only behind a row of Up that is new',
-    use((history) => {
+    use(async (history) => {
       const up = aSnapshot({}, 1)
       const down = aSnapshot({ outcome: 'down' }, 2)
       const other = aSnapshot({}, 3)
       const record = (row: Snapshot, isImport: boolean) =>
         history.record({ snapshots: [row], trades: [], gaps: [], isImport })
-      for (const row of [down, up]) record(row, false)
+      for (const row of [down, up]) await record(row, false)
       const recorded = idsHeld(history)
-      for (const row of [up, down]) record(row, true)
+      for (const row of [up, down]) await record(row, true)
       expect(idsHeld(history)).toEqual(recorded)
       expect(booksOf(history, 1)).toEqual([down, up].map(bookOf))
-      record(other, true)
+      await record(other, true)
       expect(booksOf(history, 1)).toEqual([up, other, down].map(bookOf))
       expect([...history.verify()]).toEqual([])
     }),
@@ -364,8 +375,8 @@ function conformConflicts(use: Use): void {
   for (const [name, changes] of conflicts) {
     test(
       `error: a contradicted ${name} keeps nothing of the batch, other markets included`,
-      use((history) => {
-        appendAll(history, someSnapshots(3))
+      use(async (history) => {
+        await appendAll(history, someSnapshots(3))
         const before = [getMarket(history), served(history), history.totals().snapshots]
         const wrong = aSnapshot({ timestampMs: START_MS + 99_000, ...changes })
         const good = aSnapshot({ timestampMs: START_MS + 98_000 })
@@ -376,7 +387,7 @@ function conformConflicts(use: Use): void {
         expect(history.findMarket(conditionIdOf(2))).toBeUndefined()
         expect([getMarket(history), served(history), history.totals().snapshots]).toEqual(before)
         const mended = { id: 'bad', source: 'simulated', snapshots: [good] } as const
-        expect(history.append(mended)).toMatchObject({ kind: 'appended', accepted: 1 })
+        expect(await history.append(mended)).toMatchObject({ kind: 'appended', accepted: 1 })
         expect([...history.verify()]).toEqual([])
       }),
     )
@@ -384,14 +395,16 @@ function conformConflicts(use: Use): void {
 
   test(
     'error: a batch of another source, or one that contradicts itself, keeps nothing',
-    use((history) => {
-      appendAll(history, someSnapshots(1))
+    use(async (history) => {
+      await appendAll(history, someSnapshots(1))
       const snapshots = [aSnapshot({ timestampMs: START_MS + 5 })]
       const conflict = expect.objectContaining({ code: 'market_conflict' })
-      expect(() => history.append({ id: 'other', source: 'recorded', snapshots })).toThrow(conflict)
+      await expect(history.append({ id: 'other', source: 'recorded', snapshots })).rejects.toThrow(
+        conflict,
+      )
       const one = ofMarket(7, 1)
       const two = { ...ofMarket(7, 2), assetId: '99' }
-      expect(() => appendAll(history, [one, two])).toThrow(conflict)
+      await expect(appendAll(history, [one, two])).rejects.toThrow(conflict)
       expect(history.findMarket(conditionIdOf(7))).toBeUndefined()
       expect(history.totals()).toMatchObject({ markets: 1, snapshots: 1 })
     }),
@@ -421,10 +434,10 @@ function conformOrder(use: Use): void {
     for (const isClosed of [false, true]) {
       test(
         `behavior: rows that come ${name}${isClosed ? ' into a closed market' : ''} read as their sorted union`,
-        use((history) => {
-          appendAll(history, first)
-          if (isClosed) history.close(conditionIdOf(1))
-          for (const batch of rest) appendAll(history, batch)
+        use(async (history) => {
+          await appendAll(history, first)
+          if (isClosed) await history.close(conditionIdOf(1))
+          for (const batch of rest) await appendAll(history, batch)
           const union = [first, ...rest].flat().sort((a, b) => a.timestampMs - b.timestampMs)
           const expected = rowsText(union.map((row) => ({ ...row, id: 0 })))
           const text = textOf(history, { order: 'asc', limit: 1000 })
@@ -437,11 +450,11 @@ function conformOrder(use: Use): void {
 
   test(
     'behavior: rows of one moment stand in the order of their ids, late ones last',
-    use((history) => {
+    use(async (history) => {
       const moments = Array.from({ length: 240 }, (_, at) => START_MS + Math.floor(at / 60))
       const books = moments.map((timestampMs, at) => aSnapshot({ timestampMs }, at + 1))
-      appendAll(history, books.slice(30))
-      appendAll(history, books.slice(0, 30))
+      await appendAll(history, books.slice(30))
+      await appendAll(history, books.slice(0, 30))
       const ids = served(history).map(({ id, timestamp }) => [timestamp, Number(id)] as const)
       const byTimeAndId = ids.toSorted((a, b) => a[0].localeCompare(b[0]) || a[1] - b[1])
       expect(ids).toEqual(byTimeAndId)

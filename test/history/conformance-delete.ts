@@ -10,14 +10,14 @@ const HOUR_MS = 3_600_000
 const startOf = (number: number): number => START_MS + number * HOUR_MS
 
 /** A market an hour, from 1 on, each with states, a trade, a gap and a price of its coin. */
-function fill(history: MarketHistory, count: number, rows = 250): void {
+async function fill(history: MarketHistory, count: number, rows = 250): Promise<void> {
   for (let number = 1; number <= count; number++) {
     const conditionId = conditionIdOf(number)
     const windowStartMs = startOf(number)
     const about = { conditionId, coin: 'btc', timeframe: '5m' } as const
     const window = { windowStartMs, windowEndMs: windowStartMs + 300_000, slug: `slug-${number}` }
-    history.putMarket({ ...about, ...window, source: 'recorded' })
-    history.append({
+    await history.putMarket({ ...about, ...window, source: 'recorded' })
+    await history.append({
       id: `batch-${number}`,
       source: 'recorded',
       snapshots: Array.from({ length: rows }, (_, row) =>
@@ -25,18 +25,18 @@ function fill(history: MarketHistory, count: number, rows = 250): void {
       ),
     })
     const trade = { timestampMs: windowStartMs, price: 500_000 }
-    history.putTrades({ id: `trades-${number}`, conditionId, trades: [trade] })
+    await history.putTrades({ id: `trades-${number}`, conditionId, trades: [trade] })
     const span = { fromMs: windowStartMs + 1000, toMs: windowStartMs + 2000 }
-    history.putGaps(conditionId, [{ outcome: 'up', ...span, reason: 'recorder_down' }])
+    await history.putGaps(conditionId, [{ outcome: 'up', ...span, reason: 'recorder_down' }])
     const tick = { coin: 'btc', source: 'chainlink', windowSeconds: 0, price: '1' } as const
-    history.putSpot([{ ...tick, timestampMs: windowStartMs }])
-    history.close(conditionId)
+    await history.putSpot([{ ...tick, timestampMs: windowStartMs }])
+    await history.close(conditionId)
   }
 }
 
-function deleteAll(history: MarketHistory, beforeMs: number): number {
+async function deleteAll(history: MarketHistory, beforeMs: number): Promise<number> {
   let steps = 0
-  while (history.deleteOldest(beforeMs)) steps++
+  while (await history.deleteOldest(beforeMs)) steps++
   return steps
 }
 
@@ -49,9 +49,9 @@ export function conformDelete(use: Use): void {
   describe('deleteOldest', () => {
     test(
       'default: deletes markets before a moment and prices, and what is left is sound',
-      use((history) => {
-        fill(history, 5)
-        expect(history.deleteOldest(startOf(1))).toBe(false)
+      use(async (history) => {
+        await fill(history, 5)
+        expect(await history.deleteOldest(startOf(1))).toBe(false)
         const used = history.usedBytes()
         const due = [...history.listOldest(startOf(3) + 1)]
         expect(due.map(({ orderMs }) => orderMs)).toEqual([startOf(1), startOf(2), startOf(3)])
@@ -59,7 +59,7 @@ export function conformDelete(use: Use): void {
           expect(snapshots).toBe(250)
           expect(bytes).toBeGreaterThan(100)
         }
-        deleteAll(history, startOf(3) + 1)
+        await deleteAll(history, startOf(3) + 1)
         expect([...history.listOldest(startOf(3) + 1)]).toEqual([])
         expect(heldOf(history)).toEqual(['slug-4', 'slug-5'])
         expect(spotOf(history)).toEqual([startOf(4), startOf(5)])
@@ -78,11 +78,11 @@ export function conformDelete(use: Use): void {
 
     test(
       'behavior: with its first step a market is unknown, by every name',
-      use((history) => {
-        fill(history, 3)
+      use(async (history) => {
+        await fill(history, 3)
         const market = getMarket(history)
         expect(history.tops({ market, order: 'asc', limit: 1 })).toHaveLength(1)
-        while (heldOf(history).length === 3) history.deleteOldest(startOf(2))
+        while (heldOf(history).length === 3) await history.deleteOldest(startOf(2))
         expect(history.findMarket(market.conditionId)).toBeUndefined()
         expect(history.findMarketBySlug('slug-1')).toBeUndefined()
         expect(history.findMarketByAsset('1')).toBeUndefined()
@@ -95,17 +95,17 @@ export function conformDelete(use: Use): void {
 
     test(
       'behavior: is oldest first, in small steps, and a market may come again under its name',
-      use((history) => {
-        fill(history, 4)
+      use(async (history) => {
+        await fill(history, 4)
         const order: string[] = []
-        while (history.deleteOldest(startOf(4))) order.push(heldOf(history).join())
+        while (await history.deleteOldest(startOf(4))) order.push(heldOf(history).join())
         expect([...new Set(order)]).toEqual(
           ['slug-1,slug-2,slug-3,slug-4', 'slug-2,slug-3,slug-4', 'slug-3,slug-4', 'slug-4'].filter(
             (held) => order.includes(held),
           ),
         )
         const conditionId = conditionIdOf(1)
-        history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' })
+        await history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' })
         const market = getMarket(history)
         expect(history.tops({ market, order: 'asc', limit: 10 })).toEqual([])
         expect(history.trades({ market })).toEqual([])
@@ -119,11 +119,11 @@ export function conformDeleteWhich(use: Use): void {
   describe('deleteOldest, which', () => {
     test(
       'behavior: a market that has books and is not closed stays, and one that never had any goes',
-      use((history) => {
+      use(async (history) => {
         const windowStartMs = startOf(0)
         const window = { windowStartMs, windowEndMs: windowStartMs + 300_000 }
         for (const [number, slug] of ['open', 'bare'].entries())
-          history.putMarket({
+          await history.putMarket({
             conditionId: conditionIdOf(10 + number),
             coin: 'btc',
             timeframe: '5m',
@@ -132,11 +132,11 @@ export function conformDeleteWhich(use: Use): void {
             source: 'recorded',
           })
         const row = { conditionId: conditionIdOf(10), assetId: '10', timestampMs: windowStartMs }
-        history.append({ id: 'open', source: 'recorded', snapshots: [aSnapshot(row)] })
-        fill(history, 2, 10)
-        deleteAll(history, window.windowEndMs)
+        await history.append({ id: 'open', source: 'recorded', snapshots: [aSnapshot(row)] })
+        await fill(history, 2, 10)
+        await deleteAll(history, window.windowEndMs)
         expect(heldOf(history)).toContain('bare')
-        deleteAll(history, startOf(100))
+        await deleteAll(history, startOf(100))
         expect(heldOf(history)).toEqual(['open'])
         expect([...history.verify()]).toEqual([])
       }),
@@ -144,16 +144,16 @@ export function conformDeleteWhich(use: Use): void {
 
     test(
       'behavior: the last market that was accepted goes too, and no id is given again',
-      use((history) => {
-        fill(history, 2, 10)
+      use(async (history) => {
+        await fill(history, 2, 10)
         const idOf = (number: number) => history.findMarket(conditionIdOf(number))?.id ?? 0
         const before = idOf(2)
-        deleteAll(history, startOf(100))
+        await deleteAll(history, startOf(100))
         expect(heldOf(history)).toEqual([])
         const about = { coin: 'btc', timeframe: '5m', source: 'recorded' } as const
-        history.putMarket({ conditionId: conditionIdOf(3), ...about })
+        await history.putMarket({ conditionId: conditionIdOf(3), ...about })
         expect(idOf(3)).toBeGreaterThan(before)
-        history.putMarket({ conditionId: conditionIdOf(3), ...about, slug: 'three' })
+        await history.putMarket({ conditionId: conditionIdOf(3), ...about, slug: 'three' })
         expect([idOf(3), heldOf(history)]).toEqual([before + 1, ['three']])
         expect([...history.verify()]).toEqual([])
       }),

@@ -72,11 +72,11 @@ function follow(history: MarketHistory, reader: Reader, part: { number: number; 
 type Books = Record<(typeof outcomes)[number], ReturnType<typeof createBookMaker>>[]
 
 /** Some rows of some markets, a few of them late. */
-function appendSome(
+async function appendSome(
   history: MarketHistory,
   random: Random,
   state: { books: Books; ms: number },
-): void {
+): Promise<void> {
   const rows: Omit<StoredSnapshot, 'id'>[] = []
   for (let count = 1 + random.integer(60); count > 0; count--) {
     const number = 1 + random.integer(MARKETS)
@@ -87,7 +87,7 @@ function appendSome(
     const timestampMs = START_MS + state.ms - Math.min(late, state.ms)
     rows.push(aSnapshot({ conditionId: conditionIdOf(number), outcome, timestampMs, ...book }))
   }
-  appendAll(history, rows)
+  await appendAll(history, rows)
 }
 
 const newState = (random: Random) => ({
@@ -118,16 +118,16 @@ export function conformEvents(use: Use): void {
   describe('events', () => {
     test(
       'default: rows of any markets and any text between them are one stream',
-      use((history) => {
+      use(async (history) => {
         const random = createRandom('events')
         const state = newState(random)
         const reader = newReader(history)
         const texts: Record<string, string> = {}
-        appendAll(history, firstRows)
+        await appendAll(history, firstRows)
         say(reader, 'retry:3000')
         for (let step = 0; step < 120; step++) {
           const part = { number: 1 + random.integer(MARKETS), limit: 1 + random.integer(40) }
-          if (step % 3 === 0) appendSome(history, random, state)
+          if (step % 3 === 0) await appendSome(history, random, state)
           if (step % 5 === 0) say(reader, `:${'x'.repeat(random.integer(3000))}`)
           const name = String(random.integer(3))
           texts[name] = changed(texts[name] ?? '', random)
@@ -140,11 +140,11 @@ export function conformEvents(use: Use): void {
 
     test(
       'behavior: what one stream is given may be sent on every other in the same step',
-      use((history) => {
+      use(async (history) => {
         const random = createRandom('steps')
         const state = newState(random)
-        appendAll(history, firstRows)
-        for (let round = 0; round < 5; round++) appendSome(history, random, state)
+        await appendAll(history, firstRows)
+        for (let round = 0; round < 5; round++) await appendSome(history, random, state)
         const one = newReader(history)
         const other = newReader(history)
         say(one, 'retry:3000')
@@ -161,7 +161,7 @@ export function conformEvents(use: Use): void {
         const { pieces, text } = { pieces: [...one.pieces], text: one.text }
         one.pieces = []
         one.text = ''
-        appendSome(history, random, state)
+        await appendSome(history, random, state)
         readOn(one, 50)
         readOn(other, 50)
         const last = one.pieces

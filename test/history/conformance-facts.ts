@@ -57,6 +57,8 @@ function conformKept(use: Use): void {
     finalPrice: '0.10',
     settlementRule: 'twap60',
     feeSchedule: '{"rate":"0.07","exponent":"1","takerOnly":true,"rebateRate":"0.2"}',
+    takerDelayMs: 250,
+    orderAgeMs: 0,
     assetIds: assetsOf(1),
     winner: 'up',
     winnerSource: 'venue',
@@ -64,16 +66,17 @@ function conformKept(use: Use): void {
 
   test(
     'default: keeps every fact exactly, reported at once or one after the other',
-    use((history) => {
-      history.putMarket(someFacts(1, facts))
+    use(async (history) => {
+      await history.putMarket(someFacts(1, facts))
       expect(getMarket(history)).toMatchObject(facts)
-      history.putMarket(someFacts(2, { assetIds: { down: assetsOf(2).down } }))
-      history.putMarket(someFacts(2, { assetIds: { up: assetsOf(2).up } }))
+      await history.putMarket(someFacts(2, { assetIds: { down: assetsOf(2).down } }))
+      await history.putMarket(someFacts(2, { assetIds: { up: assetsOf(2).up } }))
       for (const [fact, value] of Object.entries(facts))
-        if (fact !== 'assetIds') history.putMarket(someFacts(2, { winner: 'up', [fact]: value }))
+        if (fact !== 'assetIds')
+          await history.putMarket(someFacts(2, { winner: 'up', [fact]: value }))
       const other = getMarket(history, conditionIdOf(2))
       expect(other).toMatchObject({ ...facts, assetIds: assetsOf(2) })
-      history.putMarket(someFacts(2, { tickSize: 10_000 }))
+      await history.putMarket(someFacts(2, { tickSize: 10_000 }))
       expect(getMarket(history, conditionIdOf(2))).toMatchObject({
         tickSize: 10_000,
         strike: facts.strike,
@@ -83,17 +86,17 @@ function conformKept(use: Use): void {
 
   test(
     'behavior: what is known already leaves the revision, each new fact raises it',
-    use((history) => {
-      history.putMarket(someFacts(1, { slug: 'a' }))
+    use(async (history) => {
+      await history.putMarket(someFacts(1, { slug: 'a' }))
       for (const [fact, value] of Object.entries({ ...facts, windowEndMs: START_MS })) {
         if (fact === 'winnerSource') continue
         const put = () => history.putMarket(someFacts(1, { [fact]: value }))
         const { revision } = getMarket(history)
-        put()
+        await put()
         const after = getMarket(history)
         expect([fact, after.revision]).toEqual([fact, revision + 1])
-        put()
-        history.putMarket(someFacts(1))
+        await put()
+        await history.putMarket(someFacts(1))
         expect(getMarket(history)).toEqual(after)
       }
     }),
@@ -101,10 +104,10 @@ function conformKept(use: Use): void {
 
   test(
     'behavior: facts leave what is held: counts, verified ones, spans and pauses',
-    use((history) => {
+    use(async (history) => {
       const rows = someSnapshots(130).map((row, at) => ({ ...row, isVerified: at % 5 === 0 }))
-      appendAll(history, rows)
-      appendAll(history, rows)
+      await appendAll(history, rows)
+      await appendAll(history, rows)
       const { revision, ...held } = getMarket(history)
       expect(held).toMatchObject({
         verifiedCounts: { up: 13, down: 13 },
@@ -114,7 +117,7 @@ function conformKept(use: Use): void {
           down: { firstMs: START_MS + 1000, lastMs: START_MS + 129_000 },
         },
       })
-      history.putMarket(someFacts(1, { tickSize: 1000 }))
+      await history.putMarket(someFacts(1, { tickSize: 1000 }))
       expect(getMarket(history)).toEqual({ ...held, tickSize: 1000, revision: revision + 1 })
     }),
   )
@@ -181,20 +184,22 @@ function conformPrices(use: Use): void {
 
   test(
     'behavior: a price has its source and time, and another of the same rank or a higher one replaces all three',
-    use((history) => {
-      history.putMarket(someFacts(1, { ...chain, finalPrice: '5', finalPriceSource: 'dataset' }))
+    use(async (history) => {
+      await history.putMarket(
+        someFacts(1, { ...chain, finalPrice: '5', finalPriceSource: 'dataset' }),
+      )
       expect(getMarket(history)).toMatchObject({ ...chain, finalPriceSource: 'dataset' })
-      history.putMarket(someFacts(1, catalogue))
+      await history.putMarket(someFacts(1, catalogue))
       expect(getMarket(history)).toMatchObject({ ...catalogue, finalPrice: '5' })
     }),
   )
 
   test(
     'behavior: a source of a lower rank, or none, replaces no price of another',
-    use((history) => {
-      history.putMarket(someFacts(1, catalogue))
-      history.putMarket(someFacts(1, chain))
-      history.putMarket(someFacts(1, { strike: '4' }))
+    use(async (history) => {
+      await history.putMarket(someFacts(1, catalogue))
+      await history.putMarket(someFacts(1, chain))
+      await history.putMarket(someFacts(1, { strike: '4' }))
       expect(getMarket(history)).toMatchObject(catalogue)
     }),
   )
@@ -208,10 +213,10 @@ function conformWinners(use: Use): void {
     if (kept === 'conflict') {
       test(
         `error: ${title}: refused, and changes nothing`,
-        use((history) => {
-          put(history, first)
+        use(async (history) => {
+          await put(history, first)
           const before = getMarket(history)
-          expect(() => put(history, second, 'told')).toThrow(
+          await expect(put(history, second, 'told')).rejects.toThrow(
             expect.objectContaining({
               code: 'market_conflict',
               message: `Market ${conditionIdOf(1)} is known to be won by ${first[0]} (${first[1]}), not ${second[0]} (${second[1]}).`,
@@ -223,9 +228,9 @@ function conformWinners(use: Use): void {
     } else {
       test(
         `behavior: ${title}: ${kept.join(' by ')}`,
-        use((history) => {
-          put(history, first)
-          put(history, second, 'told')
+        use(async (history) => {
+          await put(history, first)
+          await put(history, second, 'told')
           const { winner, winnerSource, slug } = getMarket(history)
           expect([winner, winnerSource, slug]).toEqual([...kept, 'told'])
         }),
@@ -237,9 +242,9 @@ function conformWinners(use: Use): void {
 function conformSources(use: Use): void {
   test(
     'behavior: a winner without a source is its simulator’s or its data set’s',
-    use((history) => {
-      history.putMarket(someFacts(1, { winner: 'up' }))
-      history.putMarket(someFacts(2, { winner: 'down', source: 'recorded' }))
+    use(async (history) => {
+      await history.putMarket(someFacts(1, { winner: 'up' }))
+      await history.putMarket(someFacts(2, { winner: 'down', source: 'recorded' }))
       expect(getMarket(history).winnerSource).toBe('simulated')
       expect(getMarket(history, conditionIdOf(2)).winnerSource).toBe('dataset')
     }),
@@ -247,10 +252,10 @@ function conformSources(use: Use): void {
 
   test(
     'behavior: a source without a winner is nothing',
-    use((history) => {
-      history.putMarket(someFacts(1))
+    use(async (history) => {
+      await history.putMarket(someFacts(1))
       const before = getMarket(history)
-      history.putMarket(someFacts(1, { winnerSource: 'venue' }))
+      await history.putMarket(someFacts(1, { winnerSource: 'venue' }))
       expect(getMarket(history)).toEqual(before)
       expect(before.winnerSource).toBeUndefined()
     }),
@@ -262,10 +267,10 @@ function conformAssets(use: Use): void {
 
   test(
     'error: assets that contradict those known, those of books, or each other change nothing',
-    use((history) => {
+    use(async (history) => {
       const { up, down } = assetsOf(1)
-      history.putMarket(someFacts(1, { assetIds: { up } }))
-      appendAll(history, someSnapshots(2))
+      await history.putMarket(someFacts(1, { assetIds: { up } }))
+      await appendAll(history, someSnapshots(2))
       const before = getMarket(history)
       for (const assetIds of [
         { up: '1' },
@@ -286,10 +291,10 @@ function conformAssets(use: Use): void {
 
   test(
     'error: books of another asset than the one that was put are refused',
-    use((history) => {
-      history.putMarket(someFacts(1, { assetIds: { up: '7' } }))
-      expect(() => appendAll(history, [aSnapshot()])).toThrow(conflict)
-      appendAll(history, [aSnapshot({ assetId: '7' })])
+    use(async (history) => {
+      await history.putMarket(someFacts(1, { assetIds: { up: '7' } }))
+      await expect(appendAll(history, [aSnapshot()])).rejects.toThrow(conflict)
+      await appendAll(history, [aSnapshot({ assetId: '7' })])
       expect(getMarket(history).assetIds).toEqual({ up: '7' })
     }),
   )
@@ -298,13 +303,13 @@ function conformAssets(use: Use): void {
 function conformSlugs(use: Use): void {
   test(
     'default: finds the market of a name, of several the one listed first',
-    use((history) => {
+    use(async (history) => {
       expect(history.findMarketBySlug('a')).toBeUndefined()
       for (const number of [1, 3, 2]) {
         const windowStartMs = number === 1 ? 9 : 5
-        history.putMarket(someFacts(number, { slug: 'a', source: 'recorded', windowStartMs }))
+        await history.putMarket(someFacts(number, { slug: 'a', source: 'recorded', windowStartMs }))
       }
-      history.putMarket(someFacts(4, { slug: 'A', coin: 'eth', source: 'recorded' }))
+      await history.putMarket(someFacts(4, { slug: 'A', coin: 'eth', source: 'recorded' }))
       expect(history.findMarketBySlug('a')).toEqual(getMarket(history))
       expect(history.findMarketBySlug('A')?.coin).toBe('eth')
       expect(history.findMarketBySlug("' OR 1")).toBeUndefined()
@@ -313,14 +318,14 @@ function conformSlugs(use: Use): void {
 
   test(
     'behavior: no name of the venue finds a simulated market, whose names begin with sim-',
-    use((history) => {
+    use(async (history) => {
       // As versions before 0.5.0 named simulated markets.
-      history.putMarket(someFacts(1, { slug: 'b', windowStartMs: 9 }))
+      await history.putMarket(someFacts(1, { slug: 'b', windowStartMs: 9 }))
       expect(history.findMarketBySlug('b')).toBeUndefined()
       expect(history.findMarketBySlug('sim-b')).toEqual(getMarket(history))
-      history.putMarket(someFacts(2, { slug: 'b', source: 'recorded', windowStartMs: 5 }))
+      await history.putMarket(someFacts(2, { slug: 'b', source: 'recorded', windowStartMs: 5 }))
       expect(history.findMarketBySlug('b')?.source).toBe('recorded')
-      history.putMarket(someFacts(3, { slug: 'sim-c' }))
+      await history.putMarket(someFacts(3, { slug: 'sim-c' }))
       expect(history.findMarketBySlug('sim-c')?.slug).toBe('sim-c')
       expect(history.findMarketBySlug('c')).toBeUndefined()
     }),
@@ -328,16 +333,16 @@ function conformSlugs(use: Use): void {
 
   test(
     'behavior: which kinds are held of a coin, and lists of one kind alone',
-    use((history) => {
+    use(async (history) => {
       const list = (source?: 'recorded' | 'simulated') =>
         history
           .listMarkets({ coin: 'btc', limit: 9, source })
           .map((market) => `${market.source} ${market.windowStartMs}`)
       expect(history.sourcesOf('btc')).toEqual([])
-      history.putMarket(someFacts(1, { windowStartMs: 9 }))
+      await history.putMarket(someFacts(1, { windowStartMs: 9 }))
       expect(history.sourcesOf('btc')).toEqual(['simulated'])
       expect(list('recorded')).toEqual([])
-      history.putMarket(someFacts(2, { source: 'recorded', windowStartMs: 5 }))
+      await history.putMarket(someFacts(2, { source: 'recorded', windowStartMs: 5 }))
       expect(history.sourcesOf('btc')).toEqual(['recorded', 'simulated'])
       expect(history.sourcesOf('eth')).toEqual([])
       expect(list('recorded')).toEqual(['recorded 5'])
@@ -350,10 +355,10 @@ function conformSlugs(use: Use): void {
 function conformAssetNames(use: Use): void {
   test(
     'default: finds the market of either asset, of facts or of snapshots',
-    use((history) => {
+    use(async (history) => {
       expect(history.findMarketByAsset('7')).toBeUndefined()
-      history.putMarket(someFacts(2, { assetIds: { up: '70', down: '71' } }))
-      appendAll(history, [aSnapshot({ assetId: '7' })])
+      await history.putMarket(someFacts(2, { assetIds: { up: '70', down: '71' } }))
+      await appendAll(history, [aSnapshot({ assetId: '7' })])
       expect(history.findMarketByAsset('7')).toEqual(getMarket(history))
       expect(history.findMarketByAsset('70')?.conditionId).toBe(conditionIdOf(2))
       expect(history.findMarketByAsset('71')?.conditionId).toBe(conditionIdOf(2))
@@ -364,12 +369,12 @@ function conformAssetNames(use: Use): void {
 
   test(
     'behavior: of several markets of an asset, finds the one listed first',
-    use((history) => {
+    use(async (history) => {
       for (const [number, windowStartMs] of [
         [1, 9],
         [2, 5],
       ] as const)
-        history.putMarket(someFacts(number, { windowStartMs, assetIds: { up: '7' } }))
+        await history.putMarket(someFacts(number, { windowStartMs, assetIds: { up: '7' } }))
       expect(history.findMarketByAsset('7')).toEqual(getMarket(history))
     }),
   )
@@ -398,17 +403,17 @@ function conformLife(use: Use): void {
   for (const [name, window] of windows) {
     test(
       `default: takes books and trades up to two days from it, and nothing of a batch with others: ${name}`,
-      use((history) => {
-        history.putMarket(someFacts(1, window))
+      use(async (history) => {
+        await history.putMarket(someFacts(1, window))
         for (const timestampMs of [firstMs, lastMs]) {
-          appendAll(history, [aSnapshot({ timestampMs })])
-          history.putTrades(tradesAt(timestampMs))
+          await appendAll(history, [aSnapshot({ timestampMs })])
+          await history.putTrades(tradesAt(timestampMs))
         }
         const before = getMarket(history)
         for (const timestampMs of [firstMs - 1, lastMs + 1, 0]) {
           const rows = [aSnapshot(), aSnapshot({ timestampMs })]
-          expect(() => appendAll(history, rows)).toThrow(conflict)
-          expect(() => history.putTrades(tradesAt(timestampMs))).toThrow(conflict)
+          await expect(appendAll(history, rows)).rejects.toThrow(conflict)
+          await expect(history.putTrades(tradesAt(timestampMs))).rejects.toThrow(conflict)
         }
         expect(getMarket(history)).toEqual(before)
       }),
@@ -416,20 +421,20 @@ function conformLife(use: Use): void {
 
     test(
       `error: is refused when what is held is further from it: ${name}`,
-      use((history) => {
+      use(async (history) => {
         for (const timestampMs of [firstMs, lastMs]) {
-          appendAll(history, [aSnapshot({ timestampMs })])
-          history.putTrades(tradesAt(timestampMs))
+          await appendAll(history, [aSnapshot({ timestampMs })])
+          await history.putTrades(tradesAt(timestampMs))
         }
         const before = getMarket(history)
         for (const shiftMs of [-1, 1]) {
           const shifted = Object.fromEntries(
             Object.entries(window).map(([fact, timeMs]) => [fact, Number(timeMs) + shiftMs]),
           )
-          expect(() => history.putMarket(someFacts(1, shifted))).toThrow(conflict)
+          await expect(history.putMarket(someFacts(1, shifted))).rejects.toThrow(conflict)
         }
         expect(getMarket(history)).toEqual(before)
-        history.putMarket(someFacts(1, window))
+        await history.putMarket(someFacts(1, window))
         expect(getMarket(history)).toMatchObject(window)
       }),
     )
@@ -437,9 +442,9 @@ function conformLife(use: Use): void {
 
   test(
     'error: is refused when a trade that is held is further from it',
-    use((history) => {
-      history.putMarket(someFacts(1))
-      history.putTrades(tradesAt(lastMs + 1))
+    use(async (history) => {
+      await history.putMarket(someFacts(1))
+      await history.putTrades(tradesAt(lastMs + 1))
       const put = () => history.putMarket(someFacts(1, { windowEndMs: END_MS }))
       expect(put).toThrow(conflict)
       expect(getMarket(history).windowEndMs).toBeUndefined()

@@ -40,13 +40,13 @@ const aGap = (fromMs: number, toMs: number, changes: Partial<Gap> = {}): Gap => 
 const aSilence = (lastMs: number, nextMs: number, changes: Partial<Gap> = {}): Gap =>
   aGap(lastMs + 1, nextMs, changes)
 
-function appendFor(
+async function appendFor(
   history: MarketHistory,
   snapshots: readonly Snapshot[],
   gapReason?: GapReason,
-): void {
+): Promise<void> {
   const id = `silent-${++batches}`
-  history.append({ id, source: 'simulated', snapshots, gapReason })
+  await history.append({ id, source: 'simulated', snapshots, gapReason })
 }
 
 export function conformGaps(use: Use, effort: Effort): void {
@@ -65,8 +65,8 @@ export function conformGaps(use: Use, effort: Effort): void {
 function conformDerived(use: Use): void {
   test(
     'default: a pause longer than a sixtieth of the timeframe is a gap, from after a snapshot to the next',
-    use((history) => {
-      appendFor(history, [at(0), at(QUIET_MS), at(2 * QUIET_MS + 1)])
+    use(async (history) => {
+      await appendFor(history, [at(0), at(QUIET_MS), at(2 * QUIET_MS + 1)])
       expect(gapsOf(history)).toEqual([aSilence(QUIET_MS, 2 * QUIET_MS + 1)])
       expect(getMarket(history).longestSilenceMs).toEqual({ up: QUIET_MS + 1 })
     }),
@@ -74,15 +74,15 @@ function conformDerived(use: Use): void {
 
   test(
     'behavior: an unknown pause is none: no gap before the first snapshot, none after the last, none of one',
-    use((history) => {
+    use(async (history) => {
       const windowStartMs = START_MS - 90_000
       const windowEndMs = START_MS + 210_000
       const identity = { coin: 'btc', timeframe: '5m', source: 'simulated' } as const
       const conditionId = conditionIdOf(1)
-      history.putMarket({ conditionId, ...identity, windowStartMs, windowEndMs })
+      await history.putMarket({ conditionId, ...identity, windowStartMs, windowEndMs })
       expect(gapsOf(history)).toEqual([])
-      appendFor(history, [at(0)])
-      history.close(conditionId)
+      await appendFor(history, [at(0)])
+      await history.close(conditionId)
       expect(gapsOf(history)).toEqual([])
       const { spans, longestSilenceMs } = getMarket(history)
       expect([spans, longestSilenceMs]).toEqual([
@@ -94,9 +94,16 @@ function conformDerived(use: Use): void {
 
   test(
     'behavior: each outcome has its own gaps',
-    use((history) => {
+    use(async (history) => {
       const down = { outcome: 'down' } as const
-      appendFor(history, [at(0), at(3000, down), at(4000), at(8000), at(20_000, down), at(9000)])
+      await appendFor(history, [
+        at(0),
+        at(3000, down),
+        at(4000),
+        at(8000),
+        at(20_000, down),
+        at(9000),
+      ])
       expect(gapsOf(history)).toEqual([aSilence(3000, 20_000, down)])
       expect(getMarket(history)).toMatchObject({
         spans: {
@@ -112,19 +119,19 @@ function conformDerived(use: Use): void {
 function conformLate(use: Use): void {
   test(
     'behavior: late rows split a gap, end it, or make one in front; what is left is exact',
-    use((history) => {
-      appendFor(history, [at(0), at(60_000)])
-      appendFor(history, [at(20_000)])
+    use(async (history) => {
+      await appendFor(history, [at(0), at(60_000)])
+      await appendFor(history, [at(20_000)])
       expect(gapsOf(history)).toEqual([aSilence(0, 20_000), aSilence(20_000, 60_000)])
-      appendFor(history, [at(5000), at(10_000), at(15_000)])
+      await appendFor(history, [at(5000), at(10_000), at(15_000)])
       expect(gapsOf(history)).toEqual([aSilence(20_000, 60_000)])
-      appendFor(history, [at(-30_000)])
+      await appendFor(history, [at(-30_000)])
       expect(gapsOf(history)).toEqual([aSilence(-30_000, 0), aSilence(20_000, 60_000)])
       const late = [25, 30, 35, 40, 45, 50, 55].map((second) => at(second * 1000))
-      appendFor(history, late)
+      await appendFor(history, late)
       expect(gapsOf(history)).toEqual([aSilence(-30_000, 0)])
       expect(getMarket(history).longestSilenceMs.up).toBe(30_000)
-      appendFor(
+      await appendFor(
         history,
         [-25, -20, -15, -10, -5].map((second) => at(second * 1000)),
       )
@@ -135,15 +142,15 @@ function conformLate(use: Use): void {
 
   test(
     'behavior: the pause beside rows that were replaced ends with the rows that replace them',
-    use((history) => {
+    use(async (history) => {
       // Without hashes: the second source says more of each of the same milliseconds.
       const two = (second: number) => [
         at(second * 1000, { bids: { prices: [400_000], sizes: [7_000_000] } }),
         at(second * 1000, { bids: { prices: [410_000], sizes: [7_000_000] } }),
       ]
-      appendFor(history, [at(0), at(30_000), at(60_000)])
+      await appendFor(history, [at(0), at(30_000), at(60_000)])
       expect(getMarket(history).longestSilenceMs.up).toBe(30_000)
-      appendFor(history, [0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60].flatMap(two))
+      await appendFor(history, [0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60].flatMap(two))
       expect(getMarket(history).longestSilenceMs.up).toBe(5000)
       expect([...history.verify()]).toEqual([])
     }),
@@ -151,14 +158,14 @@ function conformLate(use: Use): void {
 
   test(
     'behavior: the longest pause is found among thousands of rows when a late one splits it',
-    use((history) => {
+    use(async (history) => {
       const rows = Array.from({ length: 900 }, (_, index) => at(index * 1000 + (index % 7) * 100))
-      appendFor(history, rows)
+      await appendFor(history, rows)
       expect(getMarket(history).longestSilenceMs.up).toBe(1100)
       const pauses = [at(902_000), at(905_000), at(906_000)]
-      appendFor(history, pauses)
+      await appendFor(history, pauses)
       expect(getMarket(history).longestSilenceMs.up).toBe(3000)
-      appendFor(history, [at(903_000), at(904_000)])
+      await appendFor(history, [at(903_000), at(904_000)])
       expect(getMarket(history).longestSilenceMs.up).toBe(2700)
       expect([...history.verify()]).toEqual([])
     }),
@@ -168,20 +175,20 @@ function conformLate(use: Use): void {
 function conformReasons(use: Use): void {
   test(
     'default: a gap has the reason of the batch that ends it, and `import` without one',
-    use((history) => {
+    use(async (history) => {
       for (const [index, reason] of [undefined, ...gapReasons].entries())
-        appendFor(history, [at(index * 10_000)], reason)
+        await appendFor(history, [at(index * 10_000)], reason)
       expect(gapsOf(history).map(({ reason }) => reason)).toEqual([...gapReasons])
-      appendFor(history, [at(100_000)])
+      await appendFor(history, [at(100_000)])
       expect(gapsOf(history).at(-1)?.reason).toBe('import')
     }),
   )
 
   test(
     'behavior: the parts of a gap that late rows split keep its reason',
-    use((history) => {
-      appendFor(history, [at(0), at(60_000)], 'recorder_down')
-      appendFor(history, [at(-9000), at(30_000)], 'venue_silent')
+    use(async (history) => {
+      await appendFor(history, [at(0), at(60_000)], 'recorder_down')
+      await appendFor(history, [at(-9000), at(30_000)], 'venue_silent')
       expect(gapsOf(history)).toEqual([
         aSilence(-9000, 0, { reason: 'venue_silent' }),
         aSilence(0, 30_000, { reason: 'recorder_down' }),
@@ -194,8 +201,8 @@ function conformReasons(use: Use): void {
 function conformFailure(use: Use): void {
   test(
     'behavior: gaps of a failed batch are none',
-    use((history) => {
-      appendFor(history, [at(0)])
+    use(async (history) => {
+      await appendFor(history, [at(0)])
       const before = getMarket(history)
       const fail = () => appendFor(history, [at(30_000), at(60_000), at(90_000, { coin: 'eth' })])
       expect(fail).toThrow('coin')
@@ -207,23 +214,23 @@ function conformFailure(use: Use): void {
 function conformRecorded(use: Use): void {
   test(
     'behavior: a pause of which it is on record why is no second gap',
-    use((history) => {
-      appendFor(history, [at(0), at(60_000)], 'venue_silent')
+    use(async (history) => {
+      await appendFor(history, [at(0), at(60_000)], 'venue_silent')
       const why = aSilence(0, 60_000, { reason: 'recorder_down' })
-      history.putGaps(conditionIdOf(1), [why])
+      await history.putGaps(conditionIdOf(1), [why])
       expect(gapsOf(history)).toEqual([why])
     }),
   )
 
   test(
     'default: adds to those that follow from the snapshots, ascending, and is kept when these change',
-    use((history) => {
-      appendFor(history, [at(0), at(60_000)])
+    use(async (history) => {
+      await appendFor(history, [at(0), at(60_000)])
       const down = aGap(10_000, 20_000, { outcome: 'down', reason: 'recorder_down' })
       const mismatch = aGap(-10, 5, { reason: 'hash_mismatch' })
-      history.putGaps(conditionIdOf(1), [down, mismatch])
+      await history.putGaps(conditionIdOf(1), [down, mismatch])
       expect(gapsOf(history)).toEqual([mismatch, aSilence(0, 60_000), down])
-      appendFor(history, [at(30_000)])
+      await appendFor(history, [at(30_000)])
       expect(gapsOf(history)).toEqual([
         mismatch,
         aSilence(0, 30_000),
@@ -236,12 +243,12 @@ function conformRecorded(use: Use): void {
 
   test(
     'behavior: equal ones are kept once, derived ones included; empty ones are none',
-    use((history) => {
-      appendFor(history, [at(0), at(60_000)])
+    use(async (history) => {
+      await appendFor(history, [at(0), at(60_000)])
       const gap = aGap(100, 200, { reason: 'recorder_down' })
-      history.putGaps(conditionIdOf(1), [gap, gap, aSilence(0, 60_000)])
+      await history.putGaps(conditionIdOf(1), [gap, gap, aSilence(0, 60_000)])
       const { revision, layout } = getMarket(history)
-      history.putGaps(conditionIdOf(1), [gap, aGap(7, 7), aGap(9, 8)])
+      await history.putGaps(conditionIdOf(1), [gap, aGap(7, 7), aGap(9, 8)])
       expect(gapsOf(history)).toEqual([aSilence(0, 60_000), gap])
       expect(getMarket(history)).toMatchObject({ revision, layout })
       expect([...history.verify()]).toEqual([])
@@ -250,12 +257,12 @@ function conformRecorded(use: Use): void {
 
   test(
     'behavior: a new gap raises the revision and not the layout, and appending goes on',
-    use((history) => {
-      appendAll(history, someSnapshots(130))
+    use(async (history) => {
+      await appendAll(history, someSnapshots(130))
       const { revision, layout } = getMarket(history)
-      history.putGaps(conditionIdOf(1), [aGap(0, 9, { reason: 'recorder_down' })])
+      await history.putGaps(conditionIdOf(1), [aGap(0, 9, { reason: 'recorder_down' })])
       expect(getMarket(history)).toMatchObject({ revision: revision + 1, layout })
-      appendAll(history, someSnapshots(290))
+      await appendAll(history, someSnapshots(290))
       expect(getMarket(history).snapshotCounts).toEqual({ up: 145, down: 145 })
       expect([...history.verify()]).toEqual([])
     }),
@@ -274,15 +281,15 @@ function conformAgainstModel(use: Use, { seeds, steps }: Effort): void {
   for (let seed = 1; seed <= seeds; seed++) {
     test(
       `behavior: spans, pauses and gaps are those of a plain model under random batches, seed ${seed}`,
-      use((history) => {
+      use(async (history) => {
         const random = createRandom(`gaps-${seed}`)
         const model = new GapModel()
         for (let step = 0; step < steps; step++) {
           const rows = randomRows(random)
           const reason = random.pick(gapReasons)
-          appendFor(history, rows, reason)
+          await appendFor(history, rows, reason)
           model.add(rows, reason)
-          if (random.integer(12) === 0) history.close(conditionIdOf(1))
+          if (random.integer(12) === 0) await history.close(conditionIdOf(1))
           checkAgainst(model, history)
         }
         expect([...history.verify()]).toEqual([])

@@ -50,8 +50,8 @@ export function conformLines(use: Use): void {
 function conformStreams(use: Use, encoding: Encoding): void {
   test(
     `default: every row of a market is a line, in pieces of bounded size, ${encoding}`,
-    use((history) => {
-      const { model, conditionId } = appendMany(history)
+    use(async (history) => {
+      const { model, conditionId } = await appendMany(history)
       const query = { market: getMarket(history, conditionId) }
       const { text, pieces } = readStream(history, encoding, [query])
       expect(text === linesOf(model.rows(conditionId))).toBe(true)
@@ -63,12 +63,12 @@ function conformStreams(use: Use, encoding: Encoding): void {
 
   test(
     `behavior: any filter of any markets, one after the other, is one stream, ${encoding}`,
-    use((history) => {
+    use(async (history) => {
       const random = createRandom(`streams-${encoding}`)
       const model = new HistoryModel()
       for (let batch = 0; batch < 25; batch++) {
-        appendBoth(history, model, randomBatch(random, batch))
-        if (batch % 8 === 7) history.close(conditionIdOf(1 + random.integer(MARKETS)))
+        await appendBoth(history, model, randomBatch(random, batch))
+        if (batch % 8 === 7) await history.close(conditionIdOf(1 + random.integer(MARKETS)))
         if (batch % 3 > 0) continue
         const queries = Array.from({ length: 1 + random.integer(4) }, () =>
           randomQuery({ random, model, history }),
@@ -82,9 +82,9 @@ function conformStreams(use: Use, encoding: Encoding): void {
 
   test(
     `behavior: a stream without rows is whole, ${encoding}`,
-    use((history) => {
+    use(async (history) => {
       const conditionId = conditionIdOf(9)
-      history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' })
+      await history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' })
       const market = getMarket(history, conditionId)
       expect(readStream(history, encoding, [{ market }])).toEqual({ text: '', pieces: [] })
       expect(readStream(history, encoding, [])).toEqual({ text: '', pieces: [] })
@@ -96,9 +96,9 @@ function conformInterruptions(use: Use, encoding: Encoding): void {
   for (const outcome of [undefined, 'down'] as const) {
     test(
       `behavior: skips and repeats nothing while a writer appends, inserts late and closes: ${encoding}, ${outcome ?? 'both'}`,
-      use((history) => {
+      use(async (history) => {
         const random = createRandom(`interrupted-${encoding}`)
-        const { model, conditionId } = appendMany(history)
+        const { model, conditionId } = await appendMany(history)
         const atStart = rowsOf(model, { market: getMarket(history, conditionId), outcome })
         const stream = history.lines(encoding)
         const bytes: Buffer[] = []
@@ -108,8 +108,9 @@ function conformInterruptions(use: Use, encoding: Encoding): void {
           bytes.push(Buffer.from(piece.bytes))
           places.push(piece.last)
           // The writer is not quicker than the reader for ever.
-          if (batch < 40) appendBoth(history, model, randomBatch(random, ++batch, conditionId))
-          if (batch % 5 === 0) history.close(conditionId)
+          if (batch < 40)
+            await appendBoth(history, model, randomBatch(random, ++batch, conditionId))
+          if (batch % 5 === 0) await history.close(conditionId)
         }
         bytes.push(Buffer.from(stream.end()))
         const text = unpack(encoding, bytes)
@@ -126,8 +127,8 @@ function conformInterruptions(use: Use, encoding: Encoding): void {
 
   test(
     `behavior: goes on behind the place of any piece, ${encoding}`,
-    use((history) => {
-      const { model, conditionId } = appendMany(history)
+    use(async (history) => {
+      const { model, conditionId } = await appendMany(history)
       const market = getMarket(history, conditionId)
       const { pieces } = readStream(history, encoding, [{ market }])
       for (const { last, rows } of [...pieces.slice(0, 2), ...pieces.slice(-2)]) {
@@ -140,8 +141,8 @@ function conformInterruptions(use: Use, encoding: Encoding): void {
 
   test(
     `behavior: streams and pages do not disturb each other, ${encoding}`,
-    use((history) => {
-      const { model, conditionId } = appendMany(history)
+    use(async (history) => {
+      const { model, conditionId } = await appendMany(history)
       const market = getMarket(history, conditionId)
       const texts = outcomes.map((): Buffer[] => [])
       const streams = outcomes.map((outcome) => {
@@ -170,12 +171,12 @@ function conformInterruptions(use: Use, encoding: Encoding): void {
 function conformRuns(use: Use): void {
   test(
     'behavior: gives the snapshots of any filter with their hashes, 100 at most at a time',
-    use((history) => {
+    use(async (history) => {
       const random = createRandom('runs')
       const model = new HistoryModel()
       for (let batch = 0; batch < 25; batch++) {
-        appendBoth(history, model, randomBatch(random, batch))
-        if (batch % 8 === 7) history.close(conditionIdOf(1 + random.integer(MARKETS)))
+        await appendBoth(history, model, randomBatch(random, batch))
+        if (batch % 8 === 7) await history.close(conditionIdOf(1 + random.integer(MARKETS)))
         const query = randomQuery({ random, model, history })
         const runs = [...snapshotRuns(history, query)]
         expect(runs.flat()).toEqual(rowsOf(model, query))
@@ -186,14 +187,14 @@ function conformRuns(use: Use): void {
 
   test(
     'behavior: each run is read when it is asked for',
-    use((history) => {
-      const { model, conditionId } = appendMany(history)
+    use(async (history) => {
+      const { model, conditionId } = await appendMany(history)
       const random = createRandom('interrupted-runs')
       const seen: StoredSnapshot[] = []
       let batch = 0
       for (const run of snapshotRuns(history, { market: getMarket(history, conditionId) })) {
         seen.push(...run)
-        if (batch < 10) appendBoth(history, model, randomBatch(random, ++batch, conditionId))
+        if (batch < 10) await appendBoth(history, model, randomBatch(random, ++batch, conditionId))
       }
       const ids = new Set(seen.map(({ id }) => id))
       expect(seen).toEqual(model.rows(conditionId).filter(({ id }) => ids.has(id)))
@@ -218,16 +219,20 @@ const makeMany = (() => {
  * A market with many rows of both outcomes, the last of them unfinished,
  * in the history and in a model.
  */
-function appendMany(history: MarketHistory) {
+async function appendMany(history: MarketHistory) {
   const model = new HistoryModel()
   const snapshots = makeMany()
   const [{ conditionId } = { conditionId: '' }] = snapshots
-  appendBoth(history, model, { id: 'many', source: 'simulated', snapshots })
+  await appendBoth(history, model, { id: 'many', source: 'simulated', snapshots })
   return { model, conditionId }
 }
 
-function appendBoth(history: MarketHistory, model: HistoryModel, batch: Batch): void {
-  const result = history.append(batch)
+async function appendBoth(
+  history: MarketHistory,
+  model: HistoryModel,
+  batch: Batch,
+): Promise<void> {
+  const result = await history.append(batch)
   expect(result).toEqual({ kind: 'appended', ...model.append(batch) })
 }
 

@@ -49,14 +49,14 @@ function permutationsOf<T>(all: readonly T[]): T[][] {
 }
 
 /** Runs steps in every order, each on a window of its own, and expects the same of all markets. */
-function expectInAnyOrder(
+async function expectInAnyOrder(
   history: MarketHistory,
-  steps: readonly ((number: number) => void)[],
+  steps: readonly ((number: number) => unknown)[],
   expected: (string | undefined)[],
-): void {
+): Promise<void> {
   const orders = permutationsOf(steps)
   for (const [at, order] of orders.entries()) {
-    for (const step of order) step(at + 1)
+    for (const step of order) await step(at + 1)
     expect([at, ...told(history, at + 1)]).toEqual([at, ...expected])
   }
   expect([...history.verify()]).toEqual([])
@@ -72,10 +72,10 @@ export function conformOutcomes(use: Use): void {
 function conformWaiting(use: Use): void {
   test(
     'default: adds to a market that is known, and says what became of each row',
-    use((history) => {
-      history.putMarket(facts(1))
+    use(async (history) => {
+      await history.putMarket(facts(1))
       const { revision } = getMarket(history)
-      const results = history.putOutcomes([anOutcome(1), anOutcome(2), anOutcome(1)])
+      const results = await history.putOutcomes([anOutcome(1), anOutcome(2), anOutcome(1)])
       expect(results).toEqual([
         { ...kept, isWaiting: false, isChanged: true },
         kept,
@@ -85,25 +85,25 @@ function conformWaiting(use: Use): void {
       const market = getMarket(history)
       expect(market).toMatchObject({ strikeMs: startOf(1), finalPriceMs: startOf(2) })
       expect(market.revision).toBe(revision + 1)
-      expect(history.putOutcomes([anOutcome(2)])).toEqual([{ ...kept, isNew: false }])
+      expect(await history.putOutcomes([anOutcome(2)])).toEqual([{ ...kept, isNew: false }])
       expect(history.revisions.list(0, 10)).toMatchObject([{ why: 'fact_changed' }])
     }),
   )
 
   test(
     'behavior: what waits is added with the window of a market, at once, to each market of it',
-    use((history) => {
-      history.putOutcomes([1, 2, 3].map((number) => anOutcome(number)))
-      history.putMarket(facts(1))
-      history.putMarket(facts(1, { conditionId: conditionIdOf(101), slug: 'second' }))
+    use(async (history) => {
+      await history.putOutcomes([1, 2, 3].map((number) => anOutcome(number)))
+      await history.putMarket(facts(1))
+      await history.putMarket(facts(1, { conditionId: conditionIdOf(101), slug: 'second' }))
       const snapshots = [aSnapshot({ conditionId: conditionIdOf(2), timestampMs: startOf(2) })]
-      history.append({ id: 'two', source: 'recorded', snapshots })
+      await history.append({ id: 'two', source: 'recorded', snapshots })
       expect(told(history, 2)).toEqual(Array(6).fill(undefined))
-      history.putMarket(facts(2))
+      await history.putMarket(facts(2))
       for (const number of [1, 101, 2]) expect(told(history, number)).toEqual(ALL)
-      history.putMarket(facts(3, { source: 'simulated' }))
-      history.putMarket(facts(3, { conditionId: conditionIdOf(103), timeframe: '15m' }))
-      history.putMarket(facts(3, { conditionId: conditionIdOf(203), coin: 'eth' }))
+      await history.putMarket(facts(3, { source: 'simulated' }))
+      await history.putMarket(facts(3, { conditionId: conditionIdOf(103), timeframe: '15m' }))
+      await history.putMarket(facts(3, { conditionId: conditionIdOf(203), coin: 'eth' }))
       for (const number of [3, 103, 203])
         expect(told(history, number)).toEqual(Array(6).fill(undefined))
       expect([...history.verify()]).toEqual([])
@@ -112,10 +112,10 @@ function conformWaiting(use: Use): void {
 
   test(
     'behavior: goes with the markets of its time',
-    use((history) => {
-      history.putOutcomes([1, 2, 3].map((number) => anOutcome(number)))
-      while (history.deleteOldest(startOf(3)));
-      for (const number of [1, 2, 3]) history.putMarket(facts(number))
+    use(async (history) => {
+      await history.putOutcomes([1, 2, 3].map((number) => anOutcome(number)))
+      while (await history.deleteOldest(startOf(3)));
+      for (const number of [1, 2, 3]) await history.putMarket(facts(number))
       expect([1, 2, 3].map((number) => told(history, number)[0])).toEqual([
         undefined,
         undefined,
@@ -128,24 +128,24 @@ function conformWaiting(use: Use): void {
 
 function conformContradictions(use: Use): void {
   const put = (history: MarketHistory, changes: Partial<WindowOutcome>) => (number: number) =>
-    void history.putOutcomes([anOutcome(number, changes)])
+    history.putOutcomes([anOutcome(number, changes)])
 
   test(
     'behavior: of rows that contradict each other the same counts in any order',
-    use((history) => {
+    use(async (history) => {
       const steps = [
         put(history, { strike: undefined }),
         put(history, { strike: '2.50', finalPrice: '30' }),
         put(history, { winner: 'down', strike: '1' }),
         (number: number) => history.putMarket(facts(number)),
       ]
-      expectInAnyOrder(history, steps, ['up', 'dataset', '2.50', 'dataset', '3', 'dataset'])
+      await expectInAnyOrder(history, steps, ['up', 'dataset', '2.50', 'dataset', '3', 'dataset'])
     }),
   )
 
   test(
     'behavior: the venue decides in any order, and only rows that agree with it count',
-    use((history) => {
+    use(async (history) => {
       const steps = [
         put(history, {}),
         put(history, { winner: 'down', strike: '1', finalPrice: undefined }),
@@ -153,13 +153,20 @@ function conformContradictions(use: Use): void {
         (number: number) =>
           history.putMarket(facts(number, { winner: 'down', winnerSource: 'venue' })),
       ]
-      expectInAnyOrder(history, steps, ['down', 'venue', '1', 'dataset', undefined, undefined])
+      await expectInAnyOrder(history, steps, [
+        'down',
+        'venue',
+        '1',
+        'dataset',
+        undefined,
+        undefined,
+      ])
     }),
   )
 
   test(
     'behavior: what a market is known by otherwise counts in any order',
-    use((history) => {
+    use(async (history) => {
       const source = 'dataset'
       const finalPrice = { finalPrice: '9', finalPriceSource: 'chain' } as const
       const steps = [
@@ -168,13 +175,13 @@ function conformContradictions(use: Use): void {
         (number: number) =>
           history.putMarket(facts(number, { strike: '8', strikeSource: source, tickSize: 1000 })),
       ]
-      expectInAnyOrder(history, steps, ['down', source, '8', source, '9', 'chain'])
+      await expectInAnyOrder(history, steps, ['down', source, '8', source, '9', 'chain'])
       const agreeing = permutationsOf([
         put(history, {}),
         (number: number) => history.putMarket(facts(number, finalPrice)),
       ])
       for (const [at, order] of agreeing.entries()) {
-        for (const step of order) step(100 + at)
+        for (const step of order) await step(100 + at)
         expect(told(history, 100 + at)).toEqual(ALL)
       }
     }),
@@ -182,24 +189,24 @@ function conformContradictions(use: Use): void {
 
   test(
     'behavior: a contradiction is named, once for each pair of rows',
-    use((history) => {
-      const texts = (rows: WindowOutcome[]) =>
-        history.putOutcomes(rows).map(({ conflict }) => conflict)
+    use(async (history) => {
+      const texts = async (rows: WindowOutcome[]) =>
+        (await history.putOutcomes(rows)).map(({ conflict }) => conflict)
       const name = `The 5m window of btc from ${new Date(startOf(1)).toISOString()}`
       const known = 'is known to be won by up (dataset), not down (dataset).'
       const replaced = 'was known to be won by down (dataset), which up replaces: '
-      expect(texts([anOutcome(1), anOutcome(1, { winner: 'down' })])).toEqual([
+      expect(await texts([anOutcome(1), anOutcome(1, { winner: 'down' })])).toEqual([
         undefined,
         `${name} ${known}`,
       ])
-      expect(texts([anOutcome(1)])).toEqual([undefined])
-      history.putMarket(facts(2))
-      const both = texts([anOutcome(2, { winner: 'down' }), anOutcome(2)])
+      expect(await texts([anOutcome(1)])).toEqual([undefined])
+      await history.putMarket(facts(2))
+      const both = await texts([anOutcome(2, { winner: 'down' }), anOutcome(2)])
       expect(both).toEqual([
         undefined,
         expect.stringContaining(`Market ${conditionIdOf(2)} ${replaced}`),
       ])
-      const again = texts([anOutcome(2, { winner: 'down' }), anOutcome(2)])
+      const again = await texts([anOutcome(2, { winner: 'down' }), anOutcome(2)])
       expect(again).toEqual([`Market ${conditionIdOf(2)} ${known}`, undefined])
     }),
   )

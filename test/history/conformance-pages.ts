@@ -25,8 +25,8 @@ const orders = ['asc', 'desc'] as const
  */
 const ROWS = 230
 
-const fill = (history: MarketHistory): void => {
-  appendAll(history, someSnapshots(ROWS))
+const fill = async (history: MarketHistory): Promise<void> => {
+  await appendAll(history, someSnapshots(ROWS))
 }
 
 const idsBetween = (first: number, last: number): number[] =>
@@ -46,9 +46,9 @@ export function conformPages(use: Use): void {
   describe('tops', () => {
     test(
       'default: gives what the books of the same page say',
-      use((history) => {
+      use(async (history) => {
         const rows = simulatedSnapshots('tops', 600)
-        appendAll(history, rows)
+        await appendAll(history, rows)
         const conditionId = rows[0]?.conditionId
         for (const order of orders) {
           for (const outcome of [undefined, ...outcomes]) {
@@ -93,8 +93,8 @@ const toShown = ({ id, outcome, bidPrice, bidSize, askPrice, askSize }: Shown) =
 function conformBounds(use: Use): void {
   test(
     'default: from is inclusive and to exclusive, to the millisecond, at every row',
-    use((history) => {
-      fill(history)
+    use(async (history) => {
+      await fill(history)
       for (const row of [0, 1, 99, 100, 101, 199, 200, 228, 229]) {
         const timestampMs = START_MS + row * 1000
         for (const order of orders) {
@@ -114,8 +114,8 @@ function conformBounds(use: Use): void {
 
   test(
     'behavior: adjacent windows tile',
-    use((history) => {
-      fill(history)
+    use(async (history) => {
+      await fill(history)
       const windows = [0, 1, 50_500, 99_000, 100_000, 229_000, 1_000_000]
       const tiles = windows.slice(1).flatMap((to, at) =>
         idsOf(history, {
@@ -133,8 +133,8 @@ function conformBounds(use: Use): void {
 function conformLimits(use: Use): void {
   test(
     'behavior: hasMore is exact for every limit and order, with and without a filter',
-    use((history) => {
-      fill(history)
+    use(async (history) => {
+      await fill(history)
       for (const outcome of [undefined, ...outcomes]) {
         const count = outcome === undefined ? ROWS : ROWS / 2
         for (const limit of [1, 2, 50, 99, 100, 101, 114, 115, 116, 200, 229, 230, 231, 1000]) {
@@ -156,11 +156,11 @@ function conformLimits(use: Use): void {
 
   test(
     'behavior: hasMore is false when all that follows is of the other outcome, however much',
-    use((history) => {
+    use(async (history) => {
       const rows = someSnapshots(320, { outcome: 'down' })
       const only = aSnapshot({ timestampMs: START_MS + 150_500 })
       const assetId = aSnapshot({ outcome: 'down' }).assetId
-      appendAll(history, [...rows.map((row) => ({ ...row, assetId })), only])
+      await appendAll(history, [...rows.map((row) => ({ ...row, assetId })), only])
       for (const order of orders) {
         const page = pageOf(history, { outcome: 'up', order, limit: 1 })
         expect([page.count, page.hasMore]).toEqual([1, false])
@@ -173,8 +173,8 @@ function conformLimits(use: Use): void {
 function conformAfter(use: Use): void {
   test(
     'behavior: continues strictly past a row, and past a place between rows or outside of all',
-    use((history) => {
-      fill(history)
+    use(async (history) => {
+      await fill(history)
       const places: [number, number, number][] = [
         [START_MS - 1, 7, 0],
         [START_MS, 0, 0],
@@ -200,10 +200,10 @@ function conformAfter(use: Use): void {
 
   test(
     'behavior: a walk by positions gives every row once, in pages of any size, in both orders',
-    use((history) => {
-      fill(history)
+    use(async (history) => {
+      await fill(history)
       const { timestampMs } = aSnapshot()
-      appendAll(history, [aSnapshot({ timestampMs }, 5), aSnapshot({ timestampMs }, 6)])
+      await appendAll(history, [aSnapshot({ timestampMs }, 5), aSnapshot({ timestampMs }, 6)])
       for (const outcome of [undefined, 'down'] as const) {
         for (const order of orders) {
           const whole = idsOf(history, { order, outcome, limit: 1000 })
@@ -231,10 +231,10 @@ const idsIn = (page: ReturnType<typeof pageOf>): number[] =>
 function conformEmpty(use: Use): void {
   test(
     'behavior: an empty page is prefix and suffix alone, and has no last row',
-    use((history) => {
+    use(async (history) => {
       const { coin, timeframe, conditionId } = aSnapshot({ conditionId: conditionIdOf(2) })
-      history.putMarket({ coin, timeframe, conditionId, source: 'simulated' })
-      appendAll(history, [aSnapshot()])
+      await history.putMarket({ coin, timeframe, conditionId, source: 'simulated' })
+      await appendAll(history, [aSnapshot()])
       const outside = { fromMs: START_MS + 1, limit: 9 }
       for (const order of orders) {
         for (const query of [
@@ -255,12 +255,12 @@ function conformEmpty(use: Use): void {
 function conformFreshness(use: Use): void {
   test(
     'behavior: a page asked for with a market read before a write holds what was written',
-    use((history) => {
-      appendAll(history, someSnapshots(10))
+    use(async (history) => {
+      await appendAll(history, someSnapshots(10))
       const market = getMarket(history)
       const query = { market, order: 'asc', limit: 1000 } as const
       expect(history.page(query).count).toBe(10)
-      appendAll(history, someSnapshots(20))
+      await appendAll(history, someSnapshots(20))
       const { count, hasMore } = history.page({ ...query, limit: 10 })
       expect({ count, hasMore }).toEqual({ count: 10, hasMore: true })
       expect(history.page(query).count).toBe(20)
@@ -269,17 +269,17 @@ function conformFreshness(use: Use): void {
 
   test(
     'behavior: a page stays what it was when its rows change before it is encoded',
-    use((history) => {
+    use(async (history) => {
       const rows = someSnapshots(180)
-      appendAll(
+      await appendAll(
         history,
         rows.filter((_, at) => at % 2 === 0),
       )
       const query = { order: 'asc', limit: 1000 } as const
       const expected = textOf(history, query)
       const page = pageOf(history, query)
-      appendAll(history, rows)
-      history.close(conditionIdOf(1))
+      await appendAll(history, rows)
+      await history.close(conditionIdOf(1))
       textOf(history, query)
       expect(Buffer.from(page.encode('identity', '[', ']')).toString() === expected).toBe(true)
       expect(gunzipSync(page.encode('gzip', '[', ']')).toString() === expected).toBe(true)
@@ -290,9 +290,9 @@ function conformFreshness(use: Use): void {
 function conformEncodings(use: Use): void {
   test(
     'default: both encodings give the same text, and calling again gives it again',
-    use((history) => {
+    use(async (history) => {
       const rows = simulatedSnapshots('encodings', 250)
-      appendAll(history, rows)
+      await appendAll(history, rows)
       const conditionId = rows[0]?.conditionId
       for (const order of orders) {
         for (const outcome of [undefined, ...outcomes]) {

@@ -19,7 +19,7 @@ import {
 } from './books.ts'
 import { HistoryModel, type ModelQuery, rowsText } from './history-model.ts'
 
-type Open = () => MarketHistory
+type Open = () => MarketHistory | Promise<MarketHistory>
 export type Effort = { seeds: number; steps: number }
 
 const MARKETS = 3
@@ -52,10 +52,10 @@ const newTrial = (random: Random, history: MarketHistory): Trial => ({
 export function conformRandomly(open: Open, { seeds, steps }: Effort): void {
   describe('append, close and page against a model', () => {
     for (let seed = 1; seed <= seeds; seed++) {
-      test(`behavior: answers as a plain sorted array does, seed ${seed}`, () => {
-        const trial = newTrial(createRandom(`model-${seed}`), open())
+      test(`behavior: answers as a plain sorted array does, seed ${seed}`, async () => {
+        const trial = newTrial(createRandom(`model-${seed}`), await open())
         try {
-          for (let step = 0; step < steps; step++) takeStep(trial)
+          for (let step = 0; step < steps; step++) await takeStep(trial)
           for (let market = 1; market <= MARKETS; market++) checkAll(trial, conditionIdOf(market))
           expect([...trial.history.verify()]).toEqual([])
           expect(trial.history.totals().snapshots).toBe(trial.model.count)
@@ -69,11 +69,11 @@ export function conformRandomly(open: Open, { seeds, steps }: Effort): void {
   describe('page by page', () => {
     for (const order of orders) {
       for (const outcome of [undefined, 'up'] as const) {
-        test(`behavior: a walk skips and repeats nothing while a writer appends, inserts late and closes: ${order}, ${outcome ?? 'both'}`, () => {
-          const history = open()
+        test(`behavior: a walk skips and repeats nothing while a writer appends, inserts late and closes: ${order}, ${outcome ?? 'both'}`, async () => {
+          const history = await open()
           try {
             for (let seed = 1; seed <= seeds; seed++) {
-              walkWhileWriting(newTrial(createRandom(`walk-${seed}`), history), {
+              await walkWhileWriting(newTrial(createRandom(`walk-${seed}`), history), {
                 conditionId: conditionIdOf(100 + seed),
                 query: { order, outcome, limit: 1 },
               })
@@ -87,31 +87,31 @@ export function conformRandomly(open: Open, { seeds, steps }: Effort): void {
   })
 }
 
-function takeStep(trial: Trial): void {
+async function takeStep(trial: Trial): Promise<void> {
   const { random } = trial
   const conditionId = conditionIdOf(1 + random.integer(MARKETS))
   const kind = random.integer(10)
-  if (kind < 4) appendRandomly(trial, randomBatch(trial))
-  else if (kind === 4) appendRandomly(trial, repeated(trial, conditionId))
-  else if (kind === 5) closeBoth(trial, conditionId)
-  else if (kind === 6) failToAppend(trial)
+  if (kind < 4) await appendRandomly(trial, randomBatch(trial))
+  else if (kind === 4) await appendRandomly(trial, repeated(trial, conditionId))
+  else if (kind === 5) await closeBoth(trial, conditionId)
+  else if (kind === 6) await failToAppend(trial)
   else for (let query = 0; query < 6; query++) checkPage(trial, conditionId)
 }
 
-function closeBoth({ history, model }: Trial, conditionId: string): void {
-  history.close(conditionId)
+async function closeBoth({ history, model }: Trial, conditionId: string): Promise<void> {
+  await history.close(conditionId)
   model.close(conditionId)
 }
 
 /**
  * Appends to both and checks the counts, and that revisions rise exactly where something changed.
  */
-function appendRandomly(trial: Trial, snapshots: readonly Snapshot[]): void {
+async function appendRandomly(trial: Trial, snapshots: readonly Snapshot[]): Promise<void> {
   const { history, model } = trial
   const conditions = Array.from({ length: MARKETS }, (_, at) => conditionIdOf(at + 1))
   const before = conditions.map((id) => [model.rows(id).length, history.findMarket(id)] as const)
   const batch = { id: `batch-${++trial.batches}`, source: 'simulated', snapshots } as const
-  const result = history.append(batch)
+  const result = await history.append(batch)
   expect(result).toEqual({ kind: 'appended', ...model.append(batch) })
   conditions.forEach((id, at) => {
     const [count, market] = before[at] ?? [0, undefined]
@@ -123,13 +123,13 @@ function appendRandomly(trial: Trial, snapshots: readonly Snapshot[]): void {
 }
 
 /** A batch whose last row contradicts its market: nothing of it may be seen afterwards. */
-function failToAppend(trial: Trial): void {
+async function failToAppend(trial: Trial): Promise<void> {
   const rows = randomBatch(trial)
   const first = rows[0]
   if (first === undefined) return
   const snapshots: Snapshot[] = [...rows, { ...first, coin: 'eth' }]
   const id = `batch-${++trial.batches}`
-  expect(() => trial.history.append({ id, source: 'simulated', snapshots })).toThrow('coin')
+  await expect(trial.history.append({ id, source: 'simulated', snapshots })).rejects.toThrow('coin')
   expect(trial.history.findBatch(id)).toBeUndefined()
 }
 
@@ -278,16 +278,16 @@ function checkAll(trial: Trial, conditionId: string): void {
 
 type Walk = { conditionId: string; query: ModelQuery }
 
-function walkWhileWriting(trial: Trial, { conditionId, query }: Walk): void {
+async function walkWhileWriting(trial: Trial, { conditionId, query }: Walk): Promise<void> {
   const { history, random } = trial
-  const write = (count: number, isLate: boolean): void => {
+  const write = async (count: number, isLate: boolean): Promise<void> => {
     const snapshots = Array.from({ length: count }, () =>
       randomSnapshot(trial, { conditionId, outcome: random.pick(outcomes), isLate }),
     )
     const id = `${conditionId}-${query.order}-${query.outcome ?? ''}-${++trial.batches}`
-    history.append({ id, source: 'simulated', snapshots })
+    await history.append({ id, source: 'simulated', snapshots })
   }
-  write(350, false)
+  await write(350, false)
   const idsOf = (limit: number, after?: Position) => {
     const page = history.page({ market: getMarket(history, conditionId), ...query, limit, after })
     const rows: Position[] = JSON.parse(
@@ -308,8 +308,8 @@ function walkWhileWriting(trial: Trial, { conditionId, query }: Walk): void {
     after = page.last ?? after
     hasMore = page.hasMore && seen.length < 2000
     const kind = random.integer(4)
-    if (kind < 2) write(random.pick([1, 5, 60]), kind === 0)
-    if (kind === 2 && random.integer(3) === 0) history.close(conditionId)
+    if (kind < 2) await write(random.pick([1, 5, 60]), kind === 0)
+    if (kind === 2 && random.integer(3) === 0) await history.close(conditionId)
   }
   const ids = seen.map(({ id }) => id)
   const ordered = seen.toSorted((a, b) => comparePositions(a, b) * (query.order === 'asc' ? 1 : -1))

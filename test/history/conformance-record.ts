@@ -35,7 +35,7 @@ function record(history: MarketHistory, part: Partial<Recording>) {
   return history.record({ snapshots: [], trades: [], gaps: [], ...part })
 }
 
-const put = (history: MarketHistory): void =>
+const put = (history: MarketHistory): Promise<void> =>
   history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' })
 
 const gapsOf = (history: MarketHistory): readonly Gap[] => history.gaps(getMarket(history))
@@ -44,11 +44,11 @@ export function conformRecord(use: Use): void {
   describe('record', () => {
     test(
       'default: keeps snapshots, trades and gaps at once, each once',
-      use((history) => {
-        put(history)
+      use(async (history) => {
+        await put(history)
         const heard = { snapshots: someSnapshots(3), trades: [{ conditionId, trade }] }
-        expect(record(history, heard)).toEqual({ accepted: 3, duplicates: 0 })
-        expect(record(history, { ...heard, gaps: [opened] })).toEqual({
+        expect(await record(history, heard)).toEqual({ accepted: 3, duplicates: 0 })
+        expect(await record(history, { ...heard, gaps: [opened] })).toEqual({
           accepted: 0,
           duplicates: 3,
         })
@@ -61,16 +61,16 @@ export function conformRecord(use: Use): void {
 
     test(
       'behavior: a gap that is open ends where its outcome is known again, for that outcome alone',
-      use((history) => {
-        put(history)
-        record(history, { snapshots: someSnapshots(1), gaps: [opened] })
-        record(history, { gaps: [ended(500, 'down')] })
+      use(async (history) => {
+        await put(history)
+        await record(history, { snapshots: someSnapshots(1), gaps: [opened] })
+        await record(history, { gaps: [ended(500, 'down')] })
         expect(gapsOf(history)).toEqual([down])
         const { revision } = getMarket(history)
-        record(history, { gaps: [ended(500)] })
+        await record(history, { gaps: [ended(500)] })
         expect(gapsOf(history)).toEqual([{ ...down, toMs: START_MS + 500 }])
         expect(getMarket(history).revision).toBeGreaterThan(revision)
-        record(history, { gaps: [ended(900)] })
+        await record(history, { gaps: [ended(900)] })
         expect(gapsOf(history)).toEqual([{ ...down, toMs: START_MS + 500 }])
       }),
     )
@@ -80,20 +80,20 @@ export function conformRecord(use: Use): void {
 
     test(
       'behavior: a gap that ends at its start is none',
-      use((history) => {
-        put(history)
-        record(history, { snapshots: someSnapshots(1), gaps: [opened, ended(1)] })
+      use(async (history) => {
+        await put(history)
+        await record(history, { snapshots: someSnapshots(1), gaps: [opened, ended(1)] })
         expect(gapsOf(history)).toEqual([])
       }),
     )
 
     test(
       'behavior: a pause of the venue is a gap of its own reason',
-      use((history) => {
-        put(history)
+      use(async (history) => {
+        await put(history)
         const [first, , third] = someSnapshots(3)
         if (!first || !third) throw new Error('Three were asked for.')
-        record(history, { snapshots: [first, { ...third, timestampMs: START_MS + 9000 }] })
+        await record(history, { snapshots: [first, { ...third, timestampMs: START_MS + 9000 }] })
         expect(gapsOf(history)).toEqual([
           { outcome: 'up', fromMs: START_MS + 1, toMs: START_MS + 9000, reason: 'venue_silent' },
         ])
@@ -102,8 +102,8 @@ export function conformRecord(use: Use): void {
 
     test(
       'error: of what belongs to no known market nothing is kept',
-      use((history) => {
-        put(history)
+      use(async (history) => {
+        await put(history)
         const unknown = { conditionId: conditionIdOf(9), trade }
         const write = () => record(history, { snapshots: someSnapshots(2), trades: [unknown] })
         expect(write).toThrow(expect.objectContaining({ code: 'unknown_market' }))
@@ -138,13 +138,16 @@ function conformRecorders(use: Use): void {
 
   test(
     'behavior: what one recorder does not know begins after the rows of others, and not after its own',
-    use((history) => {
-      put(history)
-      record(history, { snapshots: rowAt(0) })
-      record(history, { snapshots: rowAt(900), gaps: [unknown(1), ended(900), unknown(1, 900)] })
+    use(async (history) => {
+      await put(history)
+      await record(history, { snapshots: rowAt(0) })
+      await record(history, {
+        snapshots: rowAt(900),
+        gaps: [unknown(1), ended(900), unknown(1, 900)],
+      })
       expect(gapsOf(history)).toEqual([gapOf(1, 900)])
       // Another recorder saw nothing from 100 on.
-      record(history, { gaps: [unknown(101, 800), unknown(101)] })
+      await record(history, { gaps: [unknown(101, 800), unknown(101)] })
       expect(gapsOf(history)).toEqual([
         gapOf(1, 900),
         { ...down, fromMs: START_MS + 901, toMs: ENDLESS_MS },
@@ -155,18 +158,18 @@ function conformRecorders(use: Use): void {
 
   test(
     'behavior: what one recorder knows is no gap of another, which states again what it still does not know',
-    use((history) => {
-      put(history)
-      record(history, { snapshots: rowAt(0) })
-      record(history, { gaps: [unknown(1)] })
+    use(async (history) => {
+      await put(history)
+      await record(history, { snapshots: rowAt(0) })
+      await record(history, { gaps: [unknown(1)] })
       const { revision } = getMarket(history)
-      record(history, { snapshots: rowAt(300), gaps: [known(0, 301)] })
+      await record(history, { snapshots: rowAt(300), gaps: [known(0, 301)] })
       expect(gapsOf(history)).toEqual([])
       expect(getMarket(history).revision).toBeGreaterThan(revision)
-      record(history, { snapshots: rowAt(700), gaps: [ended(700), unknown(1, 700)] })
+      await record(history, { snapshots: rowAt(700), gaps: [ended(700), unknown(1, 700)] })
       expect(gapsOf(history)).toEqual([gapOf(301, 700)])
       // The first one wrote nothing in between, and is still there.
-      record(history, { snapshots: rowAt(700), gaps: [known(300, 701)] })
+      await record(history, { snapshots: rowAt(700), gaps: [known(300, 701)] })
       expect(gapsOf(history)).toEqual([])
       expect([...history.verify()]).toEqual([])
     }),
@@ -174,15 +177,15 @@ function conformRecorders(use: Use): void {
 
   test(
     'behavior: what one recorder knows splits a gap, and changes nothing elsewhere or in an import',
-    use((history) => {
-      put(history)
-      record(history, { snapshots: rowAt(0), gaps: [unknown(1, 900)] })
+    use(async (history) => {
+      await put(history)
+      await record(history, { snapshots: rowAt(0), gaps: [unknown(1, 900)] })
       const { revision } = getMarket(history)
-      record(history, { gaps: [{ ...known(300, 500), outcome: 'down' } as GapChange] })
+      await record(history, { gaps: [{ ...known(300, 500), outcome: 'down' } as GapChange] })
       expect([gapsOf(history), getMarket(history).revision]).toEqual([[gapOf(1, 900)], revision])
-      record(history, { gaps: [known(300, 500)] })
+      await record(history, { gaps: [known(300, 500)] })
       expect(gapsOf(history)).toEqual([gapOf(1, 300), gapOf(500, 900)])
-      record(history, { isImport: true, gaps: [known(600, 700)] })
+      await record(history, { isImport: true, gaps: [known(600, 700)] })
       expect(gapsOf(history)).toEqual([gapOf(1, 300), gapOf(500, 900)])
     }),
   )
@@ -191,12 +194,12 @@ function conformRecorders(use: Use): void {
 function conformTakenBack(use: Use): void {
   test(
     'behavior: a gap that is withdrawn is none, and others of its outcome stay open',
-    use((history) => {
-      put(history)
+    use(async (history) => {
+      await put(history)
       const held: Gap = { ...down, fromMs: START_MS + 500 }
       const gaps: GapChange[] = [opened, { kind: 'opened', conditionId, gap: held }]
-      record(history, { snapshots: someSnapshots(1), gaps })
-      record(history, { gaps: [{ kind: 'withdrawn', conditionId, gap: held }] })
+      await record(history, { snapshots: someSnapshots(1), gaps })
+      await record(history, { gaps: [{ kind: 'withdrawn', conditionId, gap: held }] })
       expect(gapsOf(history)).toEqual([down])
       expect([...history.verify()]).toEqual([])
     }),
@@ -204,37 +207,37 @@ function conformTakenBack(use: Use): void {
 
   test(
     'behavior: what one source of an import knows is no gap of another, or of a recorder, and stays so',
-    use((history) => {
-      put(history)
+    use(async (history) => {
+      await put(history)
       const span = { fromMs: START_MS + 1, toMs: START_MS + 1000 }
       const away: Gap = { ...down, ...span }
-      record(history, {
+      await record(history, {
         snapshots: someSnapshots(1),
         gaps: [{ kind: 'opened', conditionId, gap: away }],
       })
       const fromMs = START_MS + 500
       const toMs = START_MS + 600
-      const say = (statement: Statement): void =>
-        void record(history, {
+      const say = (statement: Statement) =>
+        record(history, {
           isImport: true,
           gaps: [{ kind: 'said', conditionId, outcome: 'up', statement }],
         })
-      say({ kind: 'known', fromMs, toMs })
+      await say({ kind: 'known', fromMs, toMs })
       const parts = [
         { ...away, toMs: fromMs },
         { ...away, fromMs: toMs },
       ]
       expect(gapsOf(history)).toEqual(parts)
-      say({ kind: 'away', ...span })
+      await say({ kind: 'away', ...span })
       expect(gapsOf(history)).toEqual(parts)
-      say({ kind: 'missed', fromMs: fromMs - 100, toMs: toMs + 100, reason: 'hash_mismatch' })
+      await say({ kind: 'missed', fromMs: fromMs - 100, toMs: toMs + 100, reason: 'hash_mismatch' })
       expect(gapsOf(history)).toEqual([
         { ...away, toMs: fromMs - 100 },
         { ...away, fromMs: fromMs - 100, toMs: fromMs, reason: 'hash_mismatch' },
         { ...away, fromMs: toMs, toMs: toMs + 100, reason: 'hash_mismatch' },
         { ...away, fromMs: toMs + 100 },
       ])
-      say({ kind: 'known', ...span })
+      await say({ kind: 'known', ...span })
       expect(gapsOf(history)).toEqual([])
       expect([...history.verify()]).toEqual([])
     }),
@@ -242,13 +245,13 @@ function conformTakenBack(use: Use): void {
 
   test(
     'behavior: what a recorder covered before the first import is known, and later gaps do not reach it',
-    use((history) => {
-      put(history)
+    use(async (history) => {
+      await put(history)
       const snapshots = someSnapshots(3)
-      record(history, { snapshots })
+      await record(history, { snapshots })
       const { spans } = getMarket(history)
       const lastMs = spans.up?.lastMs ?? 0
-      record(history, {
+      await record(history, {
         isImport: true,
         gaps: [
           {
@@ -268,17 +271,17 @@ function conformTakenBack(use: Use): void {
 
   test(
     "behavior: a pause in which a source of an import listened is the venue's",
-    use((history) => {
-      put(history)
+    use(async (history) => {
+      await put(history)
       const [first, , third] = someSnapshots(3)
       if (!first || !third) throw new Error('Three were asked for.')
       const toMs = START_MS + 9000
       const later = { ...third, timestampMs: toMs }
-      record(history, { isImport: true, snapshots: [first, later] })
+      await record(history, { isImport: true, snapshots: [first, later] })
       const pause = { outcome: 'up', fromMs: START_MS + 1, toMs } as const
       expect(gapsOf(history)).toEqual([{ ...pause, reason: 'import' }])
       const statement = { kind: 'known', fromMs: START_MS, toMs: toMs + 1 } as const
-      record(history, {
+      await record(history, {
         isImport: true,
         gaps: [{ kind: 'said', conditionId, outcome: 'up', statement }],
       })

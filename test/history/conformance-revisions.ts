@@ -18,22 +18,27 @@ export function conformRevisions(use: Use): void {
   describe('revisions', () => {
     test(
       'default: what a market gains after its last snapshot is none',
-      use((history) => {
-        appendAll(history, someSnapshots(30))
-        history.record({ source: 'simulated', snapshots: [atSecond(60)], trades: [], gaps: [] })
+      use(async (history) => {
+        await appendAll(history, someSnapshots(30))
+        await history.record({
+          source: 'simulated',
+          snapshots: [atSecond(60)],
+          trades: [],
+          gaps: [],
+        })
         expect(revisionsOf(history)).toEqual([])
         expect(history.revisions.sinceMs()).toBeGreaterThan(0)
-        history.close(conditionId)
+        await history.close(conditionId)
         expect(revisionsOf(history)).toEqual([])
       }),
     )
 
     test(
       'default: rows before the last one, and of a market that is closed, with their span',
-      use((history) => {
-        appendAll(history, someSnapshots(30))
+      use(async (history) => {
+        await appendAll(history, someSnapshots(30))
         const late = [atSecond(3), atSecond(5), atSecond(40)]
-        history.record({ source: 'simulated', snapshots: late, trades: [], gaps: [] })
+        await history.record({ source: 'simulated', snapshots: late, trades: [], gaps: [] })
         expect(last(history)).toMatchObject({
           id: 1,
           why: 'late_rows',
@@ -49,35 +54,35 @@ export function conformRevisions(use: Use): void {
           orderMs: START_MS,
           facts: [],
         })
-        history.close(conditionId)
-        appendAll(history, [atSecond(90)])
+        await history.close(conditionId)
+        await appendAll(history, [atSecond(90)])
         expect(last(history)).toMatchObject({ id: 2, why: 'imported', added: 1 })
       }),
     )
 
     test(
       'behavior: what is held already changes nothing, and a better row removes what it replaces',
-      use((history) => {
+      use(async (history) => {
         const plain = atSecond(1)
-        appendAll(history, [plain, atSecond(2)])
-        appendAll(history, [plain])
+        await appendAll(history, [plain, atSecond(2)])
+        await appendAll(history, [plain])
         expect(revisionsOf(history)).toEqual([])
-        appendAll(history, [{ ...plain, receivedMs: START_MS + 1500 }])
+        await appendAll(history, [{ ...plain, receivedMs: START_MS + 1500 }])
         expect(last(history)).toMatchObject({ added: 0, changed: 1, removed: 0 })
         const better = { ...plain, sourceHash: 'a'.repeat(40), isVerified: true }
-        appendAll(history, [better])
+        await appendAll(history, [better])
         expect(last(history)).toMatchObject({ added: 1, changed: 0, removed: 1 })
       }),
     )
 
     test(
       'behavior: a row that moves within its millisecond counts as added and as removed',
-      use((history) => {
-        appendAll(history, [
+      use(async (history) => {
+        await appendAll(history, [
           aSnapshot({ outcome: 'down', timestampMs: START_MS + 1000 }),
           atSecond(2),
         ])
-        appendAll(history, [atSecond(1)])
+        await appendAll(history, [atSecond(1)])
         expect(last(history)).toMatchObject({ added: 2, changed: 0, removed: 1 })
       }),
     )
@@ -90,13 +95,13 @@ export function conformRevisions(use: Use): void {
 function conformFactsAndGaps(use: Use): void {
   test(
     'default: facts that become known or are corrected, with what was known before',
-    use((history) => {
+    use(async (history) => {
       const facts = { conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' } as const
-      history.putMarket(facts)
+      await history.putMarket(facts)
       expect(revisionsOf(history)).toEqual([])
-      history.putMarket({ ...facts, winner: 'up', winnerSource: 'dataset' })
-      history.putMarket({ ...facts, winner: 'down', winnerSource: 'venue' })
-      history.putMarket({ ...facts, winner: 'down', winnerSource: 'venue' })
+      await history.putMarket({ ...facts, winner: 'up', winnerSource: 'dataset' })
+      await history.putMarket({ ...facts, winner: 'down', winnerSource: 'venue' })
+      await history.putMarket({ ...facts, winner: 'down', winnerSource: 'venue' })
       expect(revisionsOf(history).map((each) => [each.why, each.facts])).toEqual([
         [
           'fact_changed',
@@ -118,20 +123,23 @@ function conformFactsAndGaps(use: Use): void {
 
   test(
     'default: gaps that are noted and closed, trades after the close, and a deletion',
-    use((history) => {
-      history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' })
+    use(async (history) => {
+      await history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' })
       const trade = { timestampMs: START_MS, price: 500_000 }
-      history.putTrades({ id: 'one', conditionId, trades: [trade] })
-      appendAll(history, someSnapshots(3))
+      await history.putTrades({ id: 'one', conditionId, trades: [trade] })
+      await appendAll(history, someSnapshots(3))
       const span = { fromMs: START_MS + 2500, toMs: ENDLESS_MS }
       const gap = { outcome: 'up', ...span, reason: 'recorder_down' } as const
       const heard = { source: 'simulated', snapshots: [], trades: [] } as const
-      history.record({ ...heard, gaps: [{ kind: 'opened', conditionId, gap }] })
+      await history.record({ ...heard, gaps: [{ kind: 'opened', conditionId, gap }] })
       const atMs = START_MS + 4000
-      history.record({ ...heard, gaps: [{ kind: 'ended', conditionId, outcome: 'up', atMs }] })
-      history.close(conditionId)
-      history.putTrades({ id: 'two', conditionId, trades: [{ ...trade, price: 510_000 }] })
-      while (history.deleteOldest(START_MS + 1));
+      await history.record({
+        ...heard,
+        gaps: [{ kind: 'ended', conditionId, outcome: 'up', atMs }],
+      })
+      await history.close(conditionId)
+      await history.putTrades({ id: 'two', conditionId, trades: [{ ...trade, price: 510_000 }] })
+      while (await history.deleteOldest(START_MS + 1));
       expect(
         revisionsOf(history).map(({ why, fromMs, toMs, added, removed }) => [
           why,
@@ -153,9 +161,9 @@ function conformFactsAndGaps(use: Use): void {
 function conformOrder(use: Use): void {
   test(
     'behavior: times never fall, and a list continues after an id or begins at a moment',
-    use((history) => {
-      appendAll(history, someSnapshots(30))
-      for (let second = 1; second < 9; second++) appendAll(history, [atSecond(second)])
+    use(async (history) => {
+      await appendAll(history, someSnapshots(30))
+      for (let second = 1; second < 9; second++) await appendAll(history, [atSecond(second)])
       const all = revisionsOf(history)
       expect(all.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
       const times = all.map(({ atMs }) => atMs)
@@ -167,10 +175,37 @@ function conformOrder(use: Use): void {
   )
 
   test(
+    'behavior: the last change is of the coin and the time that are asked for',
+    use(async (history) => {
+      await appendAll(history, someSnapshots(30))
+      for (let second = 1; second < 4; second++) await appendAll(history, [atSecond(second)])
+      const last = revisionsOf(history).at(-1)
+      if (last === undefined) throw new Error('Late rows are changes.')
+      const { coin, orderMs, atMs } = last
+      const lastChangeMs = (query: Partial<Parameters<typeof history.revisions.lastChangeMs>[0]>) =>
+        history.revisions.lastChangeMs({
+          coin,
+          fromMs: orderMs,
+          toMs: orderMs + 1,
+          sinceMs: atMs,
+          ...query,
+        })
+      expect(lastChangeMs({})).toBe(atMs)
+      expect(lastChangeMs({ sinceMs: 0 })).toBe(atMs)
+      expect(lastChangeMs({ sinceMs: atMs + 1 })).toBeUndefined()
+      expect(lastChangeMs({ coin: 'eth' })).toBeUndefined()
+      expect(lastChangeMs({ toMs: orderMs })).toBeUndefined()
+      expect(lastChangeMs({ fromMs: orderMs + 1, toMs: orderMs + 2 })).toBeUndefined()
+    }),
+  )
+
+  test(
     'behavior: what is refused leaves nothing in the log',
-    use((history) => {
-      appendAll(history, someSnapshots(30))
-      expect(() => appendAll(history, [atSecond(1), { ...atSecond(2), coin: 'eth' }])).toThrow()
+    use(async (history) => {
+      await appendAll(history, someSnapshots(30))
+      await expect(
+        appendAll(history, [atSecond(1), { ...atSecond(2), coin: 'eth' }]),
+      ).rejects.toThrow()
       expect(revisionsOf(history)).toEqual([])
       expect([...history.verify()]).toEqual([])
     }),

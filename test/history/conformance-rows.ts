@@ -28,16 +28,16 @@ const ROWS = 250
 const toText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
 
 /** Appends rows of market 1 and returns them as they must be held. */
-const fill = (history: MarketHistory): StoredSnapshot[] => {
+const fill = async (history: MarketHistory): Promise<StoredSnapshot[]> => {
   const sourceHash = 'ab'.repeat(20)
   const rows = someSnapshots(ROWS).map((row, at) => (at % 3 === 0 ? { ...row, sourceHash } : row))
-  appendAll(history, rows)
+  await appendAll(history, rows)
   return rows.map((row, at) => ({ ...row, id: at + 1 }))
 }
 
-const emptyMarket = (history: MarketHistory): string => {
+const emptyMarket = async (history: MarketHistory): Promise<string> => {
   const { coin, timeframe, conditionId } = aSnapshot({ conditionId: conditionIdOf(2) })
-  history.putMarket({ coin, timeframe, conditionId, source: 'simulated' })
+  await history.putMarket({ coin, timeframe, conditionId, source: 'simulated' })
   return conditionId
 }
 
@@ -70,8 +70,8 @@ function conformReceived(use: Use): void {
   test.each(queries)(
     'default: pages, steps and tops have them where they are asked for: %p',
     (asked) =>
-      use((history) => {
-        appendAll(history, rows)
+      use(async (history) => {
+        await appendAll(history, rows)
         const query = { ...asked, market: getMarket(history) }
         const own = rows.filter((row) => (asked.outcome ?? row.outcome) === row.outcome)
         const times = timesOf(asked.order === 'asc' ? own : own.toReversed())
@@ -88,8 +88,8 @@ function conformReceived(use: Use): void {
 
   test(
     'default: single rows and streams have them',
-    use((history) => {
-      appendAll(history, rows)
+    use(async (history) => {
+      await appendAll(history, rows)
       const market = getMarket(history)
       for (const { outcome, timestampMs, receivedMs } of rows) {
         expect(history.at({ market, outcome, timestampMs })?.receivedMs()).toBe(receivedMs)
@@ -102,8 +102,8 @@ function conformReceived(use: Use): void {
 function conformAt(use: Use): void {
   test(
     'default: gives the last row at or before a moment, never one after, with its text and hash',
-    use((history) => {
-      const rows = fill(history)
+    use(async (history) => {
+      const rows = await fill(history)
       const market = getMarket(history)
       for (const outcome of outcomes) {
         const own = rows.filter((row) => row.outcome === outcome)
@@ -126,8 +126,8 @@ function conformAt(use: Use): void {
 
   test(
     'behavior: of several rows of one moment the last accepted is in force',
-    use((history) => {
-      appendAll(history, [aSnapshot({}, 1), aSnapshot({}, 2), aSnapshot({}, 3)])
+    use(async (history) => {
+      await appendAll(history, [aSnapshot({}, 1), aSnapshot({}, 2), aSnapshot({}, 3)])
       const query = { market: getMarket(history), outcome: 'up', timestampMs: START_MS } as const
       expect(history.at(query)?.id).toBe(3)
       expect(history.at({ ...query, timestampMs: START_MS - 1 })).toBeUndefined()
@@ -139,8 +139,8 @@ function conformAt(use: Use): void {
 function conformAtEdges(use: Use): void {
   test(
     'behavior: a market without rows has none at any moment',
-    use((history) => {
-      const market = getMarket(history, emptyMarket(history))
+    use(async (history) => {
+      const market = getMarket(history, await emptyMarket(history))
       expect(history.at({ market, outcome: 'up', timestampMs: START_MS })).toBeUndefined()
       expect(history.latest({ market, outcome: 'up' })).toBeUndefined()
     }),
@@ -148,10 +148,10 @@ function conformAtEdges(use: Use): void {
 
   test(
     'behavior: goes back over any number of rows of the other outcome',
-    use((history) => {
+    use(async (history) => {
       const { assetId } = aSnapshot({ outcome: 'down' })
       const downs = someSnapshots(330, { outcome: 'down', assetId })
-      appendAll(history, [aSnapshot({ timestampMs: START_MS + 500 }), ...downs])
+      await appendAll(history, [aSnapshot({ timestampMs: START_MS + 500 }), ...downs])
       const market = getMarket(history)
       expect(history.latest({ market, outcome: 'up' })?.id).toBe(1)
       const timestampMs = START_MS + 499
@@ -161,12 +161,12 @@ function conformAtEdges(use: Use): void {
 
   test(
     'behavior: stays the same, hash included, when rows come late around it',
-    use((history) => {
-      const rows = fill(history)
+    use(async (history) => {
+      const rows = await fill(history)
       const query = { market: getMarket(history), outcome: 'up', timestampMs: START_MS } as const
       const late = [aSnapshot({ timestampMs: START_MS + 1, outcome: 'down' }, 77)]
-      appendAll(history, [...late, aSnapshot({ timestampMs: START_MS - 1 }, 78)])
-      history.close(conditionIdOf(1))
+      await appendAll(history, [...late, aSnapshot({ timestampMs: START_MS - 1 }, 78)])
+      await history.close(conditionIdOf(1))
       expect(history.at(query)?.snapshot()).toEqual(rows[0])
     }),
   )
@@ -175,8 +175,8 @@ function conformAtEdges(use: Use): void {
 function conformFindPosition(use: Use): void {
   test(
     'default: gives the time of every id of the market',
-    use((history) => {
-      const rows = fill(history)
+    use(async (history) => {
+      const rows = await fill(history)
       const market = getMarket(history)
       for (const { id, timestampMs } of rows.filter((_, at) => at % 9 === 0))
         expect(history.findPosition(market, id)).toEqual({ id, timestampMs })
@@ -185,12 +185,12 @@ function conformFindPosition(use: Use): void {
 
   test(
     'behavior: finds rows that came late, whose ids do not rise with their times',
-    use((history) => {
-      const rows = fill(history)
+    use(async (history) => {
+      const rows = await fill(history)
       const late = [1500, 500, 120_500].map((afterMs) =>
         aSnapshot({ timestampMs: START_MS + afterMs }, 5),
       )
-      appendAll(history, late)
+      await appendAll(history, late)
       const market = getMarket(history)
       const expected = late.map(({ timestampMs }, at) => ({ timestampMs, id: ROWS + 1 + at }))
       expect(expected.map(({ id }) => history.findPosition(market, id))).toEqual(expected)
@@ -200,13 +200,15 @@ function conformFindPosition(use: Use): void {
 
   test(
     'behavior: an id of another market, of none, or in a market without rows has no position',
-    use((history) => {
-      fill(history)
-      appendAll(history, [aSnapshot({ conditionId: conditionIdOf(3) })])
+    use(async (history) => {
+      await fill(history)
+      await appendAll(history, [aSnapshot({ conditionId: conditionIdOf(3) })])
       const market = getMarket(history)
       for (const id of [0, -1, ROWS + 1, ROWS + 2, 0.5, Number.MAX_SAFE_INTEGER])
         expect([id, history.findPosition(market, id)]).toEqual([id, undefined])
-      expect(history.findPosition(getMarket(history, emptyMarket(history)), 1)).toBeUndefined()
+      expect(
+        history.findPosition(getMarket(history, await emptyMarket(history)), 1),
+      ).toBeUndefined()
     }),
   )
 }
@@ -214,9 +216,9 @@ function conformFindPosition(use: Use): void {
 function conformTexts(use: Use): void {
   test(
     'default: gives each row of the page as the page has it, in both orders, in steps and without',
-    use((history) => {
+    use(async (history) => {
       const rows = simulatedSnapshots('texts', 450)
-      appendAll(history, rows)
+      await appendAll(history, rows)
       const conditionId = rows[0]?.conditionId
       for (const order of orders) {
         for (const outcome of [undefined, ...outcomes]) {
@@ -232,8 +234,8 @@ function conformTexts(use: Use): void {
 
   test(
     'behavior: a text stays valid while other pages are read and other texts are walked through',
-    use((history) => {
-      fill(history)
+    use(async (history) => {
+      await fill(history)
       const expected: string[] = JSON.parse(textOf(history, { order: 'asc', limit: 200 })).map(
         (row: unknown) => JSON.stringify(row),
       )
@@ -250,8 +252,8 @@ function conformTexts(use: Use): void {
 
   test(
     'behavior: a walk that is left early leaves nothing behind',
-    use((history) => {
-      fill(history)
+    use(async (history) => {
+      await fill(history)
       const query = { order: 'asc', limit: 150 } as const
       const whole = textOf(history, query)
       for (const text of pageOf(history, query).texts()) {

@@ -20,15 +20,15 @@ const rowAt = (afterMs: number, outcome: Outcome = 'up', size = afterMs + 1_000_
   aSnapshot({ outcome, timestampMs: START_MS + afterMs }, size)
 
 /** Appends rows to a market that is over: nothing of it can change a step but what is late. */
-function appendClosed(history: MarketHistory, rows: readonly Snapshot[]): void {
-  appendAll(history, rows)
-  history.close(CONDITION_ID)
+async function appendClosed(history: MarketHistory, rows: readonly Snapshot[]): Promise<void> {
+  await appendAll(history, rows)
+  await history.close(CONDITION_ID)
 }
 
-const fill = (history: MarketHistory): HistoryModel => {
+const fill = async (history: MarketHistory): Promise<HistoryModel> => {
   const model = new HistoryModel()
   const snapshots = someSnapshots(ROWS)
-  appendClosed(history, snapshots)
+  await appendClosed(history, snapshots)
   model.append({ id: 'model', source: 'simulated', snapshots })
   model.close(CONDITION_ID)
   return model
@@ -50,8 +50,8 @@ export function conformSteps(use: Use): void {
 function conformKept(use: Use): void {
   test(
     'default: keeps the last row of a step, whose end is in it and whose start is not',
-    use((history) => {
-      appendClosed(history, [
+    use(async (history) => {
+      await appendClosed(history, [
         rowAt(0),
         rowAt(1),
         rowAt(999),
@@ -71,8 +71,8 @@ function conformKept(use: Use): void {
 
   test(
     'behavior: of several rows of one moment the last accepted is kept',
-    use((history) => {
-      appendClosed(history, [rowAt(5, 'up', 1), rowAt(5, 'down', 2), rowAt(5, 'up', 3)])
+    use(async (history) => {
+      await appendClosed(history, [rowAt(5, 'up', 1), rowAt(5, 'down', 2), rowAt(5, 'up', 3)])
       for (const stepMs of [1, 5, 1000]) {
         expect(idsOf(history, { order: 'asc', stepMs, limit: 9 })).toEqual([2, 3])
         expect(idsOf(history, { order: 'desc', stepMs, limit: 9 })).toEqual([3, 2])
@@ -82,10 +82,10 @@ function conformKept(use: Use): void {
 
   test(
     'behavior: a step is one, however many chunks it spans and whichever hold rows of an outcome',
-    use((history) => {
+    use(async (history) => {
       const downs = Array.from({ length: 250 }, (_, at) => rowAt(1000 + at * 10, 'down'))
       const ups = Array.from({ length: 250 }, (_, at) => rowAt(4000 + at * 10))
-      appendClosed(history, [rowAt(500), ...downs, ...ups])
+      await appendClosed(history, [rowAt(500), ...downs, ...ups])
       for (const order of orders) {
         const query = { order, stepMs: 60_000, limit: 10 }
         expect(idsOf(history, query).sort((a, b) => a - b)).toEqual([251, 501])
@@ -99,11 +99,11 @@ function conformKept(use: Use): void {
 
   test(
     'behavior: a late row takes the place of the one that its step kept',
-    use((history) => {
-      appendClosed(history, [rowAt(100), rowAt(300), rowAt(1200)])
+    use(async (history) => {
+      await appendClosed(history, [rowAt(100), rowAt(300), rowAt(1200)])
       const query = { order: 'asc', stepMs: 1000, limit: 9 } as const
       expect(idsOf(history, query)).toEqual([2, 3])
-      appendAll(history, [rowAt(700)])
+      await appendAll(history, [rowAt(700)])
       expect(idsOf(history, query)).toEqual([4, 3])
     }),
   )
@@ -115,18 +115,18 @@ function conformOpen(use: Use): void {
 
   test(
     'behavior: a step of an open market has no row before a later row of each outcome has come',
-    use((history) => {
-      appendAll(history, [rowAt(0), rowAt(1, 'down'), rowAt(900), rowAt(1000, 'down')])
+    use(async (history) => {
+      await appendAll(history, [rowAt(0), rowAt(1, 'down'), rowAt(900), rowAt(1000, 'down')])
       for (const order of orders) expect(idsOf(history, { ...query, order })).toEqual([1])
       // Another row of the step's last millisecond may come.
       expect(idsOf(history, { ...query, outcome: 'down' })).toEqual([])
-      appendAll(history, [rowAt(1000, 'down', 7_000_000), rowAt(1001, 'down')])
+      await appendAll(history, [rowAt(1000, 'down', 7_000_000), rowAt(1001, 'down')])
       expect(idsOf(history, { ...query, outcome: 'down' })).toEqual([5])
       expect(idsOf(history, query)).toEqual([1])
-      appendAll(history, [rowAt(1001)])
+      await appendAll(history, [rowAt(1001)])
       expect(idsOf(history, query)).toEqual([1, 3, 5])
       expect(idsOf(history, { ...query, order: 'desc', limit: 2 })).toEqual([5, 3])
-      history.close(CONDITION_ID)
+      await history.close(CONDITION_ID)
       // The row of Down in the last millisecond moved behind that of Up.
       expect(idsOf(history, query)).toEqual([1, 3, 5, 7, 8])
     }),
@@ -134,8 +134,8 @@ function conformOpen(use: Use): void {
 
   test(
     'behavior: a range that ends before the last rows is whole, and one behind them is empty',
-    use((history) => {
-      appendAll(history, [rowAt(100), rowAt(100, 'down'), rowAt(700), rowAt(800, 'down')])
+    use(async (history) => {
+      await appendAll(history, [rowAt(100), rowAt(100, 'down'), rowAt(700), rowAt(800, 'down')])
       expect(idsOf(history, { ...query, toMs: START_MS + 700 })).toEqual([1, 2])
       expect(idsOf(history, { ...query, toMs: START_MS + 701 })).toEqual([])
       expect(idsOf(history, { ...query, toMs: START_MS + 701, outcome: 'down' })).toEqual([2])
@@ -146,11 +146,11 @@ function conformOpen(use: Use): void {
 
   test(
     'behavior: of an outcome that fell silent a step is there once the market is behind it',
-    use((history) => {
+    use(async (history) => {
       const slow = { ...query, stepMs: 60_000 }
-      appendAll(history, [rowAt(10, 'down'), ...someSnapshots(1), rowAt(58_000)])
+      await appendAll(history, [rowAt(10, 'down'), ...someSnapshots(1), rowAt(58_000)])
       expect(idsOf(history, { ...slow, outcome: 'down' })).toEqual([])
-      appendAll(history, [rowAt(60_001)])
+      await appendAll(history, [rowAt(60_001)])
       expect(idsOf(history, { ...slow, outcome: 'down' })).toEqual([1])
       expect(idsOf(history, slow)).toEqual([2, 1, 3])
     }),
@@ -159,7 +159,7 @@ function conformOpen(use: Use): void {
   for (const stepMs of [1000, 7000, 60_000]) {
     test(
       `behavior: a follower is given each row once, as it stays (${stepMs} ms)`,
-      use((history) => {
+      use(async (history) => {
         const rows = someSnapshots(200)
         const seen: number[] = []
         let after: Position | undefined
@@ -170,10 +170,10 @@ function conformOpen(use: Use): void {
           return page.hasMore
         }
         for (let at = 0; at < rows.length; at += 3) {
-          appendAll(history, rows.slice(at, at + 3))
+          await appendAll(history, rows.slice(at, at + 3))
           follow(1 + (at % 4))
         }
-        history.close(CONDITION_ID)
+        await history.close(CONDITION_ID)
         while (follow(5));
         const whole = idsOf(history, { ...query, stepMs, limit: 1000 })
         expect(seen.map(Number)).toEqual(whole)
@@ -185,8 +185,8 @@ function conformOpen(use: Use): void {
 function conformRange(use: Use): void {
   test(
     'behavior: rows at or after `to` do not count, so the last state before it is always kept',
-    use((history) => {
-      const model = fill(history)
+    use(async (history) => {
+      const model = await fill(history)
       const bounds = [1, 500, 1000, 1001, 99_000, 99_001, 100_500, 200_000, 429_000, 429_001]
       for (const after of bounds) {
         for (const stepMs of [60_000, 3_600_000]) {
@@ -204,8 +204,8 @@ function conformRange(use: Use): void {
 
   test(
     'behavior: `from` cuts rows off and changes nothing behind it',
-    use((history) => {
-      fill(history)
+    use(async (history) => {
+      await fill(history)
       const whole = idsOf(history, { order: 'asc', stepMs: 7000, limit: 1000 })
       for (const row of [0, 3, 99, 100, 301, 429]) {
         const fromMs = START_MS + row * 1000
@@ -221,8 +221,8 @@ function conformRange(use: Use): void {
 function conformWalks(use: Use): void {
   test(
     'behavior: a walk by positions gives what one page gives, in pages of any size',
-    use((history) => {
-      fill(history)
+    use(async (history) => {
+      await fill(history)
       const kinds = [
         { stepMs: 1, limit: 150 },
         { stepMs: 3000, limit: 40 },
@@ -244,8 +244,8 @@ function conformWalks(use: Use): void {
 
   test(
     'behavior: continues past a place between rows, at the edge of a step or outside of all',
-    use((history) => {
-      const model = fill(history)
+    use(async (history) => {
+      const model = await fill(history)
       for (const afterMs of [-1, 0, 1, 59_999, 60_000, 60_001, 99_500, 240_000, 429_000, 999_000]) {
         for (const id of [0, 1, 61, 100, 1_000_000]) {
           for (const order of orders) {
@@ -278,8 +278,8 @@ function walk(history: MarketHistory, query: ModelQuery): number[] {
 function conformEdges(use: Use): void {
   test(
     'behavior: hasMore is exact for every limit',
-    use((history) => {
-      fill(history)
+    use(async (history) => {
+      await fill(history)
       for (const order of orders) {
         for (const outcome of [undefined, 'down'] as const) {
           const query = { order, outcome, stepMs: 20_000 }
@@ -299,8 +299,8 @@ function conformEdges(use: Use): void {
 
   test(
     'behavior: both encodings give the same text, between prefix and suffix, and nothing gives them alone',
-    use((history) => {
-      fill(history)
+    use(async (history) => {
+      await fill(history)
       for (const order of orders) {
         for (const toMs of [undefined, START_MS]) {
           const query = { order, toMs, stepMs: 5000, limit: 60 }
@@ -319,9 +319,9 @@ function conformEdges(use: Use): void {
 
   test(
     'behavior: a market without rows has none in any step',
-    use((history) => {
+    use(async (history) => {
       const { coin, timeframe, conditionId } = aSnapshot()
-      history.putMarket({ coin, timeframe, conditionId, source: 'simulated' })
+      await history.putMarket({ coin, timeframe, conditionId, source: 'simulated' })
       for (const order of orders) {
         const page = pageOf(history, { order, stepMs: 1000, limit: 1 })
         expect([page.count, page.last, page.hasMore]).toEqual([0, undefined, false])

@@ -42,10 +42,10 @@ const aTrade = (changes: Partial<Trade> = {}): Trade => ({
 })
 
 /** A history with two markets. */
-function withMarkets(history: MarketHistory): void {
-  appendAll(history, someSnapshots(3))
+async function withMarkets(history: MarketHistory): Promise<void> {
+  await appendAll(history, someSnapshots(3))
   const identity = { coin: 'btc', timeframe: '5m', source: 'simulated' } as const
-  history.putMarket({ conditionId: conditionIdOf(2), ...identity })
+  await history.putMarket({ conditionId: conditionIdOf(2), ...identity })
 }
 
 export function conformTrades(use: Use): void {
@@ -63,8 +63,8 @@ export function conformTrades(use: Use): void {
 function conformPut(use: Use): void {
   test(
     'default: keeps what a source tells of a trade, and nothing that it does not',
-    use((history) => {
-      withMarkets(history)
+    use(async (history) => {
+      await withMarkets(history)
       const told: Trade[] = [
         aTrade(),
         { timestampMs: START_MS + 1, price: 0 },
@@ -74,7 +74,7 @@ function conformPut(use: Use): void {
         { timestampMs: START_MS + 5, price: 10_000, side: 'sell' },
       ]
       const counts = { accepted: 6, duplicates: 0 }
-      expect(putAll(history, told)).toEqual({ kind: 'appended', ...counts })
+      expect(await putAll(history, told)).toEqual({ kind: 'appended', ...counts })
       expect(tradesOf(history)).toEqual(told)
       expect(tradesOf(history, {}, 2)).toEqual([])
       expect([...history.verify()]).toEqual([])
@@ -83,8 +83,8 @@ function conformPut(use: Use): void {
 
   test(
     'behavior: equal ones vanish and are counted, held or in one batch; any difference keeps a trade',
-    use((history) => {
-      withMarkets(history)
+    use(async (history) => {
+      await withMarkets(history)
       const others = [
         aTrade({ timestampMs: START_MS + 1 }),
         aTrade({ price: 540_000 }),
@@ -97,30 +97,30 @@ function conformPut(use: Use): void {
         { timestampMs: START_MS, price: 530_000 },
       ]
       const counts = { accepted: 1, duplicates: 1 }
-      expect(putAll(history, [aTrade(), aTrade()])).toEqual({ kind: 'appended', ...counts })
+      expect(await putAll(history, [aTrade(), aTrade()])).toEqual({ kind: 'appended', ...counts })
       for (const other of others)
-        expect(putAll(history, [aTrade(), other, other])).toMatchObject({
+        expect(await putAll(history, [aTrade(), other, other])).toMatchObject({
           accepted: 1,
           duplicates: 2,
         })
-      expect(putAll(history, [aTrade()], 2)).toMatchObject({ accepted: 1 })
+      expect(await putAll(history, [aTrade()], 2)).toMatchObject({ accepted: 1 })
       expect(tradesOf(history)).toHaveLength(10)
     }),
   )
 
   test(
     'behavior: a new trade raises the revision of its market alone; a known one, or none, leaves it',
-    use((history) => {
-      withMarkets(history)
+    use(async (history) => {
+      await withMarkets(history)
       const revisions = () =>
         [1, 2].map((number) => getMarket(history, conditionIdOf(number)).revision)
       const [one = 0, two = 0] = revisions()
-      putAll(history, [aTrade()])
+      await putAll(history, [aTrade()])
       expect(revisions()).toEqual([one + 1, two])
-      putAll(history, [aTrade()])
-      putAll(history, [])
+      await putAll(history, [aTrade()])
+      await putAll(history, [])
       expect(revisions()).toEqual([one + 1, two])
-      appendAll(history, someSnapshots(250))
+      await appendAll(history, someSnapshots(250))
       expect(getMarket(history).snapshotCounts).toEqual({ up: 125, down: 125 })
       expect([...history.verify()]).toEqual([])
     }),
@@ -139,15 +139,15 @@ function conformPut(use: Use): void {
 function conformTradeBatches(use: Use): void {
   test(
     'behavior: a batch id that was applied changes nothing, whatever it now brings',
-    use((history) => {
-      withMarkets(history)
+    use(async (history) => {
+      await withMarkets(history)
       const conditionId = conditionIdOf(1)
-      history.putTrades({ id: 'once', conditionId, trades: [aTrade(), aTrade()] })
+      await history.putTrades({ id: 'once', conditionId, trades: [aTrade(), aTrade()] })
       const before = getMarket(history)
       const trades = [aTrade({ price: 1 })]
       for (const market of [conditionId, conditionIdOf(2), conditionIdOf(9)]) {
         const counts = { accepted: 1, duplicates: 1 }
-        expect(history.putTrades({ id: 'once', conditionId: market, trades })).toEqual({
+        expect(await history.putTrades({ id: 'once', conditionId: market, trades })).toEqual({
           kind: 'already_applied',
           ...counts,
         })
@@ -162,8 +162,8 @@ function conformTradeBatches(use: Use): void {
 function conformList(use: Use): void {
   test(
     'default: ascends by time, and within a millisecond by content, whatever order they came in',
-    use((history) => {
-      withMarkets(history)
+    use(async (history) => {
+      await withMarkets(history)
       const random = createRandom('trades')
       const model: Trade[] = []
       for (let batch = 0; batch < 12; batch++) {
@@ -174,7 +174,7 @@ function conformList(use: Use): void {
             size: batch * 100 + at + 1,
           }),
         )
-        putAll(history, trades)
+        await putAll(history, trades)
         model.push(...trades)
       }
       model.sort(compareTrades)
@@ -204,8 +204,8 @@ const hashOf = (number: number): string => `0x${String(number).padStart(64, '0')
 function conformTransactions(use: Use): void {
   test(
     'behavior: trades that differ in their transaction alone are several; one without it is one of them',
-    use((history) => {
-      withMarkets(history)
+    use(async (history) => {
+      await withMarkets(history)
       const named = [1, 2].map((number) => aTrade({ transactionHash: hashOf(number) }))
       const orders = [
         [aTrade(), named[0], named[1]],
@@ -214,7 +214,7 @@ function conformTransactions(use: Use): void {
       ]
       for (const [index, order] of orders.entries()) {
         const timestampMs = START_MS + index
-        for (const each of order) if (each) putAll(history, [{ ...each, timestampMs }])
+        for (const each of order) if (each) await putAll(history, [{ ...each, timestampMs }])
         expect(tradesOf(history, { fromMs: timestampMs })).toEqual(
           named.map((each) => ({ ...each, timestampMs })),
         )
@@ -225,8 +225,8 @@ function conformTransactions(use: Use): void {
 
   test(
     'behavior: any order, split and repetition gives the same trades, and one that was known then stays known',
-    use((history) => {
-      withMarkets(history)
+    use(async (history) => {
+      await withMarkets(history)
       const random = createRandom('transactions')
       const all = Array.from({ length: 60 }, () =>
         aTrade({
@@ -240,8 +240,8 @@ function conformTransactions(use: Use): void {
           .map((trade) => ({ trade, at: random.integer(1_000_000) }))
           .sort((a, b) => a.at - b.at)
           .map(({ trade }) => trade)
-      const of = [1, 2].map((number) => {
-        for (const each of Array.from(chunked(shuffled(), 7))) putAll(history, each, number)
+      const of = await Array.fromAsync([1, 2], async (number) => {
+        for (const each of Array.from(chunked(shuffled(), 7))) await putAll(history, each, number)
         return tradesOf(history, {}, number)
       })
       expect(of[1]).toEqual(of[0] ?? [])
@@ -259,15 +259,15 @@ function conformTransactions(use: Use): void {
 
   test(
     'behavior: those after an id are new, and not one that is held with its transaction now',
-    use((history) => {
-      withMarkets(history)
+    use(async (history) => {
+      await withMarkets(history)
       const market = getMarket(history, conditionIdOf(1))
       expect(history.lastTradeId()).toBe(0)
       const known = aTrade({ transactionHash: undefined })
-      putAll(history, [known])
+      await putAll(history, [known])
       const seen = history.lastTradeId()
       const newer = [0, 1].map((price) => aTrade({ price: 1 + price, timestampMs: START_MS }))
-      putAll(history, [...newer, { ...known, transactionHash: hashOf(1) }])
+      await putAll(history, [...newer, { ...known, transactionHash: hashOf(1) }])
       const after = (aboveId: number) => history.trades({ market, aboveId })
       expect(after(seen)).toMatchObject(newer)
       expect(after(history.lastTradeId())).toEqual([])
@@ -279,8 +279,8 @@ function conformTransactions(use: Use): void {
 function conformPlaces(use: Use): void {
   test(
     'behavior: who goes on from a place gets every trade once, also those of its millisecond that come later',
-    use((history) => {
-      withMarkets(history)
+    use(async (history) => {
+      await withMarkets(history)
       const random = createRandom('places')
       for (let round = 0; round < 12; round++) {
         const timestampMs = START_MS + 10 * round
@@ -306,11 +306,11 @@ function conformPlaces(use: Use): void {
         const first = trades.slice(0, 6)
         const last = trades.slice(6)
         for (const each of chunked(first, 2)) {
-          putAll(history, each)
+          await putAll(history, each)
           for (let reads = random.integer(3); reads > 0; reads--) read(1 + random.integer(2))
         }
         while (read(2) > 2);
-        putAll(history, last)
+        await putAll(history, last)
         while (read(2) > 0);
         expect(seen.toSorted(compareTrades)).toMatchObject(trades.toSorted(compareTrades))
         const down = [{ timestampMs: timestampMs + 10, id: 0 }]

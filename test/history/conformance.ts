@@ -13,6 +13,7 @@ import { conformOutcomes } from './conformance-outcomes.ts'
 import { conformPages } from './conformance-pages.ts'
 import { conformRandomly, type Effort } from './conformance-random.ts'
 import { conformRecord } from './conformance-record.ts'
+import { conformRecorders } from './conformance-recorders.ts'
 import { conformRevisions } from './conformance-revisions.ts'
 import { conformRows } from './conformance-rows.ts'
 import { conformSpot } from './conformance-spot.ts'
@@ -20,12 +21,16 @@ import { conformSteps } from './conformance-steps.ts'
 import { conformTrades } from './conformance-trades.ts'
 
 /** Proves every verb from outside. `open` gives a new, empty history each time. */
-export function conform(name: string, open: () => MarketHistory, effort: Effort): void {
+export function conform(
+  name: string,
+  open: () => MarketHistory | Promise<MarketHistory>,
+  effort: Effort,
+): void {
   /** Runs `body` on a history of its own. */
-  const use: Use = (body) => () => {
-    const history = open()
+  const use: Use = (body) => async () => {
+    const history = await open()
     try {
-      body(history)
+      await body(history)
     } finally {
       history.dispose()
     }
@@ -36,6 +41,7 @@ export function conform(name: string, open: () => MarketHistory, effort: Effort)
     conformTrades(use)
     conformGaps(use, effort)
     conformSpot(use)
+    conformRecorders(use)
     conformOutcomes(use)
     conformRecord(use)
     conformRevisions(use)
@@ -50,4 +56,4 @@ export function conform(name: string, open: () => MarketHistory, effort: Effort)
   })
 }
 
-export type Use = (body: (history: MarketHistory) => void) => () => void
+export type Use = (body: (history: MarketHistory) => void | Promise<void>) => () => Promise<void>

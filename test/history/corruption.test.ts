@@ -35,11 +35,11 @@ const TREE_PAGES = [2, 5, 10, 13]
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-corruption-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 const path = join(folder, 'sound.db')
-const conditionIds = fill()
+const conditionIds = await fill()
 const soundBytes = await Bun.file(path).bytes()
 
 /** Three markets with everything that is served; the last is still open. */
-function fill(): string[] {
+async function fill(): Promise<string[]> {
   const random = createRandom('corruption')
   const history = openHistory(path)
   const options = { seed: 'corruption', coins: ['btc'], timeframes: ['5m'], markets: 3 } as const
@@ -47,15 +47,15 @@ function fill(): string[] {
   const snapshots = [...made].flatMap((batch) => batch.snapshots)
   const markets = [...Map.groupBy(snapshots, ({ conditionId }) => conditionId)]
   for (const [number, [conditionId, rows]] of markets.entries()) {
-    putMarket(history, conditionId, number)
-    appendAll(
+    await putMarket(history, conditionId, number)
+    await appendAll(
       history,
       rows.map((row) => ({ ...row, sourceHash: randomHash(random) })),
     )
-    addPauseAndTrades(history, rows, random)
-    if (number < 2) history.close(conditionId)
+    await addPauseAndTrades(history, rows, random)
+    if (number < 2) await history.close(conditionId)
   }
-  history.putSpot(someTicks('btc', 600))
+  await history.putSpot(someTicks('btc', 600))
   history.dispose()
   const db = openDatabase(path)
   db.run('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -63,29 +63,33 @@ function fill(): string[] {
   return markets.map(([conditionId]) => conditionId)
 }
 
-function putMarket(history: MarketHistory, conditionId: string, number: number): void {
+async function putMarket(
+  history: MarketHistory,
+  conditionId: string,
+  number: number,
+): Promise<void> {
   const windowStartMs = START_MS + number * WINDOW_MS
   const slug = `btc-updown-5m-${windowStartMs / 1000}`
   const identity = { coin: 'btc', timeframe: '5m', source: 'simulated', conditionId, slug } as const
   const window = { windowStartMs, windowEndMs: windowStartMs + WINDOW_MS }
-  history.putMarket({ ...identity, ...window, strike: '76211.8', winner: 'up' })
+  await history.putMarket({ ...identity, ...window, strike: '76211.8', winner: 'up' })
 }
 
-function addPauseAndTrades(
+async function addPauseAndTrades(
   history: MarketHistory,
   rows: readonly Snapshot[],
   random: Random,
-): void {
+): Promise<void> {
   const last = rows.at(-1)
   if (last === undefined) throw new Error('A market has rows.')
   const { conditionId } = last
-  appendAll(history, [{ ...last, timestampMs: last.timestampMs + 60_000 }])
+  await appendAll(history, [{ ...last, timestampMs: last.timestampMs + 60_000 }])
   const trades = rows
     .filter((_, at) => at % 3 === 0)
     .map(({ timestampMs }) => ({ timestampMs, price: random.integer(100) * 10_000 }))
-  history.putTrades({ id: `trades-${conditionId}`, conditionId, trades })
+  await history.putTrades({ id: `trades-${conditionId}`, conditionId, trades })
   const gap = { outcome: 'up', fromMs: START_MS, toMs: START_MS + 900, reason: 'import' } as const
-  history.putGaps(conditionId, [gap])
+  await history.putGaps(conditionId, [gap])
 }
 
 const day = new Date(START_MS).toISOString().slice(0, 10)

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 
-import { openHistory } from '#src/history/open.ts'
 import { createRandom } from '#src/platform/random.ts'
 
 import { onEachEngine } from '../support/engines/each.ts'
+import { openHistoryIn } from '../support/stores.ts'
 import { batchOf, conditionIdOf } from './books.ts'
 import { HistoryModel, rowsText } from './history-model.ts'
 import { textOf } from './pages.ts'
@@ -45,7 +45,7 @@ onEachEngine(({ placeOf }) => {
     for (let round = 0; round < ROUNDS; round++) {
       const kills = { after: 1 + random.integer(ACKNOWLEDGED_MAX), pauseMs: random.integer(4) }
       const acknowledged = await appendAndKill(path, next, kills)
-      const history = openHistory(path)
+      const history = await openHistoryIn(path)
       expect([round, ...history.verify()]).toEqual([round])
       let applied = 0
       let rows = 0
@@ -57,20 +57,20 @@ onEachEngine(({ placeOf }) => {
       next = applied
     }
     expect(next).toBeGreaterThan(ROUNDS)
-    checkWhole(path, next)
+    await checkWhole(path, next)
   }, 480_000)
 })
 
 /** It holds what the batches hold, and applying all of them again changes nothing. */
-function checkWhole(path: string, batches: number): void {
-  const history = openHistory(path)
+async function checkWhole(path: string, batches: number): Promise<void> {
+  const history = await openHistoryIn(path)
   const model = new HistoryModel()
   for (let number = 0; number < batches; number++) model.append(batchOf(number))
   const before = history.totals().snapshots
   const revisions = () => [1, 2].map((at) => history.findMarket(conditionIdOf(at))?.revision)
   const atFirst = revisions()
   for (let number = 0; number < batches; number++)
-    expect(history.append(batchOf(number)).kind).toBe('already_applied')
+    expect((await history.append(batchOf(number))).kind).toBe('already_applied')
   expect([history.totals().snapshots, revisions()]).toEqual([before, atFirst])
   expect(before).toBe(model.count)
   for (const conditionId of [conditionIdOf(1), conditionIdOf(2)]) {

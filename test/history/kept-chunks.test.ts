@@ -25,12 +25,12 @@ function drawQuery(random: Random): Query {
 }
 
 test('behavior: random reads of a history whose cache holds a fifth of it', async () => {
-  const [kept, bare] = [CACHE_BYTES, 0].map((chunkCacheBytes) => {
+  const [kept, bare] = await Array.fromAsync([CACHE_BYTES, 0], async (chunkCacheBytes) => {
     const history = openHistory(':memory:', { chunkCacheBytes })
     for (let number = 1; number <= MARKETS; number++) {
       const conditionId = conditionIdOf(number)
       const rows = simulatedSnapshots(`kept ${number}`, ROWS)
-      appendAll(
+      await appendAll(
         history,
         rows.map((row) => ({ ...row, conditionId })),
       )

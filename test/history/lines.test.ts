@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { openDatabase } from '#src/database/sqlite/database.ts'
+import { handlesOf } from '#src/database/transact.ts'
 import type { MarketHistory, StreamQuery } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { createSqliteHistory } from '#src/history/sqlite-history.ts'
@@ -43,14 +44,14 @@ function begin(history: MarketHistory, query: StreamQuery) {
 }
 
 describe('a stream', () => {
-  test('behavior: goes on where chunks were cut anew that it knew nothing of', () => {
+  test('behavior: goes on where chunks were cut anew that it knew nothing of', async () => {
     const path = join(folder, 'late.db')
     const writer = openHistory(path)
-    appendAll(writer, someSnapshots(ROWS))
+    await appendAll(writer, someSnapshots(ROWS))
     const reader = openHistory(path, { chunkCacheBytes: 0, lagMs: 3_600_000 })
     const { first, rest } = begin(reader, { market: getMarket(reader) })
     // Into the last chunk, which the stream has not come to.
-    appendAll(writer, [aSnapshot({ timestampMs: START_MS + (ROWS - 50) * 1000 + 1 }, 77)])
+    await appendAll(writer, [aSnapshot({ timestampMs: START_MS + (ROWS - 50) * 1000 + 1 }, 77)])
     const ids = idsOf(first + rest())
     expect(idsOf(first).length).toBeLessThan(ROWS)
     expect(ids.length).toBe(ROWS + 1)
@@ -62,8 +63,8 @@ describe('a stream', () => {
   test('behavior: keeps the chunk that it is in while others turn it out of the cache', async () => {
     const path = join(folder, 'turned-out.db')
     const writer = openHistory(path)
-    appendAll(writer, someSnapshots(ROWS))
-    appendAll(writer, someSnapshots(ROWS, { conditionId: conditionIdOf(2) }))
+    await appendAll(writer, someSnapshots(ROWS))
+    await appendAll(writer, someSnapshots(ROWS, { conditionId: conditionIdOf(2) }))
     // Room for one of them.
     const reader = openHistory(path, { chunkCacheBytes: 120_000, isReadOnly: true })
     const read = (number: number) =>
@@ -85,10 +86,10 @@ describe('a stream', () => {
     writer.dispose()
   })
 
-  test('behavior: leaves what is kept of chunks as it is: uses it, and adds nothing', () => {
+  test('behavior: leaves what is kept of chunks as it is: uses it, and adds nothing', async () => {
     const db = openDatabase(':memory:')
-    const history = createSqliteHistory(db, { chunkCacheBytes: CACHE_BYTES, lagMs: 0 })
-    appendAll(history, someSnapshots(ROWS))
+    const history = createSqliteHistory(handlesOf(db), { chunkCacheBytes: CACHE_BYTES, lagMs: 0 })
+    await appendAll(history, someSnapshots(ROWS))
     const market = getMarket(history)
     const readRows = (fromRow: number, toRow: number): number => {
       const range = { fromMs: START_MS + fromRow * 1000, toMs: START_MS + toRow * 1000 }

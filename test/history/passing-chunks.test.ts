@@ -10,14 +10,14 @@ import { appendAll, getMarket, someSnapshots } from './books.ts'
 const CHUNKS = 20
 const NO_ID = 1_000_000_000
 
-function fill(history: MarketHistory): void {
-  appendAll(history, someSnapshots(CHUNKS * 100 + 1))
+async function fill(history: MarketHistory): Promise<void> {
+  await appendAll(history, someSnapshots(CHUNKS * 100 + 1))
 }
 
 /** How many chunks give their memory back until the round of the event loop after `body`. */
 async function countReleased(body: (history: MarketHistory) => void): Promise<number> {
   const history = openHistory(':memory:', { chunkCacheBytes: 0 })
-  fill(history)
+  await fill(history)
   await new Promise<void>((resolve) => void setImmediate(resolve))
   const release = spyOn(Chunk.prototype, 'release')
   try {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openDatabase } from '#src/database/sqlite/database.ts'
+import { openDatabase, probeWrite } from '#src/database/sqlite/database.ts'
 
 function aFolder() {
   const path = mkdtempSync(join(tmpdir(), 'bookfeed-probe-'))
@@ -16,15 +16,13 @@ describe('probeWrite', () => {
     const path = join(folder.path, 'history.db')
     const db = openDatabase(path)
     const before = [...db.query('PRAGMA user_version').values()]
-    void db.engine.probeWrite(db)
+    probeWrite(db)
     expect([...db.query('PRAGMA user_version').values()]).toEqual(before)
     expect(db.query('PRAGMA synchronous').values()).toEqual([[1]])
     db.run('PRAGMA query_only = ON')
-    expect(() => db.engine.probeWrite(db)).toThrow(
-      expect.objectContaining({ code: 'storage_unavailable' }),
-    )
+    expect(() => probeWrite(db)).toThrow(expect.objectContaining({ code: 'storage_unavailable' }))
     db.run('PRAGMA query_only = OFF')
-    void db.engine.probeWrite(db)
+    probeWrite(db)
     db.close()
   })
 
@@ -36,7 +34,7 @@ describe('probeWrite', () => {
     other.run('BEGIN IMMEDIATE')
     // One that waits does so for as long as this says, which is longer than the test may take.
     db.run('PRAGMA busy_timeout = 300000')
-    void db.engine.probeWrite(db)
+    probeWrite(db)
     expect(db.query('PRAGMA busy_timeout').values()).toEqual([[5000]])
     other.run('ROLLBACK')
     for (const each of [db, other]) each.close()

@@ -31,15 +31,15 @@ const pathOf = (name: string): string => join(folder, `${name}.db`)
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'bookfeed-fetch-'))
   const history = openHistory(pathOf('whole'))
-  fill(history, createRandom('fetched rows'))
+  await fill(history, createRandom('fetched rows'))
   history.dispose()
   await cp(pathOf('whole'), pathOf('moved'))
-  source = archiveInMemory(pathOf('moved'))
+  source = await archiveInMemory(pathOf('moved'))
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** Rows in bursts and pauses, for long of one outcome alone, and some that come late. */
-function fill(history: MarketHistory, random: Random): void {
+async function fill(history: MarketHistory, random: Random): Promise<void> {
   for (let number = 1; number <= MARKETS; number++) {
     const conditionId = conditionIdOf(number)
     let outcome: 'up' | 'down' = 'up'
@@ -51,16 +51,16 @@ function fill(history: MarketHistory, random: Random): void {
       return aSnapshot({ conditionId, outcome, timestampMs }, (index + 1) * 10_000)
     })
     const isLate = rows.map(() => random.integer(100) === 0)
-    appendAll(
+    await appendAll(
       history,
       rows.filter((_, index) => isLate[index] === false),
     )
-    appendAll(
+    await appendAll(
       history,
       rows.filter((_, index) => isLate[index] === true),
     )
   }
-  history.close(conditionIdOf(1))
+  await history.close(conditionIdOf(1))
 }
 
 function drawRange(random: Random): Omit<RowQuery, 'market'> {
@@ -80,7 +80,11 @@ function drawRange(random: Random): Omit<RowQuery, 'market'> {
 describe('chunksOf', () => {
   test('behavior: names all chunks that a page loads, and few others', () => {
     const db = openDatabase(pathOf('whole'))
-    const tables = createTables(db, { chunkCacheBytes: 0, fetched: createFetchedChunks() })
+    const tables = createTables(db, {
+      chunkCacheBytes: 0,
+      clock: () => START_MS,
+      fetched: createFetchedChunks(),
+    })
     const views = createViews(
       { ...tables, runs: { find: () => undefined } },
       { lagMs: 0, bytesMax: 10_000_000 },

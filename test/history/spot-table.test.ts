@@ -17,9 +17,9 @@ const ALL: SpotQuery = { coin: 'btc', order: 'asc', limit: TICKS }
 const lostMs = someTicks('btc', TICKS)[LOST_ID - 1]?.timestampMs ?? 0
 
 /** The bytes of a file with prices of two series, and of one of the pages. */
-function bytesOf(path: string, index: string, deleted: number) {
+async function bytesOf(path: string, index: string, deleted: number) {
   const history = openHistory(path)
-  history.putSpot([...someTicks('btc', TICKS), ...someTicks('eth', TICKS)])
+  await history.putSpot([...someTicks('btc', TICKS), ...someTicks('eth', TICKS)])
   history.dispose()
   const db = openDatabase(path)
   db.run(`DELETE FROM spot WHERE id = ${deleted}`)
@@ -32,11 +32,14 @@ function bytesOf(path: string, index: string, deleted: number) {
 }
 
 /** A history of which an index, which has one page, is as if a price were not there. */
-function withLostEntry(index: string, use: (count: (query: SpotQuery) => number) => void): void {
+async function withLostEntry(
+  index: string,
+  use: (count: (query: SpotQuery) => number) => void,
+): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-spot-'))
   const path = join(folder, 'history.db')
-  const { bytes, page } = bytesOf(path, index, NONE)
-  page.set(bytesOf(join(folder, 'other.db'), index, LOST_ID).page)
+  const { bytes, page } = await bytesOf(path, index, NONE)
+  page.set((await bytesOf(join(folder, 'other.db'), index, LOST_ID)).page)
   writeFileSync(path, bytes)
   const damaged = openHistory(path)
   use((query) => damaged.spot(query).length)
@@ -65,4 +68,20 @@ describe('spot', () => {
         }
       }),
   )
+
+  test('behavior: prices without a time of receipt cost the same in any order', async () => {
+    // If each price read those after it, this would take minutes.
+    const history = openHistory(':memory:')
+    const ticks = Array.from({ length: 40_000 }, (_, index) => ({
+      coin: 'btc' as const,
+      source: 'chainlink',
+      windowSeconds: 0,
+      timestampMs: 1_777_381_686_000 - index * 1000,
+      price: '76211.8',
+    }))
+    for (let at = 0; at < ticks.length; at += 2000)
+      await history.putSpot(ticks.slice(at, at + 2000))
+    expect(history.lastSpotId()).toBe(ticks.length)
+    history.dispose()
+  })
 })

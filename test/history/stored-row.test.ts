@@ -21,11 +21,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
  * A reader that trusts what it knows for an hour, and a writer of the
  * same file, which holds 250 rows.
  */
-function openTwo() {
+async function openTwo() {
   const path = join(folder, `${++files}.db`)
   const writer = openHistory(path)
   const rows = someSnapshots(250).map((row) => ({ ...row, sourceHash: HASH }))
-  appendAll(writer, rows)
+  await appendAll(writer, rows)
   const reader = openHistory(path, { lagMs: 3_600_000 })
   return { reader, writer, rows, market: getMarket(reader) }
 }
@@ -34,10 +34,10 @@ function openTwo() {
 const late = aSnapshot({ timestampMs: START_MS + 10_500 }, 5)
 
 describe('at', () => {
-  test('behavior: a row that was found keeps its text and its hash when its chunk is replaced before they are read', () => {
-    const { reader, writer, rows, market } = openTwo()
+  test('behavior: a row that was found keeps its text and its hash when its chunk is replaced before they are read', async () => {
+    const { reader, writer, rows, market } = await openTwo()
     const found = reader.at({ market, outcome: 'up', timestampMs: START_MS + 20_000 })
-    appendAll(writer, [late])
+    await appendAll(writer, [late])
     expect(found?.snapshot()).toMatchObject({ ...rows[20], id: 21 })
     expect(JSON.parse(Buffer.from(found?.text() ?? []).toString()).id).toBe('21')
     for (const history of [reader, writer]) history.dispose()
@@ -45,12 +45,12 @@ describe('at', () => {
 })
 
 describe('tops', () => {
-  test('behavior: a chunk that is gone when its column is read is looked for again', () => {
-    const { reader, writer, market } = openTwo()
+  test('behavior: a chunk that is gone when its column is read is looked for again', async () => {
+    const { reader, writer, market } = await openTwo()
     const query = { market, order: 'asc', limit: 1000 } as const
     // Now the chunks are in memory, and their columns are not.
     expect(reader.page(query).count).toBe(250)
-    appendAll(writer, [late])
+    await appendAll(writer, [late])
     const tops = reader.tops(query)
     expect(tops.map(({ id }) => id)).toEqual([...idsFrom(1, 11), 251, ...idsFrom(12, 250)])
     for (const history of [reader, writer]) history.dispose()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { createAccessLine } from '#src/http/access-log.ts'
+import { createAccessLine } from '#src/http/promises.ts'
 
 const record = {
   requestId: 'req_1',

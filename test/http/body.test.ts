@@ -3,8 +3,11 @@ import { describe, expect, spyOn, test } from 'bun:test'
 import { Type } from '@sinclair/typebox'
 
 import { AppError } from '#src/domain/errors.ts'
-import { readBody } from '#src/http/body.ts'
-import { createComponents } from '#src/http/openapi-operation.ts'
+import { parseBody } from '#src/http/body.ts'
+import { opaqueObject } from '#src/http/kinds.ts'
+import { createComponents } from '#src/http/openapi.ts'
+
+import { readBody } from './strict-route.ts'
 
 const schema = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 5, pattern: '^[a-z]+$', examples: ['abc'] }),
@@ -128,31 +131,38 @@ describe('readBody', () => {
   )
 
   test.each([
-    ['name', '1', ' is a number, but'],
-    ['name', 'null', ' is null, but'],
-    ['name', '""', ''],
-    ['name', '"abcdef"', ''],
-    ['name', '"ABC"', ''],
-    ['name', '"\\ud800"', ''],
-    ['name', '["a"]', ' is a list, but'],
-    ['name', '{"a":"b"}', ' is an object, but'],
-    ['count', '"3"', ' is a string, but'],
-    ['count', '3.5', ''],
-    ['count', '-1', ''],
-    ['count', '10', ''],
-    ['count', '1e400', ''],
-    ['count', 'null', ' is null, but'],
-    ['count', 'true', ' is true, but'],
-    ['side', '"BUY"', ''],
-    ['side', 'null', ' is null, but'],
-  ] as const)(
-    'error: %s cannot be %s, and its type is named where it is wrong',
-    async (name, value, why) => {
-      const others = name === 'name' ? '' : '"name":"a",'
-      const { code, message, extras } = await errorOf(`{${others}"${name}":${value}}`)
-      expect([code, extras.param]).toEqual(['invalid_parameter', name])
-      const expected = { name: 'a string of 1 to 5', count: 'an integer from 0', side: '`buy` or' }
-      expect(message).toStartWith(`\`${name}\`${why} must be ${expected[name]}`)
+    ['name', '1'],
+    ['name', 'null'],
+    ['name', '""'],
+    ['name', '"abcdef"'],
+    ['name', '"ABC"'],
+    ['name', '["a"]'],
+    ['name', '{"a":"b"}'],
+    ['count', '"3"'],
+    ['count', '3.5'],
+    ['count', '-1'],
+    ['count', '10'],
+    ['count', '1e400'],
+    ['count', 'null'],
+    ['count', 'true'],
+    ['side', '"BUY"'],
+    ['side', 'null'],
+  ] as const)('error: %s cannot be %s', async (name, value) => {
+    const others = name === 'name' ? '' : '"name":"a",'
+    const { code, message, extras } = await errorOf(`{${others}"${name}":${value}}`)
+    expect([code, extras.param]).toEqual(['invalid_parameter', name])
+    const expected = { name: 'a string of 1 to 5', count: 'an integer from 0', side: '`buy` or' }
+    expect(message).toStartWith(`\`${name}\` must be ${expected[name]}`)
+  })
+
+  test.each(['{"name":{"toString":"93"}}', '{"name":{"valueOf":1,"\\u0074oString":2}}'])(
+    'error: %s, which JavaScript cannot print, is refused like any other value',
+    async (body) => {
+      const { code, message } = await errorOf(body)
+      expect([code, message]).toEqual([
+        'invalid_parameter',
+        expect.stringContaining('`name` must be'),
+      ])
     },
   )
 
@@ -160,11 +170,6 @@ describe('readBody', () => {
     const loose = Type.Object({ text: Type.String() })
     const reading = readBody(loose, requestOf('{"text":"\\ud800"}'))
     await expect(reading).rejects.toMatchObject({ code: 'invalid_parameter' })
-  })
-
-  test('behavior: what every object has is not a member', async () => {
-    const odd = Type.Object({ constructor: Type.Optional(Type.String()) })
-    expect(Object.keys(await readBody(odd, requestOf('{}')))).toEqual([])
   })
 
   test('error: a required member must be there', async () => {
@@ -187,7 +192,7 @@ describe('readBody', () => {
   })
 
   test('behavior: an object of any shape is passed on as it is, within its bound', async () => {
-    const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 40 }) })
+    const opaque = Type.Object({ inside: opaqueObject(40, {}) })
     const readOpaque = (body: string) => readBody(opaque, requestOf(body))
     const sent = '{"inside":{"a":{"a":[{"a":1},{"a":2}]},"b":null}}'
     expect(await readOpaque(sent)).toEqual(JSON.parse(sent))
@@ -197,9 +202,7 @@ describe('readBody', () => {
       const refusal = expect(readOpaque(`{"inside":${inside}}`)).rejects
       await refusal.toMatchObject({
         code: 'invalid_parameter',
-        message: expect.stringMatching(
-          /^`inside`( is (a list|null|a string|a number), but)? must be an object of at most 40 bytes of JSON\.$/,
-        ),
+        message: '`inside` must be an object of at most 40 bytes of JSON.',
       })
     }
   })
@@ -210,7 +213,7 @@ describe('readBody', () => {
   ])(
     'error: %s nested deeper than 16 levels are refused before they are read',
     async (_, open, close) => {
-      const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 100_000 }) })
+      const opaque = Type.Object({ inside: opaqueObject(100_000, {}) })
       const nested = (levels: number) =>
         `{"inside":{"a":${open.repeat(levels)}${open.endsWith(':') ? '1' : ''}${close.repeat(levels)}}}`
       // Two levels are those around them.
@@ -218,7 +221,7 @@ describe('readBody', () => {
       for (const levels of [15, 1000, 32_700 / open.length]) {
         // Neither is needed to tell, so what makes them slow cannot be asked for.
         const spies = [spyOn(JSON, 'parse'), spyOn(JSON, 'stringify')]
-        const reading = readBody(opaque, requestOf(nested(levels)))
+        const reading = parseBody(opaque, requestOf(nested(levels)))
         await expect(reading).rejects.toMatchObject({
           code: 'invalid_request',
           message: 'The body is nested more than 16 levels deep.',
@@ -232,7 +235,7 @@ describe('readBody', () => {
   )
 
   test('error: a member that is repeated, at any level and however it is written', async () => {
-    const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 100 }) })
+    const opaque = Type.Object({ inside: opaqueObject(100, {}) })
     const sound = '{"inside":{"a":{"a":1},"b":[{"a":1},{"a":"\\"a\\":{"}],":":1}}'
     expect(await readBody(opaque, requestOf(sound))).toEqual(JSON.parse(sound))
     for (const [sent, param] of [
@@ -249,7 +252,7 @@ describe('readBody', () => {
   })
 
   test('error: more members than any body has are refused before they are read', async () => {
-    const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 100_000 }) })
+    const opaque = Type.Object({ inside: opaqueObject(100_000, {}) })
     const withMembers = (count: number) =>
       `{"inside":{${Array.from({ length: count - 1 }, (_, index) => `"${index}":1`).join()}}}`
     expect(Object.keys((await readBody(opaque, requestOf(withMembers(2000)))).inside)).toHaveLength(
@@ -262,7 +265,7 @@ describe('readBody', () => {
   })
 
   test('error: more than 4000 values are refused before they are read', async () => {
-    const opaque = Type.Object({ inside: Type.Object({}, { 'x-max-bytes': 100_000 }) })
+    const opaque = Type.Object({ inside: opaqueObject(100_000, {}) })
     const withValues = (count: number) => `{"inside":{"list":[${Array(count).fill('{}').join()}]}}`
     expect(await readBody(opaque, requestOf(withValues(4000)))).toHaveProperty('inside.list')
     await expect(readBody(opaque, requestOf(withValues(4001)))).rejects.toMatchObject({
@@ -276,13 +279,6 @@ describe('readBody', () => {
     const loose = Type.Object({ name: Type.String(), side: Type.String() })
     const sent = { ...body, side: `${'['.repeat(40)}\\"{"` }
     expect(await readBody(loose, requestOf(JSON.stringify(sent)))).toEqual(sent)
-  })
-
-  test('error: a schema that it cannot read is a bug, not an answer', async () => {
-    const nested = Type.Object({ list: Type.Array(Type.String()) })
-    await expect(readBody(nested, requestOf('{"list":[]}'))).rejects.toThrow(
-      'cannot read the schema',
-    )
   })
 })
 

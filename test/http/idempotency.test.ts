@@ -1,14 +1,19 @@
 import { describe, expect, test } from 'bun:test'
 
 import { AppError } from '#src/domain/errors.ts'
-import { type Call, createIdempotency, jsonAnswer, type Work } from '#src/http/idempotency.ts'
+import {
+  createIdempotency,
+  type IdempotentCall,
+  jsonAnswer,
+  type Work,
+} from '#src/http/idempotency.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
 import { aSignup } from '../ledger/ledger-records.ts'
 import { NOW_MS } from '../support/harness.ts'
 
 const DAY_MS = 86_400_000
-const call: Call = { scope: 'alice', secret: 'a secret', body: '{"n":1}' }
+const call: IdempotentCall = { scope: 'alice', secret: 'a secret', body: '{"n":1}' }
 
 const requestOf = (key: string | undefined, path = '/v1/things') =>
   new Request(`http://localhost${path}`, {
@@ -24,18 +29,18 @@ function createRig(store = openLedger(':memory:', { nowMs: NOW_MS })) {
   const { answer, remember } = createIdempotency({ store, clock: () => time.nowMs, randomBytes })
   const work: Work = async () => {
     await Promise.resolve()
-    return (keep) => {
+    return async (keep) => {
       const number = store.listKeys().length + 1
       const answer = jsonAnswer(201, { secret: `made ${number}` }, { 'X-Kind': 'thing' })
       const once = keep && { id: keep.id, answer: () => keep.seal(answer) }
-      const made = store.signUp({ ...aSignup(number), once }, time.nowMs)
+      const made = await store.signUp({ ...aSignup(number), once }, time.nowMs)
       if (made.kind === 'replayed') return { replayed: made.answer }
       expect(made.kind).toBe('made')
       done.count++
       return { answer }
     }
   }
-  const ask = (key: string | undefined, more: Partial<Call> = {}, path?: string) =>
+  const ask = (key: string | undefined, more: Partial<IdempotentCall> = {}, path?: string) =>
     answer(requestOf(key, path), { ...call, ...more }, work)
   return { store, time, done, remember, ask }
 }
@@ -183,8 +188,8 @@ describe('answer', () => {
     const stored: Parameters<typeof store.putAnswer>[0][] = []
     const spied = {
       findAnswer: (id: string) => stored.findLast((answer) => answer.id === id),
-      signUp: (({ once, ...signup }, nowMs) => {
-        const made = store.signUp(signup, nowMs)
+      signUp: (async ({ once, ...signup }, nowMs) => {
+        const made = await store.signUp(signup, nowMs)
         if (once && made.kind === 'made') stored.push(once.answer(made))
         return made
       }) satisfies typeof store.signUp,

@@ -221,7 +221,7 @@ describe('a request target', () => {
 
   test.each([
     ['a route', 'PROPFIND', coins, 'GET, HEAD, OPTIONS'],
-    ['a route of another method', 'QUERY', '/v1/keys/challenge', 'OPTIONS, POST'],
+    ['a route of another method', 'QUERY', '/v1/keys/challenge', 'DELETE, OPTIONS, PATCH, POST'],
     ['a page', 'PURGE', '/swagger', 'GET, HEAD, OPTIONS'],
     ['the stream', 'MKCOL', '/v1/stream', 'GET, OPTIONS'],
     ['the stream, for HEAD', 'HEAD', '/v1/stream', 'GET, OPTIONS'],

@@ -13,9 +13,9 @@ import { conditionIdOf, createMarketHistory } from '../support/market-history.ts
 import { readDocument } from '../support/openapi-document.ts'
 import { addressOf } from '../support/operation-requests.ts'
 
-const { history, both, open } = createMarketHistory()
+const { history, both, open } = await createMarketHistory()
 // What a text may have that a line of CSV may not, and more digits than a float.
-history.putMarket({
+await history.putMarket({
   conditionId: open.conditionId,
   coin: 'btc',
   timeframe: '5m',
@@ -35,7 +35,7 @@ const { entries } = await readDocument(send)
 const tables = entries
   .filter(({ parameters = [] }) => {
     const format = parameters.find(({ name }) => name === 'format')
-    return format?.schema.enum?.includes('json')
+    return ['json', 'csv'].every((each) => format?.schema.enum?.includes(each))
   })
   .map((entry) => addressOf(entry, { coin: both.coin, conditionId: both.conditionId }))
 const lists = [
@@ -47,6 +47,7 @@ const lists = [
   `${base}/quotes?interval=1s&limit=50`,
   `${base}/quotes?fields=bid,receivedAt,id`,
   `${base}/prices?interval=10s`,
+  `${base}/changes?limit=150`,
   `${base}/trades?limit=7`,
   panel,
   '/v1/btc/spot?interval=10s&window=60',
@@ -130,8 +131,8 @@ describe('a list as a table', () => {
       ]
       const encoder = createJsonParquet(columns, numbers, 1000)
       const rows = Array.from({ length: 30 }, (_, at) => parseRow(json[at % 3] ?? ''))
-      Array.from(encoder.add(rows.slice(0, 20)))
-      Array.from(encoder.add(rows.slice(20)))
+      encoder.add(rows.slice(0, 20))
+      encoder.add(rows.slice(20))
       const file = join(folder, `edge-${numbers}.parquet`)
       await Bun.write(file, encoder.end())
       const found = await askDuckDb(
@@ -173,7 +174,7 @@ describe('a list as a table', () => {
     ['Bitcoin = up?', 'Bitcoin = up?'],
   ])('error: a question %j runs in no spreadsheet and moves no cursor', async (question, cell) => {
     const own = openHistory(':memory:')
-    own.putMarket({
+    await own.putMarket({
       conditionId: conditionIdOf('f'),
       coin: 'btc',
       timeframe: '5m',

@@ -2,14 +2,14 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 
+import { Elysia } from 'elysia'
+
 import { createLimits } from '#src/access/limits.ts'
-import type { Caller } from '#src/domain/selling/caller.ts'
-import { defaultTiers } from '#src/domain/selling/tier.ts'
-import { createFrontDoor } from '#src/http/front-door.ts'
+import { bindPeers } from '#src/http/call.ts'
 import type { Gate } from '#src/http/gate.ts'
-import { createRouteTable } from '#src/http/route-table.ts'
 import { createUnread } from '#src/http/unread.ts'
 
+import { callerOf, callFrom, promisedApp } from '../support/calls.ts'
 import { until } from '../support/until.ts'
 
 const sockets: Socket[] = []
@@ -19,55 +19,32 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.stop(true)
 })
 
-const toCaller = (accountId: string, tierId: string): Caller => {
-  const terms = defaultTiers.find((tier) => tier.tierId === tierId)
-  if (terms === undefined) throw new Error(`No tier ${tierId}.`)
-  const standing = { terms, subscription: undefined, untilMs: Infinity }
-  return { accountId, keyId: accountId, familyId: accountId, isBlocked: false, standing }
-}
-
 /** Answers `/SIZE` with so many bytes to the account and tier that a header names. */
 function startServer() {
   const limits = createLimits(8)
   const unread = createUnread(limits)
   const gate: Gate = {
-    admit({ request, peers }) {
+    admit({ request }) {
       const [accountId = '', tierId = ''] = (request.headers.get('authorization') ?? '').split(' ')
-      const isKnown = accountId !== ''
-      return {
-        caller: isKnown ? toCaller(accountId, tierId) : undefined,
-        address: isKnown ? undefined : (request.headers.get('x-from') ?? '192.0.2.1'),
-        rate: { limit: 1, remaining: 1, leftMs: 1 },
-        isCounted: true,
-        enteredMs: 0,
-        refusal: undefined,
-        route: '',
-        peers,
-      }
+      if (accountId !== '') return callFrom({ caller: callerOf(accountId, tierId) })
+      return callFrom({ address: request.headers.get('x-from') ?? '192.0.2.1' })
     },
     writeHeaders() {},
-    countBytes() {},
-    finish() {},
+    count() {},
+    countMore() {},
   }
-  const door = createFrontDoor({
-    handle({ request }) {
-      const bytes = Number(new URL(request.url).pathname.slice(1))
-      const headers = { 'Content-Length': String(bytes) }
-      return new Response(new Uint8Array(bytes).fill(97), { headers })
-    },
-    meters: { request() {}, problem() {} },
-    routes: createRouteTable([]),
-    sockets: new Map(),
-    gate,
-    work: { enter: () => undefined, spend() {} },
-    unread,
-    logsAs: 'off',
-    log() {},
-    clock: () => 0,
-    createId: () => 'x',
-    timer: () => performance.now(),
+  const routes = new Elysia().get('/:bytes', ({ params }) => {
+    const bytes = Number(params.bytes)
+    const headers = { 'Content-Length': String(bytes) }
+    return new Response(new Uint8Array(bytes).fill(97), { headers })
   })
-  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 60, fetch: door })
+  const app = promisedApp(routes, { gate, unread, timer: () => performance.now() })
+  const server = Bun.serve<unknown>({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 60,
+    fetch: (request, peers) => app.fetch(bindPeers(request, peers)),
+  })
   servers.push(server)
   return { server, unread, limits }
 }

@@ -289,7 +289,7 @@ async function answersOf(history: MarketHistory): Promise<string[]> {
     '/v1/btc/spot?limit=1000&order=desc',
     '/v1/btc/spot?limit=1000',
   )
-  return [digestsOf(history), ...(await Promise.all(paths.map(ask)))]
+  return [await digestsOf(history), ...(await Promise.all(paths.map(ask)))]
 }
 
 function withoutIds(path: string, text: string): string {
@@ -300,8 +300,8 @@ function withoutIds(path: string, text: string): string {
 }
 
 /** What manifests say of the markets, but for what has ids and revisions in it. */
-function digestsOf(history: MarketHistory): string {
-  for (const _ of makeManifests(history, NOW_MS + 5 * DAY_MS));
+async function digestsOf(history: MarketHistory): Promise<string> {
+  for await (const _ of makeManifests(history, NOW_MS + 5 * DAY_MS));
   const body: unknown = JSON.parse(history.manifests.ofDay('2026-04-14')?.body ?? '')
   return JSON.stringify(body, (name, value) =>
     /^(?:revision|sha256|snapshotsSha256)$/.test(name) ? 0 : value,

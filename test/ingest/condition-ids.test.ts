@@ -43,12 +43,12 @@ describe('condition ids', () => {
     expect(marketPosition.decode(marketPosition.encode(place))).toEqual(place)
   })
 
-  test('behavior: either form names a market, also one that an earlier version stored as it came', () => {
+  test('behavior: either form names a market, also one that an earlier version stored as it came', async () => {
     const history = aHistory()
     const facts = { coin: 'btc', timeframe: '5m', source: 'recorded' } as const
-    history.putMarket({ ...facts, conditionId: keptId, slug: 'kept' })
+    await history.putMarket({ ...facts, conditionId: keptId, slug: 'kept' })
     const before = `0x${'4d'.repeat(31)}`
-    history.putMarket({ ...facts, conditionId: before, slug: 'before' })
+    await history.putMarket({ ...facts, conditionId: before, slug: 'before' })
     const find = createMarketFinder(history)
     for (const name of [keptId, shortId, shortId.toUpperCase().replace('X', 'x')])
       expect(find(name)?.slug).toBe('kept')

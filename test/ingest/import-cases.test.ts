@@ -76,6 +76,26 @@ describe('importFiles of messages as people keep them', () => {
     ])
   })
 
+  test('behavior: prices of the coin are read whatever their first member is', async () => {
+    const payload = { symbol: 'btc/usd', timestamp: startMs, value: 71_000.25 }
+    const price = { payload, topic: 'crypto_prices_chainlink', type: 'update' }
+    const average = {
+      v: 1,
+      channel: 'price.crypto.twap',
+      seq: 2,
+      payload: { symbol: 'btcusd', timestamp: startMs, full_accuracy_value: '71000.5' },
+    }
+    for (const line of [
+      { connection_id: 'x', ...price },
+      average,
+      { ts: received, raw: JSON.stringify(price) },
+    ]) {
+      const { report, reasons } = await importTexts(['prices', JSON.stringify(line)])
+      expect(reasons).toEqual([])
+      expect(report).toMatchObject({ prices: { accepted: 1 }, filesRefused: [] })
+    }
+  })
+
   test('behavior: an answer to a ping is nothing, and lines of other feeds are counted', async () => {
     const lines = [
       { ts: received, raw: JSON.stringify(aBook(0)) },
@@ -249,7 +269,7 @@ describe('importFiles of messages as people keep them', () => {
     )
     expect(reasons).toEqual([])
     expect(report).toMatchObject({ accepted: 1, invalid: 0, filesRefused: [] })
-    expect([...report.leftOutReasons]).toEqual([['nocoin is not a coin that is kept', 2]])
+    expect([...report.leftOutReasons]).toEqual([['nocoin is not a supported coin', 2]])
   })
 })
 
@@ -383,7 +403,7 @@ describe('importFiles of tables of others', () => {
     for (const { report, reasons } of [wide, outcomes]) {
       expect(reasons).toEqual([])
       expect(report).toMatchObject({ invalid: 0, leftOut: 1, filesRefused: [] })
-      expect([...report.leftOutReasons.keys()]).toEqual(['nocoin is not a coin that is kept'])
+      expect([...report.leftOutReasons.keys()]).toEqual(['nocoin is not a supported coin'])
     }
   })
 

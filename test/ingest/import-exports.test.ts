@@ -9,7 +9,7 @@ import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { createImportHarness } from './import-harness.ts'
 
 const { aHistory, run, write } = createImportHarness()
-const { history, both, edge } = createMarketHistory()
+const { history, both, edge } = await createMarketHistory()
 const { send } = createHarness({ history })
 
 const clock = () => Date.UTC(2027, 0, 1)

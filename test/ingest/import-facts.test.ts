@@ -177,13 +177,13 @@ describe('importFiles of facts', () => {
     } as const
     const early = `0x${'e'.repeat(62)}00`
     const late = `0x${'f'.repeat(64)}`
-    history.putMarket({ ...facts, conditionId: early, windowEndMs: startMs + 300_000 })
+    await history.putMarket({ ...facts, conditionId: early, windowEndMs: startMs + 300_000 })
     await run([table], { history })
-    history.putMarket({ ...facts, conditionId: late })
+    await history.putMarket({ ...facts, conditionId: late })
     // A market whose window is known only later.
     await run([await write('several.jsonl', snapshots())], { history })
     expect(seen(history)).toMatchObject({ winner: undefined })
-    history.putMarket({ ...facts, conditionId, windowEndMs: startMs + 300_000 })
+    await history.putMarket({ ...facts, conditionId, windowEndMs: startMs + 300_000 })
     for (const id of [early, late, conditionId])
       expect(history.findMarket(id)).toMatchObject({ winner: 'up', finalPrice: '72942.17' })
     expect([...history.verify()]).toEqual([])
@@ -214,7 +214,7 @@ describe('importFiles of facts', () => {
     const { report, faults } = await run([file], { history, isStrict: true })
     expect(faults).toEqual([])
     expect(report).toMatchObject({ ending: 'complete', leftOut: 3, invalid: 0, accepted: 3 })
-    expect([...report.leftOutReasons]).toEqual([['nocoin is not a coin that is kept', 3]])
+    expect([...report.leftOutReasons]).toEqual([['nocoin is not a supported coin', 3]])
     expect(history.totals().markets).toBe(1)
   })
 

@@ -2,10 +2,12 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 
+import type { StoredSnapshot } from '#src/domain/snapshot.ts'
+
 import { snapshotRuns } from '../support/snapshot-runs.ts'
 import { createImportHarness } from './import-harness.ts'
 
-const { aHistory, run } = createImportHarness()
+const { aHistory, run, write } = createImportHarness()
 
 const folder = '../shared/cases/turn4'
 const isAbsent = !existsSync(folder)
@@ -76,6 +78,33 @@ async function importCase(name: string, first = ['in/m1.gamma.json']) {
   return { ...result, history, market, rows, up, down }
 }
 
+type Book = Pick<StoredSnapshot, 'bids' | 'asks'>
+
+const sidesOf = (book: Book | undefined) =>
+  (['bids', 'asks'] as const).map((side) => {
+    const { prices = [], sizes = [] } = book?.[side] ?? {}
+    const levels = Array.from(prices, (price, at) => [price / 1e6, (sizes[at] ?? 0) / 1e6] as const)
+    return [side, levels] as const
+  })
+
+const toLevelCells = (outcome: string, book: Book | undefined): Record<string, string> =>
+  Object.fromEntries(
+    sidesOf(book).flatMap(([side, levels]) =>
+      levels.flatMap(([price, size], at) => [
+        [`${outcome}_${side.slice(0, 3)}_price_${at + 1}`, String(price)],
+        [`${outcome}_${side.slice(0, 3)}_size_${at + 1}`, String(size)],
+      ]),
+    ),
+  )
+
+const toJsonCells = (outcome: string, book: Book | undefined): Record<string, string> =>
+  Object.fromEntries(
+    sidesOf(book).map(([side, levels]) => [
+      `${outcome}_${side}`,
+      book === undefined ? '' : `"${JSON.stringify(levels).replaceAll('"', '""')}"`,
+    ]),
+  )
+
 describe('importFiles of forms that people keep', () => {
   for (const [name, { receivedMs, verified, passedOver = 0, first }] of Object.entries(books)) {
     test.skipIf(isAbsent)(`default: books in ${name}${reason}`, async () => {
@@ -95,6 +124,12 @@ describe('importFiles of forms that people keep', () => {
       expect(rows.filter(({ isVerified }) => isVerified === true)).toHaveLength(verified)
     })
   }
+
+  test.skipIf(isAbsent)(`default: a snapshot whose time has an offset${reason}`, async () => {
+    const { faults, rows } = await importCase('in/g7-snapshot-line-offset.jsonl')
+    expect(faults).toEqual([])
+    expect(rows.map(({ timestampMs, outcome }) => [timestampMs, outcome])).toEqual([[fromMs, 'up']])
+  })
 
   test.skipIf(isAbsent)(`default: prices of the venue's older socket${reason}`, async () => {
     const { report, faults, history } = await importCase('in/f30-rtds.jsonl', [])
@@ -160,6 +195,68 @@ describe('importFiles of forms that people keep', () => {
       }
     },
   )
+
+  for (const [columns, toCells] of Object.entries({ levels: toLevelCells, JSON: toJsonCells })) {
+    test.skipIf(isAbsent)(`default: both outcomes a row, as ${columns}${reason}`, async () => {
+      const expected = await importCase(plain)
+      const { slug } = expected.market ?? {}
+      const rows = expected.up.map((up, at) => ({
+        ts: new Date(up.timestampMs).toISOString().replace('T', ' ').replace('Z', '000+00:00'),
+        slug,
+        ...toCells('up', up),
+        // The last row has a book of one outcome.
+        ...toCells('down', at === 5 ? undefined : expected.down[at]),
+      }))
+      const names = [...new Set(rows.flatMap(Object.keys))]
+      const lines = rows.map((row) => names.map((name) => row[name as keyof typeof row] ?? ''))
+      const text = [names, ...lines].map((cells) => cells.join(',')).join('\n')
+      const history = aHistory()
+      const read: string[] = []
+      const files = [`${folder}/in/m1.gamma.json`, await write(`pair-${columns}.csv`, text)]
+      const { report, faults } = await run(files, {
+        history,
+        clock: () => Date.UTC(2026, 10, 28),
+        onFile: (_, kind) => read.push(kind),
+      })
+      expect(faults).toEqual([])
+      expect(report).toMatchObject({ accepted: 11, filesRefused: [] })
+      expect([...report.leftOutReasons]).toEqual([['rows without a book of down', 1]])
+      expect(read.at(-1)).toEndWith(', both outcomes a row')
+      const market = history.findMarket(conditionId) ?? expect.unreachable()
+      const found = [...snapshotRuns(history, { market })].flat()
+      const levelsOf = (states: readonly StoredSnapshot[]) =>
+        states.map(({ timestampMs, outcome, bids, asks }) => ({ timestampMs, outcome, bids, asks }))
+      const last = expected.down.at(-1)
+      expect(levelsOf(found)).toEqual(levelsOf(expected.rows.filter((row) => row !== last)))
+    })
+  }
+
+  test.skipIf(isAbsent)(`default: both outcomes a line${reason}`, async () => {
+    const expected = await importCase(plain)
+    const lines = expected.up.map((up, at) => {
+      const books = [...sidesOf(up), ...sidesOf(expected.down[at])].map(([side, levels], index) => [
+        `${index < 2 ? 'up' : 'down'}_${side}`,
+        levels.map(([price, size]) => ({ price: String(price), size: String(size) })),
+      ])
+      const names = {
+        ts: up.timestampMs,
+        slug: expected.market?.slug,
+        recv_ms: up.timestampMs + 40,
+      }
+      return JSON.stringify({ ...names, ...Object.fromEntries(books) })
+    })
+    const history = aHistory()
+    const files = [`${folder}/in/m1.gamma.json`, await write('pair.jsonl', lines.join('\n'))]
+    const { report, faults } = await run(files, { history, clock: () => Date.UTC(2026, 10, 28) })
+    expect(faults).toEqual([])
+    expect(report).toMatchObject({ accepted: 12, filesRefused: [] })
+    const market = history.findMarket(conditionId) ?? expect.unreachable()
+    const found = [...snapshotRuns(history, { market })].flat()
+    expect(found.map((row) => row.receivedMs)).toEqual([...received, ...received].toSorted())
+    const booksOf = (states: readonly StoredSnapshot[]) =>
+      states.map(({ outcome, bids, asks }) => ({ outcome, bids, asks }))
+    expect(booksOf(found)).toEqual(booksOf(expected.rows))
+  })
 
   test.skipIf(isAbsent).each([
     ['in/f26-v2-frames.jsonl', ['in/m2.gamma-v2.json'], 12],

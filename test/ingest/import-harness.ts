@@ -1,7 +1,8 @@
 import { afterAll, beforeAll } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
 
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
@@ -36,6 +37,14 @@ export function createImportHarness() {
     async write(name: string, content: string | Uint8Array): Promise<string> {
       const path = join(folder, name)
       await Bun.write(path, content)
+      return path
+    },
+
+    /** Writes the first lines of a recording to a file with their number in its name. */
+    async writeStart(recording: string, lines: number): Promise<string> {
+      const text = gunzipSync(await Bun.file(recording).bytes()).toString()
+      const path = join(folder, `${lines}-${basename(recording)}`)
+      await Bun.write(path, gzipSync(text.split('\n').slice(0, lines).join('\n')))
       return path
     },
 

@@ -94,7 +94,7 @@ describe('importFiles', () => {
       { file, line: 5, reason: `longer than ${LINE_BYTES_MAX} bytes` },
     ])
     expect(report).toMatchObject({ ending: 'complete', lines: 8, accepted: 3, invalid: 2 })
-    expect([...report.leftOutReasons]).toEqual([['nocoin is not a coin that is kept', 1]])
+    expect([...report.leftOutReasons]).toEqual([['nocoin is not a supported coin', 1]])
     expect(history.totals().snapshots).toBe(3)
   })
 

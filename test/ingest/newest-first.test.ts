@@ -182,7 +182,7 @@ describe('importFiles of books in another order', () => {
 })
 
 describe('createEventOrder', () => {
-  test('passes on all books of a long file in windows that ascend', () => {
+  test('passes on all books of a long file in windows that ascend', async () => {
     const windows: number[][] = []
     const note = (events: readonly TimedEvent[]) =>
       windows.push(events.map(({ event }) => event.timestampMs))
@@ -193,7 +193,13 @@ describe('createEventOrder', () => {
     const column = Array.from({ length: 45 }, () => 1)
     const side = { prices: column, sizes: column }
     const history = aHistory()
-    history.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded', assetIds })
+    await history.putMarket({
+      conditionId,
+      coin: 'btc',
+      timeframe: '5m',
+      source: 'recorded',
+      assetIds,
+    })
     const market = history.findMarket(conditionId)
     if (market === undefined) throw new Error('no market')
     const total = 12_000

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 
-import { startRecording } from '#src/cli/record.ts'
 import { coverageOf, type Gap } from '#src/domain/coverage.ts'
 import { outcomes } from '#src/domain/market.ts'
 import type { StoredSnapshot } from '#src/domain/snapshot.ts'
@@ -13,6 +12,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 import { importFiles } from '#src/ingest/importer.ts'
 import { openDataFolder } from '#src/server/open-data-folder.ts'
+import { startRecording } from '#src/server/recording.ts'
 
 import { toldTrades } from '../history/books.ts'
 import { startSteppedVenue } from '../recorder/rig.ts'
@@ -63,7 +63,6 @@ async function record(name: string, env: Record<string, string> = {}, rawBytesMa
   await using stepped = await startSteppedVenue({
     startMs: RECORD_MS,
     stepMs: STEP_MS,
-    isVenueStepped: true,
     generated: { seed: 'test', stepsPerSecond: 20 },
     venue: { script, spotFaults: { dropEvery: 7 } },
   })
@@ -84,10 +83,10 @@ async function record(name: string, env: Record<string, string> = {}, rawBytesMa
     const known = context.config()
     return { ...known, rawBytesMax: rawBytesMax ?? known.rawBytesMax }
   }
-  const history = openDataFolder({ ...context, clock })
+  const history = await openDataFolder({ ...context, clock })
   recorded.push(history)
   {
-    using _job = startRecording({ ...context, clock, config }, history, {
+    await using _job = startRecording({ ...context, clock, config }, history, {
       every,
       openSocket,
       fetch,
@@ -314,7 +313,7 @@ describe('importFiles of raw messages', () => {
       expect(await everything(replayed.history, nowMs)).toEqual(second)
       const markets = () => replayed.history.listMarkets({ coin: 'btc', limit: 50 })
       for (const market of markets())
-        if (market.lastSnapshotMs) replayed.history.putMarket({ ...market, tickSize: 1000 })
+        if (market.lastSnapshotMs) await replayed.history.putMarket({ ...market, tickSize: 1000 })
       // A part may choose others of the rows that a rate leaves out.
       const beside = () =>
         markets().map((market) => [market.tickSize, replayed.history.gaps(market)])

@@ -27,18 +27,21 @@ const unauditedColumns = new Set(['last_used_ms', 'seq'])
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-flips-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function makeLedger(): string {
+async function makeLedger(): Promise<string> {
   const path = join(folder, 'ledger.db')
   const ledger = openLedger(path, { nowMs: NOW_MS })
   const states = ['screened', 'unknown', 'settled', 'review', 'void', 'rejected'] as const
-  for (const [at, state] of states.entries()) claimUpTo(ledger, at + 1, { state })
-  for (let number = 2; number < 9; number++) ledger.createKey(aKey(number), by())
-  ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
-  void ledger.addUsage([someUsage(1), someUsage(2)])
-  ledger.putAnswer({ id: 'one', fingerprint: 'two', sealed: new Uint8Array(64) }, NOW_MS)
+  for (const [at, state] of states.entries()) await claimUpTo(ledger, at + 1, { state })
+  for (let number = 2; number < 9; number++) await ledger.createKey(aKey(number), by())
+  await ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
+  await ledger.addUsage([someUsage(1), someUsage(2)])
+  await ledger.putAnswer({ id: 'one', fingerprint: 'two', sealed: new Uint8Array(64) }, NOW_MS)
   const facts = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab'.repeat(32) }
-  ledger.putSanctionsList({ ...facts, addresses: new Set([addressOf(5), addressOf(6)]) }, by())
-  ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
+  await ledger.putSanctionsList(
+    { ...facts, addresses: new Set([addressOf(5), addressOf(6)]) },
+    by(),
+  )
+  await ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
   ledger.dispose()
   const db = new Database(path)
   db.run('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -79,7 +82,7 @@ function faultsOf(path: string): string[] {
 test(
   'behavior: every flipped bit of what is audited is found',
   async () => {
-    const path = makeLedger()
+    const path = await makeLedger()
     expect(faultsOf(path)).toEqual([])
     const truth = readAll(path)
     let elsewhere = 0

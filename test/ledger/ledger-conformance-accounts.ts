@@ -36,10 +36,10 @@ export function conformAccounts(use: UseLedger): void {
 const account = (number: number): AuditContext => by(NOW_MS, `account:${accountIdOf(number)}`)
 
 /** An account that signed up by itself, with a key. */
-function signUp(ledger: Ledger, number: number): void {
+async function signUp(ledger: Ledger, number: number): Promise<void> {
   const id = accountIdOf(number)
-  ledger.createAccount({ id, address: addressOf(number) }, account(number))
-  ledger.createKey(aKey(number, { accountId: id }), account(number))
+  await ledger.createAccount({ id, address: addressOf(number) }, account(number))
+  await ledger.createKey(aKey(number, { accountId: id }), account(number))
 }
 
 const idleRange = (more: Partial<IdleRange> = {}): IdleRange => ({
@@ -52,11 +52,11 @@ const idleRange = (more: Partial<IdleRange> = {}): IdleRange => ({
 function conformForget(use: UseLedger): void {
   test(
     'default: account, key and usage are gone, and the chain says so',
-    use((ledger) => {
-      signUp(ledger, 1)
-      void ledger.addUsage([someUsage(1)])
+    use(async (ledger) => {
+      await signUp(ledger, 1)
+      await ledger.addUsage([someUsage(1)])
       const range = idleRange()
-      expect(ledger.forgetIdle(range, by(NOW_MS, 'system'))).toEqual({
+      expect(await ledger.forgetIdle(range, by(NOW_MS, 'system'))).toEqual({
         forgotten: [accountIdOf(1)],
         nextId: undefined,
       })
@@ -67,38 +67,38 @@ function conformForget(use: UseLedger): void {
         `system key.forgotten ${keyIdOf(1)}`,
         `system account.forgotten ${accountIdOf(1)}`,
       ])
-      signUp(ledger, 2)
+      await signUp(ledger, 2)
       expect(ledger.findAccount(accountIdOf(2))).toBeDefined()
     }),
   )
 
   test(
     'behavior: what was made or used since stays, and so does what is not free',
-    use((ledger) => {
-      for (const number of [1, 2, 3, 4, 5]) signUp(ledger, number)
-      void ledger.addUsage([someUsage(1, { lastUsedMs: NOW_MS + 5 })])
-      ledger.addSubscription(aSubscription(1, { accountId: accountIdOf(2) }), by())
-      ledger.createKey(aKey(6, { accountId: accountIdOf(3) }), by(NOW_MS, 'operator'))
-      ledger.setBlocked(accountIdOf(4), true, by(NOW_MS, 'system'))
-      ledger.createAccount({ id: accountIdOf(7) }, by())
+    use(async (ledger) => {
+      for (const number of [1, 2, 3, 4, 5]) await signUp(ledger, number)
+      await ledger.addUsage([someUsage(1, { lastUsedMs: NOW_MS + 5 })])
+      await ledger.addSubscription(aSubscription(1, { accountId: accountIdOf(2) }), by())
+      await ledger.createKey(aKey(6, { accountId: accountIdOf(3) }), by(NOW_MS, 'operator'))
+      await ledger.setBlocked(accountIdOf(4), true, by(NOW_MS, 'system'))
+      await ledger.createAccount({ id: accountIdOf(7) }, by())
       const isFree = [1, 2, 3, 4, 5, 7].map((number) => ledger.isFree(accountIdOf(number)))
       expect(isFree).toEqual([true, false, false, true, true, false])
-      const sweep = (idleSinceMs: number) =>
-        ledger.forgetIdle(idleRange({ idleSinceMs }), by(NOW_MS, 'system')).forgotten
-      expect(sweep(NOW_MS)).toEqual([])
-      expect(sweep(NOW_MS + 5)).toEqual([accountIdOf(5)])
-      expect(sweep(NOW_MS + 6)).toEqual([accountIdOf(1)])
+      const sweep = async (idleSinceMs: number) =>
+        (await ledger.forgetIdle(idleRange({ idleSinceMs }), by(NOW_MS, 'system'))).forgotten
+      expect(await sweep(NOW_MS)).toEqual([])
+      expect(await sweep(NOW_MS + 5)).toEqual([accountIdOf(5)])
+      expect(await sweep(NOW_MS + 6)).toEqual([accountIdOf(1)])
     }),
   )
 
   test(
     'behavior: goes on where it ended',
-    use((ledger) => {
-      for (const number of [1, 2, 3, 4, 5]) signUp(ledger, number)
+    use(async (ledger) => {
+      for (const number of [1, 2, 3, 4, 5]) await signUp(ledger, number)
       const found: string[] = []
       for (let afterId: string | undefined = ''; afterId !== undefined;) {
         const range = idleRange({ afterId, limit: 2 })
-        const { forgotten, nextId } = ledger.forgetIdle(range, by(NOW_MS, 'system'))
+        const { forgotten, nextId } = await ledger.forgetIdle(range, by(NOW_MS, 'system'))
         expect(forgotten.length).toBeLessThanOrEqual(2)
         found.push(...forgotten)
         afterId = nextId
@@ -111,10 +111,10 @@ function conformForget(use: UseLedger): void {
 function conformCreate(use: UseLedger): void {
   test(
     'default: makes an account that is found by its id and its address',
-    use((ledger) => {
+    use(async (ledger) => {
       const id = accountIdOf(1)
       const address = addressOf(1)
-      const made = ledger.createAccount({ id, address }, by(NOW_MS, `account:${id}`))
+      const made = await ledger.createAccount({ id, address }, by(NOW_MS, `account:${id}`))
       expect(made).toEqual({ id, address, createdMs: NOW_MS })
       expect(ledger.findAccount(id)).toEqual(made)
       expect(ledger.findAccountByAddress(address)).toEqual(made)
@@ -132,11 +132,11 @@ function conformCreate(use: UseLedger): void {
 
   test(
     'behavior: many accounts may have no address; only those with one are listed for screening',
-    use((ledger) => {
+    use(async (ledger) => {
       for (const number of [1, 2])
-        ledger.createAccount({ id: accountIdOf(number), label: 'friend' }, by())
+        await ledger.createAccount({ id: accountIdOf(number), label: 'friend' }, by())
       for (const number of [4, 3])
-        ledger.createAccount({ id: accountIdOf(number), address: addressOf(number) }, by())
+        await ledger.createAccount({ id: accountIdOf(number), address: addressOf(number) }, by())
       expect(ledger.findAccount(accountIdOf(1))?.label).toBe('friend')
       expect(ledger.listAddressedAccounts().map(({ id }) => id)).toEqual(['acc_3', 'acc_4'])
     }),
@@ -144,23 +144,23 @@ function conformCreate(use: UseLedger): void {
 
   test(
     'behavior: a label of any characters comes back, and its audit is sound',
-    use((ledger) => {
+    use(async (ledger) => {
       const labels = ['', "Robert'); DROP TABLE account;--", '\u0001"\\\n', '日本 🦊', '\u2028']
       for (const [number, label] of labels.entries())
-        ledger.createAccount({ id: accountIdOf(number), label }, by())
+        await ledger.createAccount({ id: accountIdOf(number), label }, by())
       const stored = labels.map((_, number) => ledger.findAccount(accountIdOf(number))?.label)
       expect(stored).toEqual(labels)
       // Half of a surrogate pair is no text; whatever becomes of it, it must not look like
       // tampering.
-      ledger.createAccount({ id: accountIdOf(9), label: '\ud83e' }, by())
+      await ledger.createAccount({ id: accountIdOf(9), label: '\ud83e' }, by())
       expect([...ledger.verifyAudit()]).toEqual([])
     }),
   )
 
   test(
     'error: refuses an address or an id that is taken, and an address not in lower case',
-    use((ledger) => {
-      ledger.createAccount({ id: accountIdOf(1), address: addressOf(1) }, by())
+    use(async (ledger) => {
+      await ledger.createAccount({ id: accountIdOf(1), address: addressOf(1) }, by())
       const before = [ledger.revision(), ...deedsOf(ledger)]
       for (const account of [
         { id: accountIdOf(2), address: addressOf(1) },
@@ -168,7 +168,7 @@ function conformCreate(use: UseLedger): void {
         { id: accountIdOf(1) },
         { id: accountIdOf(2), address: addressOf(2).toUpperCase() },
       ])
-        expect(() => ledger.createAccount(account, by())).toThrow()
+        await expect(ledger.createAccount(account, by())).rejects.toThrow()
       expect(ledger.listAddressedAccounts()).toHaveLength(1)
       expect([ledger.revision(), ...deedsOf(ledger)]).toEqual(before)
     }),
@@ -178,12 +178,12 @@ function conformCreate(use: UseLedger): void {
 function conformList(use: UseLedger): void {
   test(
     'default: are listed newest first, in pages, and found by parts of what they are called',
-    use((ledger) => {
+    use(async (ledger) => {
       for (const number of [1, 2, 3]) {
         const draft = { id: accountIdOf(number), label: `Friend ${number}` }
-        ledger.createAccount(draft, { ...by(), nowMs: NOW_MS + number })
+        await ledger.createAccount(draft, { ...by(), nowMs: NOW_MS + number })
       }
-      ledger.createAccount({ id: accountIdOf(4), address: addressOf(4) }, by())
+      await ledger.createAccount({ id: accountIdOf(4), address: addressOf(4) }, by())
       type Query = Omit<Parameters<typeof ledger.listAccounts>[0], 'nowMs'>
       const idsOf = (query: Query, nowMs = NOW_MS) =>
         ledger.listAccounts({ ...query, nowMs }).map(({ id }) => id)
@@ -196,15 +196,15 @@ function conformList(use: UseLedger): void {
       expect(idsOf({ limit: 10, search: '%' })).toEqual([])
       expect(idsOf({ limit: 10, search: 'Starter' })).toEqual([])
       expect(ledger.countHolders('pro', NOW_MS)).toEqual({ bought: 0, granted: 0 })
-      ledger.addSubscription(aSubscription(1, { tierId: 'starter' }), by())
-      ledger.addSubscription(aSubscription(2, { accountId: accountIdOf(2) }), by())
+      await ledger.addSubscription(aSubscription(1, { tierId: 'starter' }), by())
+      await ledger.addSubscription(aSubscription(2, { accountId: accountIdOf(2) }), by())
       expect(idsOf({ limit: 10, search: 'Starter' })).toEqual(['acc_1'])
       expect(idsOf({ limit: 10, search: 'pro' })).toEqual(['acc_2'])
       expect(idsOf({ limit: 10, search: 'prop' })).toEqual([])
       expect(idsOf({ limit: 10, search: 'FREE' })).toEqual(['acc_3', 'acc_4'])
       // A higher tier hides a lower one, until it ends.
       const endMs = NOW_MS + 1_000
-      ledger.addSubscription(aSubscription(3, { endMs }), by())
+      await ledger.addSubscription(aSubscription(3, { endMs }), by())
       expect(idsOf({ limit: 10, search: 'Starter' })).toEqual([])
       expect(idsOf({ limit: 10, search: 'Pro' })).toEqual(['acc_2', 'acc_1'])
       expect(idsOf({ limit: 10, search: 'pro' }, endMs)).toEqual(['acc_2'])
@@ -222,15 +222,15 @@ function conformList(use: UseLedger): void {
 function conformBlock(use: UseLedger): void {
   test(
     'default: blocks from a moment on and unblocks again, each written down',
-    use((ledger) => {
+    use(async (ledger) => {
       const id = accountIdOf(1)
-      ledger.createAccount({ id, address: addressOf(1) }, by())
-      ledger.createAccount({ id: accountIdOf(2) }, by())
-      ledger.setBlocked(id, true, by(NOW_MS + 1, 'system'))
+      await ledger.createAccount({ id, address: addressOf(1) }, by())
+      await ledger.createAccount({ id: accountIdOf(2) }, by())
+      await ledger.setBlocked(id, true, by(NOW_MS + 1, 'system'))
       expect(ledger.findAccount(id)?.blockedMs).toBe(NOW_MS + 1)
       expect(ledger.findAccountByAddress(addressOf(1))?.blockedMs).toBe(NOW_MS + 1)
       expect(ledger.findAccount(accountIdOf(2))?.blockedMs).toBeUndefined()
-      ledger.setBlocked(id, false, by(NOW_MS + 2))
+      await ledger.setBlocked(id, false, by(NOW_MS + 2))
       expect(ledger.findAccount(id)?.blockedMs).toBeUndefined()
       expect(deedsOf(ledger).slice(2)).toEqual([
         'system account.blocked acc_1',
@@ -242,13 +242,13 @@ function conformBlock(use: UseLedger): void {
 
   test(
     'behavior: nothing happens to what is so already',
-    use((ledger) => {
+    use(async (ledger) => {
       const id = accountIdOf(1)
-      ledger.createAccount({ id }, by())
-      ledger.setBlocked(id, false, by())
-      ledger.setBlocked(id, true, by())
+      await ledger.createAccount({ id }, by())
+      await ledger.setBlocked(id, false, by())
+      await ledger.setBlocked(id, true, by())
       const before = [ledger.revision(), ...deedsOf(ledger)]
-      ledger.setBlocked(id, true, by(NOW_MS + 9))
+      await ledger.setBlocked(id, true, by(NOW_MS + 9))
       expect(ledger.findAccount(id)?.blockedMs).toBe(NOW_MS)
       expect([ledger.revision(), ...deedsOf(ledger)]).toEqual(before)
       expect(before).toHaveLength(3)
@@ -257,8 +257,8 @@ function conformBlock(use: UseLedger): void {
 
   test(
     'error: refuses an account that is not there',
-    use((ledger) => {
-      expect(() => ledger.setBlocked('acc_9', true, by())).toThrow('no account acc_9')
+    use(async (ledger) => {
+      await expect(ledger.setBlocked('acc_9', true, by())).rejects.toThrow('no account acc_9')
     }),
   )
 }

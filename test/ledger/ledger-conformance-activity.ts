@@ -23,17 +23,17 @@ export function conformActivity(use: UseLedger): void {
   describe('putActivity', () => {
     test(
       'default: gives back steps of each server in order, the last that it wrote; no deed, no new revision',
-      use((ledger) => {
+      use(async (ledger) => {
         const revision = ledger.revision()
         const first = aStep(NOW_MS, 'a')
         const other = aStep(NOW_MS, 'b', { recorder: undefined, problems: {}, durations: [] })
         const next = aStep(NOW_MS + ACTIVITY_STEP_MS, 'a', {
           recorder: { startedMs: NOW_MS, rows: 0, lagMs: undefined },
         })
-        ledger.putActivity([next, first], 0)
-        ledger.putActivity([other], 0)
+        await ledger.putActivity([next, first], 0)
+        await ledger.putActivity([other], 0)
         const more = { ...first, requests: 4, durations: [2, 0, 2], problems: { internal: 2 } }
-        ledger.putActivity([more], 0)
+        await ledger.putActivity([more], 0)
         expect(ledger.listActivity(0)).toEqual([more, other, next])
         expect(ledger.listActivity(NOW_MS + 1)).toEqual([next])
         expect([ledger.revision(), deedsOf(ledger)]).toEqual([revision, []])
@@ -42,9 +42,9 @@ export function conformActivity(use: UseLedger): void {
 
     test(
       'behavior: forgets the steps of all servers before a moment',
-      use((ledger) => {
-        ledger.putActivity([aStep(NOW_MS, 'a'), aStep(NOW_MS + 1, 'a')], 0)
-        ledger.putActivity([aStep(NOW_MS + 2, 'b')], NOW_MS + 1)
+      use(async (ledger) => {
+        await ledger.putActivity([aStep(NOW_MS, 'a'), aStep(NOW_MS + 1, 'a')], 0)
+        await ledger.putActivity([aStep(NOW_MS + 2, 'b')], NOW_MS + 1)
         expect(ledger.listActivity(0).map(({ stepMs }) => stepMs)).toEqual([NOW_MS + 1, NOW_MS + 2])
       }),
     )
@@ -52,16 +52,16 @@ export function conformActivity(use: UseLedger): void {
 
   test(
     'countSignups counts accounts of wallets by steps, those of the operator left out',
-    use((ledger) => {
-      const make = (id: string, atMs: number, hasWallet = true) => {
+    use(async (ledger) => {
+      const make = async (id: string, atMs: number, hasWallet = true) => {
         const address = `0x${Buffer.from(id).toString('hex').padStart(40, '0')}`
-        ledger.createAccount({ id: `acc_${id}`, ...(hasWallet && { address }) }, by(atMs))
+        await ledger.createAccount({ id: `acc_${id}`, ...(hasWallet && { address }) }, by(atMs))
       }
-      make('old', NOW_MS - 1)
-      make('a', NOW_MS)
-      make('b', NOW_MS + HOUR_MS - 1)
-      make('operator', NOW_MS, false)
-      make('c', NOW_MS + HOUR_MS)
+      await make('old', NOW_MS - 1)
+      await make('a', NOW_MS)
+      await make('b', NOW_MS + HOUR_MS - 1)
+      await make('operator', NOW_MS, false)
+      await make('c', NOW_MS + HOUR_MS)
       const since = { sinceMs: NOW_MS, stepMs: HOUR_MS }
       expect(ledger.countSignups(since)).toEqual([
         { stepMs: NOW_MS, count: 2 },
@@ -73,12 +73,12 @@ export function conformActivity(use: UseLedger): void {
 
   test(
     'listAuditOfOperator lists what the operator did to one subject, newest first',
-    use((ledger) => {
+    use(async (ledger) => {
       const [tier] = ledger.listTiers()
       if (tier === undefined) throw new Error('There is no tier.')
-      ledger.putTier({ ...tier, name: 'One' }, by(NOW_MS + 1))
-      ledger.putTier({ ...tier, name: 'Two' }, by(NOW_MS + 2))
-      ledger.putTier({ ...tier, name: 'Three' }, by(NOW_MS + 3, 'system'))
+      await ledger.putTier({ ...tier, name: 'One' }, by(NOW_MS + 1))
+      await ledger.putTier({ ...tier, name: 'Two' }, by(NOW_MS + 2))
+      await ledger.putTier({ ...tier, name: 'Three' }, by(NOW_MS + 3, 'system'))
       const rows = ledger.listAuditOfOperator(tier.tierId, 5)
       expect(rows.map(({ timeMs }) => timeMs)).toEqual([NOW_MS + 2, NOW_MS + 1])
       expect(ledger.listAuditOfOperator(tier.tierId, 1)).toEqual(rows.slice(0, 1))

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 
-import type { Ledger } from '#src/ledger/ledger.ts'
+import type { Ledger, LedgerReads, LedgerTransaction } from '#src/ledger/ledger.ts'
 
 import type { UseLedger } from './ledger-conformance.ts'
 import {
@@ -34,22 +34,23 @@ export function conformAtomicity(use: UseLedger): void {
 const someAnswer = { id: 'a', fingerprint: 'f', sealed: Uint8Array.of(1) }
 
 /** One of everything that a transaction may hold. */
-function changeAll(ledger: Ledger): void {
-  ledger.createAccount({ id: accountIdOf(2), address: '0xbb' }, by())
-  ledger.setBlocked(accountIdOf(1), true, by())
-  ledger.createKey(aKey(2), by())
-  ledger.revokeKey(keyIdOf(1), by())
-  ledger.addSubscription(aSubscription(1), by())
-  ledger.putTier({ ...tierOf('pro'), name: 'Changed' }, by())
-  ledger.signUp(aSignup(4), NOW_MS)
-  ledger.putAnswer(someAnswer, NOW_MS)
-  void ledger.addUsage([someUsage(1)])
+function changeAll(transaction: LedgerTransaction): void {
+  transaction.createAccount({ id: accountIdOf(2), address: '0xbb' }, by())
+  transaction.setBlocked(accountIdOf(1), true, by())
+  transaction.createKey(aKey(2), by())
+  transaction.revokeKey(keyIdOf(1), by())
+  transaction.addSubscription(aSubscription(1), by())
+  transaction.putTier({ ...tierOf('pro'), name: 'Changed' }, by())
+  transaction.signUp(aSignup(4), NOW_MS)
+  transaction.putAnswer(someAnswer, NOW_MS)
+  transaction.addUsage([someUsage(1)])
   const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', entryCount: 1 }
-  ledger.putSanctionsList({ ...list, addresses: new Set(['0xcc']) }, by())
+  transaction.putSanctionsList({ ...list, addresses: new Set(['0xcc']) }, by())
 }
 
-const stateOf = (ledger: Ledger) => ({
-  revision: ledger.revision(),
+const stateOf = (ledger: Ledger) => ({ revision: ledger.revision(), ...rowsOf(ledger) })
+
+const rowsOf = (ledger: LedgerReads) => ({
   tiers: ledger.listTiers(),
   accounts: [ledger.listAddressedAccounts(), ledger.findAccount(accountIdOf(1))],
   keys: ledger.listKeys(),
@@ -64,11 +65,11 @@ const stateOf = (ledger: Ledger) => ({
 function conformAtomically(use: UseLedger): void {
   test(
     'default: keeps all of it and returns what the body returns',
-    use((ledger) => {
-      createKeyOne(ledger)
-      const answer = ledger.atomically(() => {
-        changeAll(ledger)
-        return ledger.listKeys().length
+    use(async (ledger) => {
+      await createKeyOne(ledger)
+      const answer = await ledger.atomically((transaction) => {
+        changeAll(transaction)
+        return transaction.listKeys().length
       })
       expect(answer).toBe(3)
       expect(deedsOf(ledger)).toHaveLength(2 + 9)
@@ -77,70 +78,53 @@ function conformAtomically(use: UseLedger): void {
   )
 
   test(
-    'behavior: a throw keeps nothing, of the audit and the revision neither, at any depth',
-    use((ledger) => {
-      createKeyOne(ledger)
+    'behavior: a throw keeps nothing, of the audit and the revision neither',
+    use(async (ledger) => {
+      await createKeyOne(ledger)
       const before = stateOf(ledger)
-      const fail = (): never => {
-        changeAll(ledger)
+      const fail = (transaction: LedgerTransaction): never => {
+        changeAll(transaction)
         throw new Error('broken')
       }
-      expect(() => ledger.atomically(fail)).toThrow('broken')
+      await expect(ledger.atomically(fail)).rejects.toThrow('broken')
       expect(stateOf(ledger)).toEqual(before)
-      expect(() => ledger.atomically(() => ledger.atomically(fail))).toThrow('broken')
-      expect(stateOf(ledger)).toEqual(before)
-      changeAll(ledger)
+      await ledger.atomically(changeAll)
       expect(ledger.findKey(keyIdOf(4))).toBeDefined()
       expect(stateOf(ledger)).not.toEqual(before)
     }),
   )
 
   test(
-    'behavior: the outer throw takes with it what the inner one finished',
-    use((ledger) => {
-      createKeyOne(ledger)
-      const before = stateOf(ledger)
-      const outer = () =>
-        ledger.atomically(() => {
-          ledger.atomically(() => changeAll(ledger))
-          throw new Error('broken')
-        })
-      expect(outer).toThrow('broken')
-      expect(stateOf(ledger)).toEqual(before)
-    }),
-  )
-
-  test(
     'behavior: a verb that is refused and caught leaves nothing of itself, and the rest is kept',
-    use((ledger) => {
-      createKeyOne(ledger)
-      ledger.atomically(() => {
-        const before = stateOf(ledger)
-        expect(() => ledger.createKey(aKey(1), by())).toThrow()
-        expect(() => ledger.createAccount({ id: accountIdOf(1) }, by())).toThrow()
-        expect(() => ledger.putTier({ ...tierOf('pro'), rank: 1 }, by())).toThrow()
-        expect(stateOf(ledger)).toEqual(before)
-        ledger.createKey(aKey(2), by())
+    use(async (ledger) => {
+      await createKeyOne(ledger)
+      await ledger.atomically((transaction) => {
+        const { createKey, createAccount, putTier } = transaction
+        const before = rowsOf(transaction)
+        expect(() => createKey(aKey(1), by())).toThrow()
+        expect(() => createAccount({ id: accountIdOf(1) }, by())).toThrow()
+        expect(() => putTier({ ...tierOf('pro'), rank: 1 }, by())).toThrow()
+        expect(rowsOf(transaction)).toEqual(before)
+        createKey(aKey(2), by())
       })
       expect(ledger.listKeys()).toHaveLength(2)
     }),
   )
 
   test(
-    'error: refuses a promise, within another one too, and keeps nothing',
-    use((ledger) => {
-      createKeyOne(ledger)
-      const before = stateOf(ledger)
-      const late = async () => changeAll(ledger)
-      expect(() => ledger.atomically(late)).toThrow('synchronous')
-      expect(() => ledger.atomically(() => [ledger.atomically(late)])).toThrow('synchronous')
-      expect(stateOf(ledger)).toEqual(before)
+    'error: refuses a promise, and keeps nothing',
+    use(async (ledger) => {
+      await createKeyOne(ledger)
+      const before = rowsOf(ledger)
+      const late = async (transaction: LedgerTransaction) => changeAll(transaction)
+      await expect(ledger.atomically(late)).rejects.toThrow('synchronous')
+      expect(rowsOf(ledger)).toEqual(before)
     }),
   )
 }
 
 function conformRevision(use: UseLedger): void {
-  const changes: [string, boolean, (ledger: Ledger) => void][] = [
+  const changes: [string, boolean, (ledger: Ledger) => unknown][] = [
     ['a tier', true, (ledger) => ledger.putTier(tierOf('pro'), by())],
     ['an account', true, (ledger) => ledger.createAccount({ id: accountIdOf(2) }, by())],
     ['blocking', true, (ledger) => ledger.setBlocked(accountIdOf(1), true, by())],
@@ -156,10 +140,10 @@ function conformRevision(use: UseLedger): void {
   for (const [name, isChange, act] of changes) {
     test(
       `behavior: ${name} ${isChange ? 'raises' : 'leaves'} it`,
-      use((ledger) => {
-        createKeyOne(ledger)
+      use(async (ledger) => {
+        await createKeyOne(ledger)
         const before = ledger.revision()
-        act(ledger)
+        await act(ledger)
         if (isChange) expect(ledger.revision()).toBeGreaterThan(before)
         else expect(ledger.revision()).toBe(before)
       }),
@@ -168,20 +152,20 @@ function conformRevision(use: UseLedger): void {
 
   test(
     'behavior: what it was in a transaction that was rolled back, it never is again',
-    use((ledger) => {
-      createKeyOne(ledger)
+    use(async (ledger) => {
+      await createKeyOne(ledger)
       const before = ledger.revision()
       let within = before
       const fail = () =>
-        ledger.atomically(() => {
-          ledger.revokeKey(keyIdOf(1), by())
+        ledger.atomically((transaction) => {
+          transaction.revokeKey(keyIdOf(1), by())
           within = ledger.revision()
           throw new Error('broken')
         })
-      expect(fail).toThrow('broken')
+      await expect(fail()).rejects.toThrow('broken')
       expect(within).not.toBe(before)
       expect(ledger.revision()).toBe(before)
-      ledger.createKey(aKey(2), by())
+      await ledger.createKey(aKey(2), by())
       expect([before, within]).not.toContain(ledger.revision())
     }),
   )
@@ -190,9 +174,9 @@ function conformRevision(use: UseLedger): void {
 function conformAudit(use: UseLedger): void {
   test(
     'default: each row carries the hash of all before it, as anybody can work out again',
-    use((ledger) => {
-      createKeyOne(ledger)
-      changeAll(ledger)
+    use(async (ledger) => {
+      await createKeyOne(ledger)
+      await ledger.atomically(changeAll)
       const rows = ledger.listAudit(0, 1000)
       let hash: Uint8Array = new Uint8Array(32)
       for (const [index, row] of rows.entries()) {
@@ -209,8 +193,8 @@ function conformAudit(use: UseLedger): void {
 
   test(
     'behavior: pages of any size put together are the whole chain',
-    use((ledger) => {
-      createKeyOne(ledger)
+    use(async (ledger) => {
+      await createKeyOne(ledger)
       const whole = ledger.listAudit(0, 1000).map(({ seq }) => seq)
       expect(whole).toHaveLength(6)
       for (const limit of [1, 2, 5, 6, 7]) {

@@ -30,14 +30,14 @@ export function conformKeyChanges(use: UseLedger): void {
   })
 }
 
-const kindOf = (ledger: Ledger, number: number, changes = {}) =>
-  ledger.signUp(aSignup(number, changes), NOW_MS).kind
+const kindOf = async (ledger: Ledger, number: number, changes = {}) =>
+  (await ledger.signUp(aSignup(number, changes), NOW_MS)).kind
 
 function conformSignup(use: UseLedger): void {
   test(
     'default: makes account and key, each a deed of the account itself',
-    use((ledger) => {
-      const made = ledger.signUp(aSignup(2), NOW_MS)
+    use(async (ledger) => {
+      const made = await ledger.signUp(aSignup(2), NOW_MS)
       const account = { id: accountIdOf(2), address: addressOf(2), createdMs: NOW_MS }
       expect(made).toMatchObject({ kind: 'made', account, tierId: 'free' })
       expect(ledger.findAccountByAddress(addressOf(2))).toMatchObject(account)
@@ -55,35 +55,37 @@ function conformSignup(use: UseLedger): void {
 
   test(
     'behavior: with keepKeys no key ends, and nothing is written where that forbids a new one',
-    use((ledger) => {
+    use(async (ledger) => {
       const again = { ...aSignup(3), address: addressOf(2), keepKeys: true }
-      expect(kindOf(ledger, 2, { keepKeys: true })).toBe('made')
+      expect(await kindOf(ledger, 2, { keepKeys: true })).toBe('made')
       const before = deedsOf(ledger)
-      expect(ledger.signUp(again, NOW_MS + 1)).toEqual({ kind: 'has_key' })
+      expect(await ledger.signUp(again, NOW_MS + 1)).toEqual({ kind: 'has_key' })
       expect(deedsOf(ledger)).toEqual(before)
       // The same signed message may be used for what the caller decides next.
-      expect(ledger.signUp({ ...again, keepKeys: false }, NOW_MS + 1).kind).toBe('made')
+      expect((await ledger.signUp({ ...again, keepKeys: false }, NOW_MS + 1)).kind).toBe('made')
     }),
   )
 
   test(
     'behavior: with keepKeys an account that has paid and has a valid key gets no other',
-    use((ledger) => {
-      const made = ledger.signUp(aSignup(2), NOW_MS)
+    use(async (ledger) => {
+      const made = await ledger.signUp(aSignup(2), NOW_MS)
       const accountId = made.kind === 'made' ? made.account.id : ''
-      ledger.addSubscription(aSubscription(1, { accountId }), by())
+      await ledger.addSubscription(aSubscription(1, { accountId }), by())
       const again = { ...aSignup(3), address: addressOf(2), keysMax: 2 }
-      expect(ledger.signUp({ ...again, keepKeys: true }, NOW_MS + 1)).toEqual({ kind: 'has_key' })
-      expect(ledger.signUp(again, NOW_MS + 1).kind).toBe('made')
+      expect(await ledger.signUp({ ...again, keepKeys: true }, NOW_MS + 1)).toEqual({
+        kind: 'has_key',
+      })
+      expect((await ledger.signUp(again, NOW_MS + 1)).kind).toBe('made')
       expect(ledger.listKeys().filter(({ revokedMs }) => revokedMs === undefined)).toHaveLength(2)
     }),
   )
 
   test(
     'behavior: a free account has one key, in the family of the one that it ends',
-    use((ledger) => {
-      ledger.signUp(aSignup(2), NOW_MS)
-      ledger.signUp({ ...aSignup(3), address: addressOf(2) }, NOW_MS + 1)
+    use(async (ledger) => {
+      await ledger.signUp(aSignup(2), NOW_MS)
+      await ledger.signUp({ ...aSignup(3), address: addressOf(2) }, NOW_MS + 1)
       const keys = ledger.listKeys()
       expect(keys.map(({ id, revokedMs }) => [id, revokedMs])).toEqual([
         [keyIdOf(2), NOW_MS + 1],
@@ -96,30 +98,30 @@ function conformSignup(use: UseLedger): void {
 
   test(
     'behavior: one that was granted something keeps its keys, up to their number',
-    use((ledger) => {
-      createKeyOne(ledger)
-      ledger.addSubscription(aSubscription(1), by())
+    use(async (ledger) => {
+      await createKeyOne(ledger)
+      await ledger.addSubscription(aSubscription(1), by())
       const address = addressOf(1)
-      expect(ledger.signUp({ ...aSignup(2), address, keysMax: 2 }, NOW_MS)).toMatchObject({
+      expect(await ledger.signUp({ ...aSignup(2), address, keysMax: 2 }, NOW_MS)).toMatchObject({
         kind: 'made',
         tierId: 'pro',
       })
       const before = deedsOf(ledger)
-      expect(kindOf(ledger, 3, { address, keysMax: 2 })).toBe('key_limit')
+      expect(await kindOf(ledger, 3, { address, keysMax: 2 })).toBe('key_limit')
       expect(ledger.countValidKeys(accountIdOf(1), NOW_MS)).toBe(2)
       expect(deedsOf(ledger)).toEqual(before)
-      expect(kindOf(ledger, 3, { address, keysMax: 3 })).toBe('made')
+      expect(await kindOf(ledger, 3, { address, keysMax: 3 })).toBe('made')
     }),
   )
 
   test(
     'error: a blocked account gets none, and its message is not used up',
-    use((ledger) => {
-      createKeyOne(ledger)
-      ledger.setBlocked(accountIdOf(1), true, by())
-      expect(kindOf(ledger, 2, { address: addressOf(1) })).toBe('blocked')
-      ledger.setBlocked(accountIdOf(1), false, by())
-      expect(kindOf(ledger, 2, { address: addressOf(1), keysMax: 2 })).toBe('made')
+    use(async (ledger) => {
+      await createKeyOne(ledger)
+      await ledger.setBlocked(accountIdOf(1), true, by())
+      expect(await kindOf(ledger, 2, { address: addressOf(1) })).toBe('blocked')
+      await ledger.setBlocked(accountIdOf(1), false, by())
+      expect(await kindOf(ledger, 2, { address: addressOf(1), keysMax: 2 })).toBe('made')
     }),
   )
 }
@@ -127,8 +129,8 @@ function conformSignup(use: UseLedger): void {
 function conformNonces(use: UseLedger): void {
   test(
     'default: a challenge is answered once, each on its own',
-    use((ledger) => {
-      const kinds = ['a', 'a', 'b', 'a', 'b'].map((nonce, number) =>
+    use(async (ledger) => {
+      const kinds = await Array.fromAsync(['a', 'a', 'b', 'a', 'b'], (nonce, number) =>
         kindOf(ledger, number + 2, { nonce }),
       )
       expect(kinds).toEqual(['made', 'nonce_used', 'made', 'nonce_used', 'nonce_used'])
@@ -138,16 +140,18 @@ function conformNonces(use: UseLedger): void {
 
   test(
     'behavior: is remembered to its very end, and forgotten once it has expired',
-    use((ledger) => {
-      const useNonce = (number: number, lifeMs: number, afterMs: number) =>
-        ledger.signUp(
-          aSignup(number, { nonce: number === 4 ? 'b' : 'a', expiresMs: NOW_MS + lifeMs }),
-          NOW_MS + afterMs,
+    use(async (ledger) => {
+      const useNonce = async (number: number, lifeMs: number, afterMs: number) =>
+        (
+          await ledger.signUp(
+            aSignup(number, { nonce: number === 4 ? 'b' : 'a', expiresMs: NOW_MS + lifeMs }),
+            NOW_MS + afterMs,
+          )
         ).kind
-      expect(useNonce(2, 10, 0)).toBe('made')
-      expect(useNonce(3, 10, 10)).toBe('nonce_used')
-      expect(useNonce(4, 90, 11)).toBe('made')
-      expect(useNonce(5, 90, 11)).toBe('made')
+      expect(await useNonce(2, 10, 0)).toBe('made')
+      expect(await useNonce(3, 10, 10)).toBe('nonce_used')
+      expect(await useNonce(4, 90, 11)).toBe('made')
+      expect(await useNonce(5, 90, 11)).toBe('made')
     }),
   )
 }
@@ -165,9 +169,9 @@ const rotation = {
 function conformRotation(use: UseLedger): void {
   test(
     'default: makes a key of the same family, and the old one ends after the overlap',
-    use((ledger) => {
-      createKeyOne(ledger)
-      expect(ledger.rotateKey(rotation, by(NOW_MS, actor)).kind).toBe('made')
+    use(async (ledger) => {
+      await createKeyOne(ledger)
+      expect((await ledger.rotateKey(rotation, by(NOW_MS, actor))).kind).toBe('made')
       expect(ledger.findKey(keyIdOf(1))?.expiresMs).toBe(NOW_MS + 5)
       expect(ledger.findKey(keyIdOf(2))).toMatchObject({ familyId: keyIdOf(1) })
       expect(deedsOf(ledger).slice(2)).toEqual([
@@ -179,20 +183,20 @@ function conformRotation(use: UseLedger): void {
 
   test(
     'error: what is refused changes nothing',
-    use((ledger) => {
-      createKeyOne(ledger)
+    use(async (ledger) => {
+      await createKeyOne(ledger)
       const rotate = (changes: object, nowMs = NOW_MS) =>
         ledger.rotateKey({ ...rotation, key: aKey(9), ...changes }, by(nowMs, actor))
-      expect(rotate({ callerKeyId: keyIdOf(7) })).toEqual({ kind: 'caller_invalid' })
-      expect(rotate({ id: keyIdOf(7) })).toEqual({ kind: 'unknown_key' })
-      ledger.setBlocked(accountIdOf(1), true, by())
-      expect(rotate({})).toEqual({ kind: 'blocked' })
-      ledger.setBlocked(accountIdOf(1), false, by())
-      ledger.createKey(aKey(3), by())
-      expect(rotate({})).toEqual({ kind: 'key_limit' })
-      ledger.expireKey(keyIdOf(1), NOW_MS + 9, by())
-      expect(rotate({})).toEqual({ kind: 'replaced', expiresMs: NOW_MS + 9 })
-      expect(rotate({}, NOW_MS + 9)).toEqual({ kind: 'caller_invalid' })
+      expect(await rotate({ callerKeyId: keyIdOf(7) })).toEqual({ kind: 'caller_invalid' })
+      expect(await rotate({ id: keyIdOf(7) })).toEqual({ kind: 'unknown_key' })
+      await ledger.setBlocked(accountIdOf(1), true, by())
+      expect(await rotate({})).toEqual({ kind: 'blocked' })
+      await ledger.setBlocked(accountIdOf(1), false, by())
+      await ledger.createKey(aKey(3), by())
+      expect(await rotate({})).toEqual({ kind: 'key_limit' })
+      await ledger.expireKey(keyIdOf(1), NOW_MS + 9, by())
+      expect(await rotate({})).toEqual({ kind: 'replaced', expiresMs: NOW_MS + 9 })
+      expect(await rotate({}, NOW_MS + 9)).toEqual({ kind: 'caller_invalid' })
       expect(ledger.findKey(keyIdOf(9))).toBeUndefined()
     }),
   )
@@ -210,27 +214,30 @@ function conformOnce(use: UseLedger): void {
 
   test(
     'default: keeps the answer with what was done, and does it once',
-    use((ledger) => {
-      expect(ledger.signUp({ ...aSignup(2), once }, NOW_MS).kind).toBe('made')
+    use(async (ledger) => {
+      expect((await ledger.signUp({ ...aSignup(2), once }, NOW_MS)).kind).toBe('made')
       const answer = { id: 'once', fingerprint: keyIdOf(2), sealed: Uint8Array.of(1) }
       expect(ledger.findAnswer('once', NOW_MS)).toEqual(answer)
-      expect(ledger.signUp({ ...aSignup(3), once }, NOW_MS)).toEqual({ kind: 'replayed', answer })
+      expect(await ledger.signUp({ ...aSignup(3), once }, NOW_MS)).toEqual({
+        kind: 'replayed',
+        answer,
+      })
       expect(ledger.listKeys()).toHaveLength(1)
     }),
   )
 
   test(
     'behavior: an answer that cannot be made, or a refusal, keeps nothing',
-    use((ledger) => {
+    use(async (ledger) => {
       const fail = (): never => {
         throw new Error('broken')
       }
       const broken = { ...once, answer: fail }
-      expect(() => ledger.signUp({ ...aSignup(2), once: broken }, NOW_MS)).toThrow('broken')
+      await expect(ledger.signUp({ ...aSignup(2), once: broken }, NOW_MS)).rejects.toThrow('broken')
       expect([ledger.listKeys(), deedsOf(ledger)]).toEqual([[], []])
-      ledger.signUp(aSignup(2), NOW_MS)
+      await ledger.signUp(aSignup(2), NOW_MS)
       const again = { ...aSignup(3), nonce: aSignup(2).nonce, once }
-      expect(ledger.signUp(again, NOW_MS).kind).toBe('nonce_used')
+      expect((await ledger.signUp(again, NOW_MS)).kind).toBe('nonce_used')
       expect(ledger.findAnswer('once', NOW_MS)).toBeUndefined()
     }),
   )

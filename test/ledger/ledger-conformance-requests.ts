@@ -25,9 +25,9 @@ function conformAnswers(use: UseLedger): void {
 
   test(
     'default: gives back what was kept, byte by byte, for less than a day',
-    use((ledger) => {
+    use(async (ledger) => {
       const revision = ledger.revision()
-      ledger.putAnswer(answer, NOW_MS)
+      await ledger.putAnswer(answer, NOW_MS)
       expect(ledger.findAnswer('id', NOW_MS)).toEqual(answer)
       expect(ledger.findAnswer('id', NOW_MS + DAY_MS - 1)).toEqual(answer)
       expect(ledger.findAnswer('id', NOW_MS + DAY_MS)).toBeUndefined()
@@ -38,23 +38,23 @@ function conformAnswers(use: UseLedger): void {
 
   test(
     'behavior: a new answer makes those older than a day vanish for good, and may take their place',
-    use((ledger) => {
-      ledger.putAnswer(answer, NOW_MS)
-      ledger.putAnswer({ ...answer, id: 'kept' }, NOW_MS + 1)
-      ledger.putAnswer({ ...answer, id: 'new' }, NOW_MS + DAY_MS)
+    use(async (ledger) => {
+      await ledger.putAnswer(answer, NOW_MS)
+      await ledger.putAnswer({ ...answer, id: 'kept' }, NOW_MS + 1)
+      await ledger.putAnswer({ ...answer, id: 'new' }, NOW_MS + DAY_MS)
       expect(ledger.findAnswer('id', NOW_MS)).toBeUndefined()
       expect(ledger.findAnswer('kept', NOW_MS)).toBeDefined()
-      ledger.putAnswer({ ...answer, fingerprint: 'another' }, NOW_MS + DAY_MS)
+      await ledger.putAnswer({ ...answer, fingerprint: 'another' }, NOW_MS + DAY_MS)
       expect(ledger.findAnswer('id', NOW_MS + DAY_MS)?.fingerprint).toBe('another')
     }),
   )
 
   test(
     'behavior: of two answers under one id the first is kept, and returned',
-    use((ledger) => {
-      expect(ledger.putAnswer(answer, NOW_MS)).toEqual(answer)
+    use(async (ledger) => {
+      expect(await ledger.putAnswer(answer, NOW_MS)).toEqual(answer)
       const second = { ...answer, sealed: Uint8Array.of(1) }
-      expect(ledger.putAnswer(second, NOW_MS + 1)).toEqual(answer)
+      expect(await ledger.putAnswer(second, NOW_MS + 1)).toEqual(answer)
       expect(ledger.findAnswer('id', NOW_MS)).toEqual(answer)
     }),
   )

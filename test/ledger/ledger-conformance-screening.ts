@@ -21,11 +21,11 @@ export function conformScreening(use: UseLedger): void {
   describe('recordScreening', () => {
     test(
       'default: writes each verdict with its grounds into the chain',
-      use((ledger) => {
+      use(async (ledger) => {
         const revision = ledger.revision()
         const list = { answer: 'clear' as const, isStale: true, publishedOn: '2026-11-20' }
         const { sha256 } = someList
-        ledger.putSanctionsList({ ...someList, addresses: new Set([addressOf(2)]) }, by())
+        await ledger.putSanctionsList({ ...someList, addresses: new Set([addressOf(2)]) }, by())
         const verdicts = (['clear', 'hit', 'silent'] as const).map((oracle): Verdict => ({
           verdict: oracle === 'silent' ? 'unknown' : oracle,
           address: addressOf(1),
@@ -35,7 +35,7 @@ export function conformScreening(use: UseLedger): void {
         for (const verdict of verdicts) {
           const chain = { oracle: verdict.grounds.oracle, issuers: verdict.grounds.issuers }
           const asked = { address: addressOf(1), chain, staleAfterMs: 3 }
-          expect(ledger.recordScreening(asked, by(NOW_MS + 4, 'system'))).toEqual(verdict)
+          expect(await ledger.recordScreening(asked, by(NOW_MS + 4, 'system'))).toEqual(verdict)
         }
         expect(auditOf(ledger).slice(1)).toEqual(
           verdicts.map((verdict) => ({
@@ -54,10 +54,10 @@ function conformList(use: UseLedger): void {
   const addressesSha256 = 'cd3840de251fe86955a640123a22ed4012d64b187252ca21b843109f062c9369'
   test(
     'default: a new ledger has no list; one that is put is in force, in whatever case it is asked',
-    use((ledger) => {
+    use(async (ledger) => {
       expect(ledger.sanctionsList()).toBeUndefined()
       expect(ledger.isSanctioned(addressOf(1))).toBe(false)
-      ledger.putSanctionsList({ ...someList, addresses }, by(NOW_MS, 'system'))
+      await ledger.putSanctionsList({ ...someList, addresses }, by(NOW_MS, 'system'))
       expect(ledger.sanctionsList()).toEqual(someList)
       expect([1, 2, 3].map((number) => ledger.isSanctioned(addressOf(number)))).toEqual([
         true,
@@ -77,10 +77,10 @@ function conformList(use: UseLedger): void {
 
   test(
     'behavior: a list that is the same but for the time is confirmed, without audit',
-    use((ledger) => {
-      ledger.putSanctionsList({ ...someList, addresses }, by())
+    use(async (ledger) => {
+      await ledger.putSanctionsList({ ...someList, addresses }, by())
       const confirmed = { ...someList, confirmedMs: NOW_MS + 9 }
-      ledger.putSanctionsList({ ...confirmed, addresses: new Set(addresses) }, by())
+      await ledger.putSanctionsList({ ...confirmed, addresses: new Set(addresses) }, by())
       expect(ledger.sanctionsList()).toEqual(confirmed)
       expect(ledger.isSanctioned(addressOf(2))).toBe(true)
       expect(deedsOf(ledger)).toHaveLength(1)
@@ -97,17 +97,17 @@ function conformList(use: UseLedger): void {
   ]
   test(
     'error: one that is older, or lacks more than is allowed, changes nothing',
-    use((ledger) => {
-      ledger.putSanctionsList({ ...someList, addresses }, by())
+    use(async (ledger) => {
+      await ledger.putSanctionsList({ ...someList, addresses }, by())
       const other = { ...someList, sha256: 'cd'.repeat(32), lossPercentMax: 49 }
       const half = { ...other, addresses: new Set([addressOf(1)]) }
       const older = { ...other, addresses, publishedOn: '2026-11-19' }
-      expect(ledger.putSanctionsList(half, by())).toEqual({ kind: 'lossy', lost: 1, of: 2 })
-      expect(ledger.putSanctionsList(older, by())).toEqual({ kind: 'older' })
+      expect(await ledger.putSanctionsList(half, by())).toEqual({ kind: 'lossy', lost: 1, of: 2 })
+      expect(await ledger.putSanctionsList(older, by())).toEqual({ kind: 'older' })
       expect(ledger.sanctionsList()).toEqual(someList)
       expect(ledger.isSanctioned(addressOf(2))).toBe(true)
       expect(deedsOf(ledger)).toHaveLength(1)
-      const put = ledger.putSanctionsList({ ...half, lossPercentMax: 50 }, by())
+      const put = await ledger.putSanctionsList({ ...half, lossPercentMax: 50 }, by())
       expect(put).toMatchObject({ kind: 'replaced', list: { entryCount: 1 } })
     }),
   )
@@ -115,10 +115,10 @@ function conformList(use: UseLedger): void {
   for (const [name, change] of changes) {
     test(
       `behavior: another ${name} replaces the list and its addresses`,
-      use((ledger) => {
-        ledger.putSanctionsList({ ...someList, addresses }, by())
+      use(async (ledger) => {
+        await ledger.putSanctionsList({ ...someList, addresses }, by())
         const next = { ...someList, addresses, ...change }
-        ledger.putSanctionsList(next, by())
+        await ledger.putSanctionsList(next, by())
         const { addresses: listed, ...facts } = next
         expect(ledger.sanctionsList()).toEqual(facts)
         for (const number of [1, 2, 3])

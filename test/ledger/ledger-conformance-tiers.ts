@@ -45,7 +45,7 @@ export function conformTiers(use: UseLedger): void {
 function conformPutTier(use: UseLedger): void {
   test(
     'default: adds an entry in the place of its rank, with every field or with none that may be absent',
-    use((ledger) => {
+    use(async (ledger) => {
       const whole = { ...tierOf('pro'), tierId: 'whole', rank: 0, contact: 'Ask.', periodDays: 7 }
       const bare = {
         tierId: 'bare',
@@ -56,8 +56,8 @@ function conformPutTier(use: UseLedger): void {
         requestsPerMinute: 1,
         isForSale: false,
       }
-      ledger.putTier(whole, by())
-      ledger.putTier(bare, by())
+      await ledger.putTier(whole, by())
+      await ledger.putTier(bare, by())
       expect(ledger.listTiers()).toEqual([whole, ...defaultTiers, bare])
       expect(deedsOf(ledger)).toEqual(['operator tier.put whole', 'operator tier.put bare'])
     }),
@@ -65,12 +65,12 @@ function conformPutTier(use: UseLedger): void {
 
   test(
     'behavior: replaces an entry wholly: what the new one lacks is gone',
-    use((ledger) => {
+    use(async (ledger) => {
       const { amountMillionths, periodDays, ...rest } = tierOf('pro')
-      ledger.putTier({ ...tierOf('pro'), contact: 'Ask.' }, by())
+      await ledger.putTier({ ...tierOf('pro'), contact: 'Ask.' }, by())
       expect(ledger.listTiers()[2]?.contact).toBe('Ask.')
       const changed = { ...rest, rank: 0, name: 'Professional', isForSale: false }
-      ledger.putTier(changed, by(NOW_MS + 5))
+      await ledger.putTier(changed, by(NOW_MS + 5))
       expect(amountMillionths).toBe(49_000_000)
       expect(periodDays).toBe(30)
       expect(ledger.listTiers()[0]).toEqual(changed)
@@ -95,9 +95,9 @@ function conformPutTier(use: UseLedger): void {
 
   test(
     'behavior: coins and routes come in the order of the domain, each once',
-    use((ledger) => {
+    use(async (ledger) => {
       const coins = ['xrp', 'btc', 'xrp'] as const
-      ledger.putTier({ ...tierOf('pro'), coins, routes: ['quotes', 'markets'] }, by())
+      await ledger.putTier({ ...tierOf('pro'), coins, routes: ['quotes', 'markets'] }, by())
       const [, , pro] = ledger.listTiers()
       expect(pro).toMatchObject({ coins: ['btc', 'xrp'], routes: ['markets', 'quotes'] })
       const [put] = auditOf(ledger)
@@ -107,9 +107,9 @@ function conformPutTier(use: UseLedger): void {
 
   test(
     'error: refuses the rank of another tier and changes nothing',
-    use((ledger) => {
+    use(async (ledger) => {
       const revision = ledger.revision()
-      expect(() => ledger.putTier({ ...tierOf('pro'), rank: 2 }, by())).toThrow('starter')
+      await expect(ledger.putTier({ ...tierOf('pro'), rank: 2 }, by())).rejects.toThrow('starter')
       expect(ledger.listTiers()).toEqual([...defaultTiers])
       expect([ledger.revision(), deedsOf(ledger)]).toEqual([revision, []])
     }),
@@ -119,9 +119,9 @@ function conformPutTier(use: UseLedger): void {
 function conformSubscriptions(use: UseLedger): void {
   test(
     'default: lists those of one account by start, with every field or with none that may be absent',
-    use((ledger) => {
+    use(async (ledger) => {
       for (const number of [1, 2])
-        ledger.createAccount({ id: accountIdOf(number) }, by(NOW_MS, 'system'))
+        await ledger.createAccount({ id: accountIdOf(number) }, by(NOW_MS, 'system'))
       const { tierId, name, rank, coins, routes, requestsPerMinute } = tierOf('starter')
       const terms = { tierId, name, rank, coins, routes, requestsPerMinute }
       const bought = aSubscription(1, {
@@ -133,7 +133,9 @@ function conformSubscriptions(use: UseLedger): void {
       })
       const granted = aSubscription(2, { startMs: NOW_MS - 10 })
       const others = aSubscription(3, { accountId: accountIdOf(2) })
-      const added = [bought, granted, others].map((each) => ledger.addSubscription(each, by()))
+      const added = await Array.fromAsync([bought, granted, others], (each) =>
+        ledger.addSubscription(each, by()),
+      )
       expect(added).toEqual(
         [bought, granted, others].map((each) => ({ ...each, createdMs: NOW_MS })),
       )
@@ -147,10 +149,10 @@ function conformSubscriptions(use: UseLedger): void {
 
   test(
     'behavior: terms that were bought stay when the catalogue changes, and hold no price',
-    use((ledger) => {
-      createKeyOne(ledger)
-      ledger.addSubscription(aSubscription(1, { terms: tierOf('pro') }), by())
-      ledger.putTier({ ...tierOf('pro'), requestsPerMinute: 1 }, by())
+    use(async (ledger) => {
+      await createKeyOne(ledger)
+      await ledger.addSubscription(aSubscription(1, { terms: tierOf('pro') }), by())
+      await ledger.putTier({ ...tierOf('pro'), requestsPerMinute: 1 }, by())
       const [bought] = ledger.listSubscriptions(accountIdOf(1))
       expect(bought?.terms).toMatchObject({ tierId: 'pro', requestsPerMinute: 300 })
       expect(bought?.terms).not.toContainKey('amountMillionths')
@@ -159,12 +161,12 @@ function conformSubscriptions(use: UseLedger): void {
 
   test(
     'error: one payment pays for one subscription',
-    use((ledger) => {
-      createKeyOne(ledger)
+    use(async (ledger) => {
+      await createKeyOne(ledger)
       const paid = { paymentId: 'pay_1' }
-      ledger.addSubscription(aSubscription(1, paid), by())
+      await ledger.addSubscription(aSubscription(1, paid), by())
       const before = deedsOf(ledger)
-      expect(() => ledger.addSubscription(aSubscription(2, paid), by())).toThrow()
+      await expect(ledger.addSubscription(aSubscription(2, paid), by())).rejects.toThrow()
       expect(ledger.listSubscriptions(accountIdOf(1))).toHaveLength(1)
       expect(deedsOf(ledger)).toEqual(before)
     }),
@@ -172,8 +174,10 @@ function conformSubscriptions(use: UseLedger): void {
 
   test(
     'error: refuses an account that is not there',
-    use((ledger) => {
-      expect(() => ledger.addSubscription(aSubscription(1), by())).toThrow('no account acc_1')
+    use(async (ledger) => {
+      await expect(ledger.addSubscription(aSubscription(1), by())).rejects.toThrow(
+        'no account acc_1',
+      )
       expect(ledger.listSubscriptions(accountIdOf(1))).toEqual([])
     }),
   )

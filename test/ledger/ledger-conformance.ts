@@ -14,15 +14,15 @@ import { conformTiers } from './ledger-conformance-tiers.ts'
 import { NOW_MS } from './ledger-records.ts'
 
 /** Opens a new, empty ledger, which was made at `nowMs`. */
-export type OpenLedger = (nowMs: number) => Ledger
+export type OpenLedger = (nowMs: number) => Ledger | Promise<Ledger>
 
 /** Proves every verb from outside. */
 export function conformLedger(name: string, open: OpenLedger): void {
   /** Runs `body` on a ledger of its own, and finds its audit sound at the end. */
-  const use: UseLedger = (body) => () => {
-    const ledger = open(NOW_MS)
+  const use: UseLedger = (body) => async () => {
+    const ledger = await open(NOW_MS)
     try {
-      body(ledger)
+      await body(ledger)
       const faults = [...ledger.verifyAudit()]
       if (faults.length > 0) throw new Error(faults.join('\n'))
     } finally {
@@ -41,4 +41,4 @@ export function conformLedger(name: string, open: OpenLedger): void {
   })
 }
 
-export type UseLedger = (body: (ledger: Ledger) => void) => () => void
+export type UseLedger = (body: (ledger: Ledger) => void | Promise<void>) => () => Promise<void>

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 
 import { defaultTiers } from '#src/domain/selling/tier.ts'
-import { openLedger } from '#src/ledger/open.ts'
 import { createRandom } from '#src/platform/random.ts'
 
-import { type LedgerEngine, onEachEngine } from './ledger-engines.ts'
+import { openLedgerIn } from '../support/stores.ts'
+import { onEachEngine } from './ledger-engines.ts'
 import { accountIdOf, aKey, keyIdOf, NOW_MS } from './ledger-records.ts'
 
 const ROUNDS = 6
@@ -32,14 +32,6 @@ async function createAndKill(path: string, first: number, after: number): Promis
   return Number(printed.trimEnd().split('\n').at(-1) || first - 1)
 }
 
-/** What was sent by a process that is dead may still be done by a server. */
-function untilAlone(engine: LedgerEngine, place: string): void {
-  if (engine.isFile) return
-  const db = engine.openDatabase(place)
-  db.engine.alone(db, () => {})
-  db.close()
-}
-
 onEachEngine((engine) => {
   describe('createKey', () => {
     test(
@@ -52,8 +44,7 @@ onEachEngine((engine) => {
           const after = 1 + random.integer(ACKNOWLEDGED_MAX)
           const acknowledged = await createAndKill(path, next, after)
           expect(acknowledged).toBeGreaterThanOrEqual(next)
-          untilAlone(engine, path)
-          const ledger = openLedger(path, { nowMs: NOW_MS })
+          const ledger = await openLedgerIn(path, { nowMs: NOW_MS })
           expect([round, ...ledger.verifyAudit()]).toEqual([round])
           expect(ledger.listTiers()).toEqual([...defaultTiers])
           for (let number = next; number <= acknowledged; number++) {

@@ -1,11 +1,9 @@
 /** The engines of a ledger, for tests of what each of them does for itself. */
 import type { Database } from '#src/database/database.ts'
 import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
-import { openPostgres } from '#src/extensions/postgres/database.ts'
-import { postgresLedger } from '#src/extensions/postgres/formats.ts'
 
-import { onEachEngine as onEngines } from '../support/engines/each.ts'
-import '../support/stores.ts'
+import { onEachEngine as onEngines, onFile as onOneFile } from '../support/engines/each.ts'
+import { askServer } from '../support/server-sql.ts'
 
 export type Column = { table: string; name: string; isNumber: boolean; isBytes: boolean }
 
@@ -13,13 +11,10 @@ export type LedgerEngine = {
   isFile: boolean
   /** A file, or a schema of a PostgreSQL, that nobody has opened. */
   newPlace(): string
-  /** What is in it, past the ledger: as somebody else has it. */
-  openDatabase(place: string): Database
-  columnsOf(db: Database, table: string): Column[]
+  /** Statements of somebody else, past the ledger. */
+  run(place: string, ...statements: string[]): Promise<void>
   /** Bytes as a statement writes them. */
   bytes(hex: string): string
-  /** Takes away what keeps rows of the audit chain from being changed. */
-  dropTriggers(db: Database): void
 }
 
 /** Runs tests on a file, and where there is one on a PostgreSQL with a standby. */
@@ -31,41 +26,48 @@ export function onEachEngine(body: (engine: LedgerEngine) => void): void {
   })
 }
 
+/** Runs tests on a file alone: what is changed by hand in PostgreSQL comes to files by copying. */
+export const onFiles = (body: (engine: LedgerEngine) => void): void =>
+  onOneFile(({ placeOf }) => {
+    let places = 0
+    body({ ...ofFiles, newPlace: () => placeOf(`ledger_${++places}`) })
+  })
+
+/** Takes away what keeps rows of the audit chain from being changed. */
+export function dropTriggers(db: Database): void {
+  for (const verb of ['update', 'delete']) db.run(`DROP TRIGGER audit_no_${verb}`)
+}
+
+export const openLedgerDatabase = (path: string): Database =>
+  openDatabase(path, { format: ledgerFormat })
+
 const ofFiles: Omit<LedgerEngine, 'newPlace'> = {
   isFile: true,
-  openDatabase: (place) => openDatabase(place, { format: ledgerFormat }),
-  columnsOf: (db, table) =>
-    db
-      .prepare<{ name: string; type: string }, []>(
-        `SELECT name, lower(type) AS type FROM pragma_table_info('${table}')`,
-      )
-      .all()
-      .map(({ name, type }) => toColumn({ table, name, type })),
-  bytes: (hex) => `x'${hex}'`,
-  dropTriggers(db) {
-    for (const verb of ['update', 'delete']) db.run(`DROP TRIGGER audit_no_${verb}`)
+  async run(place, ...statements) {
+    const db = openLedgerDatabase(place)
+    for (const sql of statements) db.run(sql)
+    db.close()
   },
+  bytes: (hex) => `x'${hex}'`,
 }
 
 const ofPostgres: Omit<LedgerEngine, 'newPlace'> = {
   isFile: false,
-  openDatabase: (place) => openPostgres(place, postgresLedger),
-  columnsOf: (db, table) =>
-    db
-      .prepare<{ name: string; type: string }, []>(
-        `SELECT column_name AS name, data_type AS type FROM information_schema.columns
-         WHERE table_schema = current_schema() AND table_name = '${table}'`,
-      )
-      .all()
-      .map(({ name, type }) => toColumn({ table, name, type })),
-  bytes: (hex) => `decode('${hex}', 'hex')`,
-  dropTriggers(db) {
-    for (const what of ['change', 'truncate']) db.run(`DROP TRIGGER audit_no_${what} ON audit`)
+  async run(place, ...statements) {
+    await askServer(place, statements.join('; '))
   },
+  bytes: (hex) => `decode('${hex}', 'hex')`,
 }
 
-const toColumn = ({ type, ...column }: { table: string; name: string; type: string }): Column => ({
-  ...column,
-  isNumber: type === 'integer' || type === 'bigint',
-  isBytes: type === 'blob' || type === 'bytea',
-})
+export const columnsOf = (db: Database, table: string): Column[] =>
+  db
+    .prepare<{ name: string; type: string }, []>(
+      `SELECT name, lower(type) AS type FROM pragma_table_info('${table}')`,
+    )
+    .all()
+    .map(({ name, type }) => ({
+      table,
+      name,
+      isNumber: type === 'integer',
+      isBytes: type === 'blob',
+    }))

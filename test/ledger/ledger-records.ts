@@ -75,8 +75,8 @@ export function tierOf(tierId: string): Tier {
 }
 
 /** Makes account 1 and its key 1. */
-export function createKeyOne(ledger: Ledger): ApiKey {
-  ledger.createAccount({ id: accountIdOf(1), address: addressOf(1) }, by())
+export async function createKeyOne(ledger: Ledger): Promise<Promise<ApiKey>> {
+  await ledger.createAccount({ id: accountIdOf(1), address: addressOf(1) }, by())
   return ledger.createKey(aKey(1), by())
 }
 

@@ -5,7 +5,13 @@ import { createAuditChain, createAuditedRows, hashOf, verifyAudit } from '#src/l
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
 
-import { type Column, onEachEngine } from './ledger-engines.ts'
+import {
+  type Column,
+  columnsOf,
+  dropTriggers,
+  onFiles,
+  openLedgerDatabase,
+} from './ledger-engines.ts'
 import {
   accountIdOf,
   addressOf,
@@ -33,14 +39,14 @@ type Tampered = { db: Database; ledger: Ledger; dispose: () => void }
 const brokenHash = (seq: number): string =>
   `Audit row ${seq} does not carry the hash of all before it and itself.`
 
-onEachEngine((engine) => {
+onFiles((engine) => {
   const zeros = engine.bytes('00'.repeat(32))
 
   /** A ledger that somebody else has opened as well. */
   function openBoth(): Tampered {
     const place = engine.newPlace()
     const ledger = openLedger(place, { nowMs: NOW_MS })
-    const db = engine.openDatabase(place)
+    const db = openLedgerDatabase(place)
     const dispose = (): void => {
       db.close()
       ledger.dispose()
@@ -67,20 +73,20 @@ onEachEngine((engine) => {
    * A ledger of ten audit rows, four tiers, an account, two keys, a revocation, a subscription
    * and a tier, which somebody else has opened as well.
    */
-  function openTampered(tamper: (db: Database) => void): Tampered {
+  async function openTampered(tamper: (db: Database) => void): Promise<Tampered> {
     const { ledger, db, dispose } = openBoth()
-    createKeyOne(ledger)
-    ledger.createKey(aKey(2, { label: 'bot' }), by())
-    ledger.revokeKey(keyIdOf(2), by())
-    ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
-    ledger.putTier({ ...tierOf('pro'), amountMillionths: 50_000_000 }, by())
-    void ledger.addUsage([someUsage(1)])
+    await createKeyOne(ledger)
+    await ledger.createKey(aKey(2, { label: 'bot' }), by())
+    await ledger.revokeKey(keyIdOf(2), by())
+    await ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
+    await ledger.putTier({ ...tierOf('pro'), amountMillionths: 50_000_000 }, by())
+    await ledger.addUsage([someUsage(1)])
     tamper(db)
     return { db, ledger, dispose }
   }
 
-  function faultsAfter(tamper: (db: Database) => void): string[] {
-    const { ledger, dispose } = openTampered(tamper)
+  async function faultsAfter(tamper: (db: Database) => void): Promise<string[]> {
+    const { ledger, dispose } = await openTampered(tamper)
     const faults = [...ledger.verifyAudit()]
     dispose()
     return faults
@@ -89,50 +95,50 @@ onEachEngine((engine) => {
   const tamperChain =
     (...statements: string[]) =>
     (db: Database): void => {
-      engine.dropTriggers(db)
+      dropTriggers(db)
       for (const sql of statements) db.run(sql)
     }
 
   describe('verifyAudit', () => {
-    test('error: finds a forgotten account that came back, by hand or under its old id', () => {
-      const { db, ledger, dispose } = openTampered(() => {})
+    test('error: finds a forgotten account that came back, by hand or under its old id', async () => {
+      const { db, ledger, dispose } = await openTampered(() => {})
       const account = { id: accountIdOf(9), address: addressOf(9) }
       const itself = by(NOW_MS, `account:${account.id}`)
-      ledger.createAccount(account, itself)
+      await ledger.createAccount(account, itself)
       const range = { afterId: '', limit: 9, idleSinceMs: NOW_MS + 1 }
-      expect(ledger.forgetIdle(range, by()).forgotten).toEqual([account.id])
+      expect((await ledger.forgetIdle(range, by())).forgotten).toEqual([account.id])
       expect(ledger.verifyAudit()).toEqual([])
       db.run(`INSERT INTO account (id, created_ms) VALUES ('${account.id}', 1)`)
       expect(ledger.verifyAudit()).toEqual([
         'account acc_9 is there, though audit row 12 says that it was forgotten.',
       ])
       db.run(`DELETE FROM account WHERE id = '${account.id}'`)
-      ledger.createAccount(account, itself)
+      await ledger.createAccount(account, itself)
       expect(ledger.verifyAudit()).toEqual([
         'account acc_9 was forgotten by audit row 12, and row 13 uses it again.',
       ])
       dispose()
     })
 
-    test('default: finds nothing in a ledger that nobody touched', () => {
-      expect(faultsAfter(() => {})).toEqual([])
+    test('default: finds nothing in a ledger that nobody touched', async () => {
+      expect(await faultsAfter(() => {})).toEqual([])
     })
 
     /** A ledger with a row of each kind that has a checksum. */
-    function openChecked(): Tampered {
-      const both = openTampered(() => {})
+    async function openChecked(): Promise<Tampered> {
+      const both = await openTampered(() => {})
       const { ledger } = both
       const pack = { terms: tierOf('pro'), periodDays: 0, requests: 1000 }
-      const { id } = claimUpTo(ledger, 1, { state: 'settled', offer: pack })
-      ledger.payments.provision(id, idsOf(1), by())
-      for (let count = 0; count < 3; count++) expect(ledger.payments.useCredit(id)).toBe(true)
-      ledger.payments.returnCredit(id)
-      ledger.payments.beginPaidAnswer(id, { address: 'a', nowMs: NOW_MS })
-      ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: new Uint8Array([1, 2]) }, NOW_MS)
+      const { id } = await claimUpTo(ledger, 1, { state: 'settled', offer: pack })
+      await ledger.payments.provision(id, idsOf(1), by())
+      for (let count = 0; count < 3; count++) expect(await ledger.payments.useCredit(id)).toBe(true)
+      await ledger.payments.returnCredit(id)
+      await ledger.payments.beginPaidAnswer(id, { address: 'a', nowMs: NOW_MS })
+      await ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: new Uint8Array([1, 2]) }, NOW_MS)
       const facts = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab' }
       const addresses = new Set([addressOf(2), addressOf(3)])
-      ledger.putSanctionsList({ ...facts, addresses }, by())
-      ledger.putSanctionsList({ ...facts, confirmedMs: NOW_MS + 1, addresses }, by())
+      await ledger.putSanctionsList({ ...facts, addresses }, by())
+      await ledger.putSanctionsList({ ...facts, confirmedMs: NOW_MS + 1, addresses }, by())
       return both
     }
 
@@ -178,8 +184,8 @@ onEachEngine((engine) => {
       ],
       ['DELETE FROM sanctions_address', [`${listDiffers} entryCount, addressesSha256.`, listFault]],
     ]
-    test('error: finds every row of credits, answers and the sanctions list that was changed', () => {
-      const { db, ledger, dispose } = openChecked()
+    test('error: finds every row of credits, answers and the sanctions list that was changed', async () => {
+      const { db, ledger, dispose } = await openChecked()
       expect(ledger.verifyAudit()).toEqual([])
       for (const [sql, faults] of checksumFaults) {
         db.run('BEGIN')
@@ -192,8 +198,8 @@ onEachEngine((engine) => {
       dispose()
     })
 
-    test('error: finds a changed row after it was used on', () => {
-      const { db, ledger, dispose } = openChecked()
+    test('error: finds a changed row after it was used on', async () => {
+      const { db, ledger, dispose } = await openChecked()
       const faults = [
         'credit pay_1 is not what the program wrote.',
         'the answer to payment pay_1 is not what the program wrote.',
@@ -201,9 +207,10 @@ onEachEngine((engine) => {
       db.run('UPDATE credit SET used = 0')
       db.run('UPDATE paid_answer SET answers = 0')
       expect(ledger.verifyAudit()).toEqual(faults)
-      for (let count = 0; count < 5; count++) expect(ledger.payments.useCredit('pay_1')).toBe(true)
       for (let count = 0; count < 5; count++)
-        ledger.payments.beginPaidAnswer('pay_1', { address: 'a', nowMs: NOW_MS })
+        expect(await ledger.payments.useCredit('pay_1')).toBe(true)
+      for (let count = 0; count < 5; count++)
+        await ledger.payments.beginPaidAnswer('pay_1', { address: 'a', nowMs: NOW_MS })
       expect(ledger.verifyAudit()).toEqual(faults)
       dispose()
     })
@@ -211,7 +218,7 @@ onEachEngine((engine) => {
     test('error: finds another key of the ledger', () => {
       const place = engine.newPlace()
       openLedger(place, { nowMs: NOW_MS }).dispose()
-      const db = engine.openDatabase(place)
+      const db = openLedgerDatabase(place)
       db.run(`UPDATE meta SET value = ${engine.bytes('77'.repeat(32))} WHERE key = 'challenge_key'`)
       db.close()
       const ledger = openLedger(place, { nowMs: NOW_MS })
@@ -222,7 +229,7 @@ onEachEngine((engine) => {
     test('error: a key that was removed from a ledger in use is made again, and found', () => {
       const place = engine.newPlace()
       openLedger(place, { nowMs: NOW_MS }).dispose()
-      const db = engine.openDatabase(place)
+      const db = openLedgerDatabase(place)
       db.run("DELETE FROM meta WHERE key = 'challenge_key'")
       db.close()
       for (let opening = 0; opening < 2; opening++) {
@@ -295,7 +302,7 @@ onEachEngine((engine) => {
       ],
     ]
     for (const [name, tamper, faults] of chainFaults) {
-      test(`error: finds ${name}`, () => expect(faultsAfter(tamper)).toEqual(faults))
+      test(`error: finds ${name}`, async () => expect(await faultsAfter(tamper)).toEqual(faults))
     }
 
     const rowFaults: [string, string, string[]][] = [
@@ -353,16 +360,18 @@ onEachEngine((engine) => {
       ],
     ]
     for (const [name, sql, faults] of rowFaults) {
-      test(`error: finds ${name}`, () =>
-        expect(faultsAfter((db) => void db.run(sql)).sort()).toEqual(faults.sort()))
+      test(`error: finds ${name}`, async () =>
+        expect((await faultsAfter((db) => void db.run(sql))).sort()).toEqual(faults.sort()))
     }
 
-    test("behavior: the last use of a key is nobody's gain and no fault", () =>
-      expect(faultsAfter((db) => void db.run('UPDATE api_key SET last_used_ms = 5'))).toEqual([]))
+    test("behavior: the last use of a key is nobody's gain and no fault", async () =>
+      expect(await faultsAfter((db) => void db.run('UPDATE api_key SET last_used_ms = 5'))).toEqual(
+        [],
+      ))
 
-    test('behavior: a lease is renewed without an audit row; any other change of it is a fault', () => {
-      const { db, ledger, dispose } = openTampered(() => {})
-      const { id, leaseUntilMs = 0 } = claimUpTo(ledger, 1, { state: 'settling' })
+    test('behavior: a lease is renewed without an audit row; any other change of it is a fault', async () => {
+      const { db, ledger, dispose } = await openTampered(() => {})
+      const { id, leaseUntilMs = 0 } = await claimUpTo(ledger, 1, { state: 'settling' })
       const row = ledger.auditHead()?.seq
       const faultsWith = (set: string) => {
         db.run(`UPDATE payment SET ${set} WHERE id = '${id}'`)
@@ -372,17 +381,17 @@ onEachEngine((engine) => {
       expect(faultsWith(`lease_until_ms = ${leaseUntilMs + 1}`)).toEqual([])
       expect(faultsWith(`lease_until_ms = ${leaseUntilMs - 1}`)).toEqual([`${fault} leaseUntilMs.`])
       expect(faultsWith('lease_until_ms = NULL')).toEqual([`${fault} leaseUntilMs.`])
-      ledger.payments.move(id, { from: ['settling'], to: 'unknown' }, by())
+      await ledger.payments.move(id, { from: ['settling'], to: 'unknown' }, by())
       expect(faultsWith(`lease_until_ms = ${leaseUntilMs + 1}`)).toHaveLength(1)
       dispose()
     })
 
-    test('behavior: every column of the audited tables is audited, but for the last use of a key', () => {
-      const { db, ledger, dispose } = openTampered(() => {})
+    test('behavior: every column of the audited tables is audited, but for the last use of a key', async () => {
+      const { db, ledger, dispose } = await openTampered(() => {})
       for (const table of ['tier', 'account', 'api_key', 'subscription']) {
-        const columns = engine
-          .columnsOf(db, table)
-          .filter(({ name }) => !['id', 'last_used_ms', 'seq'].includes(name))
+        const columns = columnsOf(db, table).filter(
+          ({ name }) => !['id', 'last_used_ms', 'seq'].includes(name),
+        )
         expect(columns.length).toBeGreaterThan(3)
         for (const column of columns)
           expect([column, faultsWith(db, ledger, column).length]).toEqual([column, 1])
@@ -393,8 +402,8 @@ onEachEngine((engine) => {
 
     test.skipIf(!engine.isFile)(
       'behavior: values of no type of ours are told as a fault, not thrown',
-      () => {
-        const faults = faultsAfter(
+      async () => {
+        const faults = await faultsAfter(
           tamperChain(
             'UPDATE audit SET hash = 7 WHERE seq = 2',
             "UPDATE audit SET action = x'00' WHERE seq = 4",
@@ -405,10 +414,10 @@ onEachEngine((engine) => {
       },
     )
 
-    test('behavior: whoever forges the whole chain anew is found by a head that was noted elsewhere', () => {
-      const { db, ledger, dispose } = openTampered(() => {})
+    test('behavior: whoever forges the whole chain anew is found by a head that was noted elsewhere', async () => {
+      const { db, ledger, dispose } = await openTampered(() => {})
       const noted = ledger.auditHead()
-      engine.dropTriggers(db)
+      dropTriggers(db)
       let before: Uint8Array = new Uint8Array(32)
       for (const row of createAuditChain(db).list(0, 100)) {
         const forged = { ...row, state: row.state.replace('50000000', '1') }
@@ -426,8 +435,8 @@ onEachEngine((engine) => {
   })
 
   describe('audit', () => {
-    test('error: its rows can be neither changed nor deleted', () => {
-      const { db, ledger, dispose } = openTampered(() => {})
+    test('error: its rows can be neither changed nor deleted', async () => {
+      const { db, ledger, dispose } = await openTampered(() => {})
       const before = ledger.listAudit(0, 100)
       for (const sql of [
         "UPDATE audit SET state = '{}'",
@@ -443,12 +452,12 @@ onEachEngine((engine) => {
   })
 
   describe('verifyAudit of payments', () => {
-    test('behavior: every column of offers, payments and transfers is audited, the payload by its hash', () => {
+    test('behavior: every column of offers, payments and transfers is audited, the payload by its hash', async () => {
       const { ledger, db, dispose } = openBoth()
-      claimUpTo(ledger, 1, { state: 'settled' })
-      ledger.payments.addUnmatchedTransfer(aTransfer(2), by())
+      await claimUpTo(ledger, 1, { state: 'settled' })
+      await ledger.payments.addUnmatchedTransfer(aTransfer(2), by())
       const columns = ['offer', 'payment', 'unmatched_transfer'].flatMap((table) =>
-        engine.columnsOf(db, table).filter(({ name }) => name !== 'id'),
+        columnsOf(db, table).filter(({ name }) => name !== 'id'),
       )
       expect(columns).toHaveLength(16 + 26 + 9)
       for (const column of columns) {
@@ -459,9 +468,9 @@ onEachEngine((engine) => {
       dispose()
     })
 
-    test('error: finds a payment that is gone, and one that nobody audited', () => {
+    test('error: finds a payment that is gone, and one that nobody audited', async () => {
       const { ledger, db, dispose } = openBoth()
-      claimUpTo(ledger, 1, { state: 'received' })
+      await claimUpTo(ledger, 1, { state: 'received' })
       db.run("UPDATE payment SET id = 'pay_x'")
       expect([...ledger.verifyAudit()]).toEqual([
         'payment pay_x is in no audit row.',
@@ -472,9 +481,9 @@ onEachEngine((engine) => {
   })
 
   describe('payment', () => {
-    test('error: the database itself refuses what must not be twice', () => {
+    test('error: the database itself refuses what must not be twice', async () => {
       const { ledger, db, dispose } = openBoth()
-      for (const number of [1, 2]) claimUpTo(ledger, number, { state: 'settled' })
+      for (const number of [1, 2]) await claimUpTo(ledger, number, { state: 'settled' })
       for (const change of [
         "nonce = (SELECT nonce FROM payment WHERE id = 'pay_1')",
         "offer_id = 'quote_1'",

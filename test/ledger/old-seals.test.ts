@@ -6,11 +6,11 @@ import { expect, test } from 'bun:test'
 
 import { formatOf } from '#src/database/migrations.ts'
 import { ledgerFormat } from '#src/database/sqlite/database.ts'
-import { migratePostgres } from '#src/extensions/postgres/database.ts'
 import { postgresLedger } from '#src/extensions/postgres/formats.ts'
+import { migrateTables } from '#src/extensions/postgres/server-tables.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import { openLedger } from '#src/ledger/open.ts'
 
+import { openLedgerIn } from '../support/stores.ts'
 import { onEachEngine } from './ledger-engines.ts'
 import { addressOf, by, createKeyOne, NOW_MS, someUsage, tierOf } from './ledger-records.ts'
 import { claimUpTo, idsOf } from './payment-records.ts'
@@ -26,56 +26,59 @@ const seals = {
 
 onEachEngine((engine) => {
   const formats = engine.isFile ? ledgerFormat : postgresLedger
-  const oldFormat = formatOf(formats.migrations) - 1
+  /** That of 0.8.0; in PostgreSQL later migrations follow. */
+  const oldFormat = formatOf(formats.migrations) - (engine.isFile ? 1 : 3)
 
   /** A place with a ledger as 0.8.0 left it; `tamper` is what was changed by hand since. */
-  function makeOld(...tamper: string[]): string {
+  async function makeOld(...tamper: string[]): Promise<string> {
     const place = engine.newPlace()
-    using ledger = openLedger(place, { nowMs: NOW_MS })
-    createKeyOne(ledger)
-    ledger.addUsage([someUsage(1)])
+    using ledger = await openLedgerIn(place, { nowMs: NOW_MS })
+    await createKeyOne(ledger)
+    await ledger.addUsage([someUsage(1)])
     const pack = { terms: tierOf('pro'), periodDays: 0, requests: 1000 }
-    const { id } = claimUpTo(ledger, 1, { state: 'settled', offer: pack })
-    ledger.payments.provision(id, idsOf(1), by())
-    for (let count = 0; count < 2; count++) ledger.payments.useCredit(id)
-    ledger.payments.beginPaidAnswer(id, { address: 'a', nowMs: NOW_MS })
-    ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: Uint8Array.of(1, 2) }, NOW_MS)
+    const { id } = await claimUpTo(ledger, 1, { state: 'settled', offer: pack })
+    await ledger.payments.provision(id, idsOf(1), by())
+    for (let count = 0; count < 2; count++) await ledger.payments.useCredit(id)
+    await ledger.payments.beginPaidAnswer(id, { address: 'a', nowMs: NOW_MS })
+    await ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: Uint8Array.of(1, 2) }, NOW_MS)
     const addresses = new Set([addressOf(2), addressOf(3)])
     const facts = { publishedOn: '2026-11-20', confirmedMs: NOW_MS + 1, sha256: 'ab' }
-    ledger.putSanctionsList({ ...facts, addresses }, by())
+    await ledger.putSanctionsList({ ...facts, addresses }, by())
 
-    const db = engine.openDatabase(place)
-    for (const [table, seal] of Object.entries(seals)) {
-      db.run(`UPDATE ${table} SET checksum = ${seal}`)
-      db.run(`ALTER TABLE ${table} RENAME COLUMN checksum TO seal`)
-    }
-    db.run('ALTER TABLE usage ADD COLUMN seal bigint')
-    db.run('UPDATE usage SET seal = 7')
-    db.run(`UPDATE meta SET value = ${engine.bytes(KEY)} WHERE key = 'challenge_key'`)
-    db.run(`INSERT INTO meta (key, value) VALUES ('challenge_seal', ${engine.bytes(KEY_SEAL)})`)
-    for (const sql of tamper) db.run(sql)
-    const setFormat = engine.isFile ? 'PRAGMA user_version =' : 'UPDATE format SET version ='
-    db.run(`${setFormat} ${oldFormat}`)
-    db.close()
+    const seal = Object.entries(seals).flatMap(([table, seal]) => [
+      `UPDATE ${table} SET checksum = ${seal}`,
+      `ALTER TABLE ${table} RENAME COLUMN checksum TO seal`,
+    ])
+    await engine.run(
+      place,
+      ...seal,
+      'ALTER TABLE usage ADD COLUMN seal bigint',
+      'UPDATE usage SET seal = 7',
+      `UPDATE meta SET value = ${engine.bytes(KEY)} WHERE key = 'challenge_key'`,
+      `INSERT INTO meta (key, value) VALUES ('challenge_seal', ${engine.bytes(KEY_SEAL)})`,
+      ...tamper,
+      ...(engine.isFile ? [] : ['ALTER TABLE heartbeat DROP COLUMN ahead_ms']),
+      `${engine.isFile ? 'PRAGMA user_version =' : 'UPDATE format SET version ='} ${oldFormat}`,
+    )
     return place
   }
 
-  function open(place: string): Ledger {
-    if (!engine.isFile) migratePostgres(place, postgresLedger, true)
-    return openLedger(place, { nowMs: NOW_MS })
+  async function open(place: string): Promise<Ledger> {
+    if (!engine.isFile) await migrateTables(place, postgresLedger, true)
+    return await openLedgerIn(place, { nowMs: NOW_MS })
   }
 
-  test('default: a ledger with seals is sound, has its key, and counts on', () => {
-    const place = makeOld()
+  test('default: a ledger with seals is sound, has its key, and counts on', async () => {
+    const place = await makeOld()
     for (let opening = 0; opening < 2; opening++) {
-      using ledger = open(place)
+      using ledger = await open(place)
       expect(ledger.verifyAudit()).toEqual([])
       expect(ledger.challengeKey.toHex()).toBe(KEY)
-      expect(ledger.payments.useCredit('pay_1')).toBe(true)
-      ledger.payments.beginPaidAnswer('pay_1', { address: 'a', nowMs: NOW_MS })
+      expect(await ledger.payments.useCredit('pay_1')).toBe(true)
+      await ledger.payments.beginPaidAnswer('pay_1', { address: 'a', nowMs: NOW_MS })
       expect(ledger.verifyAudit()).toEqual([])
     }
-    using ledger = open(place)
+    using ledger = await open(place)
     expect(ledger.payments.findCredit('pay_1')?.used).toBe(4)
     expect(ledger.usageOf('acc_1', '2026-01-01')).toHaveLength(1)
   })
@@ -108,10 +111,10 @@ onEachEngine((engine) => {
     ],
   ]
   for (const [what, sql, faults] of tampered) {
-    test(`error: what was changed by hand before the conversion is found after it: ${what}`, () => {
-      const place = makeOld(sql)
+    test(`error: what was changed by hand before the conversion is found after it: ${what}`, async () => {
+      const place = await makeOld(sql)
       for (let opening = 0; opening < 2; opening++) {
-        using ledger = open(place)
+        using ledger = await open(place)
         expect(ledger.verifyAudit()).toEqual(faults)
       }
     })

@@ -16,6 +16,7 @@ import {
   ensureAccount,
   network,
   offerIdOf,
+  offerOf,
   openOffer,
   paymentIdOf,
   PRICE,
@@ -37,8 +38,8 @@ export function conformOffers(use: UsePayments): void {
 function conformOpening(use: UsePayments): void {
   test(
     'default: keeps the offer as it was made, and audits it',
-    use((ledger) => {
-      const offer = openOffer(ledger, 1)
+    use(async (ledger) => {
+      const offer = await openOffer(ledger, 1)
       const draft = anOffer(1)
       const { coins, routes, name, rank, requestsPerMinute } = tierOf('pro')
       expect(offer).toEqual({
@@ -58,28 +59,28 @@ function conformOpening(use: UsePayments): void {
 
   test(
     'behavior: the catalogue may change, the offer does not',
-    use((ledger) => {
-      const offer = openOffer(ledger, 1)
-      ledger.putTier({ ...tierOf('pro'), name: 'Changed', requestsPerMinute: 1 }, by())
+    use(async (ledger) => {
+      const offer = await openOffer(ledger, 1)
+      await ledger.putTier({ ...tierOf('pro'), name: 'Changed', requestsPerMinute: 1 }, by())
       expect(ledger.payments.findOffer(offerIdOf(1))).toEqual(offer)
     }),
   )
 
   test(
     'behavior: leaves the revision alone, since it lets nobody do anything',
-    use((ledger) => {
-      openOffer(ledger, 1)
+    use(async (ledger) => {
+      await openOffer(ledger, 1)
       const before = ledger.revision()
-      openOffer(ledger, 2)
+      await openOffer(ledger, 2)
       expect(ledger.revision()).toBe(before)
     }),
   )
 
   test(
     'error: refuses an account that is not there',
-    use((ledger) => {
-      const open = () => openOffer(ledger, 1, { accountId: accountIdOf(7) })
-      expect(open).toThrow(accountIdOf(7))
+    use(async (ledger) => {
+      const open = openOffer(ledger, 1, { accountId: accountIdOf(7) })
+      await expect(open).rejects.toThrow(accountIdOf(7))
       expect(ledger.payments.findOffer(offerIdOf(1))).toBeUndefined()
     }),
   )
@@ -90,10 +91,10 @@ const WALLET = addressOf(1)
 function conformPlainPrices(use: UsePayments): void {
   test(
     'default: for the wallet of an account it is the price, however many accounts ask',
-    use((ledger) => {
-      const offers = [1, 2, 3].map((number) => {
+    use(async (ledger) => {
+      const offers = await Array.fromAsync([1, 2, 3], async (number) => {
         const accountId = `acc_wallet${number}`
-        ledger.createAccount({ id: accountId, address: addressOf(20 + number) }, by())
+        await ledger.createAccount({ id: accountId, address: addressOf(20 + number) }, by())
         return openOffer(ledger, number, { accountId, payer: addressOf(20 + number) })
       })
       expect(offers.map(amountOf)).toEqual([PRICE, PRICE, PRICE])
@@ -103,13 +104,17 @@ function conformPlainPrices(use: UsePayments): void {
 
   test(
     'behavior: two tiers of one price are told apart for one wallet, two tokens need not be',
-    use((ledger) => {
+    use(async (ledger) => {
       const own = { payer: WALLET }
-      openOffer(ledger, 1, own)
-      const starter = openOffer(ledger, 2, { ...own, terms: tierOf('starter') })
-      const again = openOffer(ledger, 3, own)
+      await openOffer(ledger, 1, own)
+      const starter = await openOffer(ledger, 2, { ...own, terms: tierOf('starter') })
+      const again = await openOffer(ledger, 3, own)
       const tether = { ...anOffer(4).requirements, asset: `0x${'C2'.repeat(20)}` }
-      const other = openOffer(ledger, 4, { ...own, terms: tierOf('starter'), requirements: tether })
+      const other = await openOffer(ledger, 4, {
+        ...own,
+        terms: tierOf('starter'),
+        requirements: tether,
+      })
       expect([starter, again, other].map(amountOf)).toEqual([PRICE - 1n, PRICE, PRICE])
     }),
   )
@@ -118,9 +123,12 @@ function conformPlainPrices(use: UsePayments): void {
 function conformUniqueAmounts(use: UsePayments): void {
   test(
     `default: ${SOME} amounts are each their own, and less than a cent below the price`,
-    use((ledger) => {
-      const amounts = ledger.atomically(() =>
-        Array.from({ length: SOME }, (_, number) => amountOf(openOffer(ledger, number))),
+    use(async (ledger) => {
+      await ensureAccount(ledger)
+      const amounts = await ledger.atomically(({ payments }) =>
+        Array.from({ length: SOME }, (_, number) =>
+          amountOf(offerOf(payments.openOffer(anOffer(number), rulesOf(), by()))),
+        ),
       )
       expect(new Set(amounts).size).toBe(SOME)
       for (const amount of amounts) {
@@ -132,38 +140,38 @@ function conformUniqueAmounts(use: UsePayments): void {
 
   test(
     'behavior: an amount is never nothing, nor the price itself',
-    use((ledger) => {
-      expect(amountOf(openOffer(ledger, 1, { atomic: 2n }))).toBe(1n)
-      expect(() => openOffer(ledger, 2, { atomic: 2n })).toThrow('no_amount')
-      expect(() => openOffer(ledger, 3, { atomic: 1n })).toThrow('no_amount')
+    use(async (ledger) => {
+      expect(amountOf(await openOffer(ledger, 1, { atomic: 2n }))).toBe(1n)
+      await expect(openOffer(ledger, 2, { atomic: 2n })).rejects.toThrow('no_amount')
+      await expect(openOffer(ledger, 3, { atomic: 1n })).rejects.toThrow('no_amount')
     }),
   )
 
   test(
     'behavior: an amount is free again from the end of its reservation on, unless a payment is open',
-    use((ledger) => {
+    use(async (ledger) => {
       const two = (number: number, changes: object = {}) =>
         openOffer(ledger, number, { atomic: 2n, ...changes })
-      two(1, { reservedUntilMs: NOW_MS + 10 })
-      expect(() => two(2, { nowMs: NOW_MS + 9 })).toThrow('no_amount')
-      const offer = two(3, { nowMs: NOW_MS + 10, reservedUntilMs: NOW_MS + 20 })
-      ledger.payments.claim({ id: paymentIdOf(3), offer, signed: aSigned(3, offer) }, by())
-      expect(() => two(4, { nowMs: NOW_MS + 20 })).toThrow('no_amount')
-      ledger.payments.move(paymentIdOf(3), { from: ['received'], to: 'void' }, by())
-      expect(amountOf(two(5, { nowMs: NOW_MS + 20 }))).toBe(1n)
+      await two(1, { reservedUntilMs: NOW_MS + 10 })
+      await expect(two(2, { nowMs: NOW_MS + 9 })).rejects.toThrow('no_amount')
+      const offer = await two(3, { nowMs: NOW_MS + 10, reservedUntilMs: NOW_MS + 20 })
+      await ledger.payments.claim({ id: paymentIdOf(3), offer, signed: aSigned(3, offer) }, by())
+      await expect(two(4, { nowMs: NOW_MS + 20 })).rejects.toThrow('no_amount')
+      await ledger.payments.move(paymentIdOf(3), { from: ['received'], to: 'void' }, by())
+      expect(amountOf(await two(5, { nowMs: NOW_MS + 20 }))).toBe(1n)
     }),
   )
 
   test(
     'behavior: what was rolled back keeps no amount',
-    use((ledger) => {
-      const failing = () =>
-        ledger.atomically(() => {
-          openOffer(ledger, 1, { atomic: 2n })
-          throw new Error('undone')
-        })
-      expect(failing).toThrow('undone')
-      expect(amountOf(openOffer(ledger, 2, { atomic: 2n }))).toBe(1n)
+    use(async (ledger) => {
+      await ensureAccount(ledger)
+      const failing = ledger.atomically(({ payments }) => {
+        offerOf(payments.openOffer(anOffer(1), rulesOf({ atomic: 2n }), by()))
+        throw new Error('undone')
+      })
+      await expect(failing).rejects.toThrow('undone')
+      expect(amountOf(await openOffer(ledger, 2, { atomic: 2n }))).toBe(1n)
     }),
   )
 }
@@ -183,21 +191,21 @@ function conformReuse(use: UsePayments): void {
 
   test(
     'default: the open offer of the same is given again, as long as it can be used',
-    use((ledger) => {
-      ensureAccount(ledger)
-      const first = ask(ledger, 1)
+    use(async (ledger) => {
+      await ensureAccount(ledger)
+      const first = await ask(ledger, 1)
       expect(first.kind).toBe('opened')
-      expect(ask(ledger, 2)).toEqual({ ...first, kind: 'open' } as typeof first)
-      expect(ask(ledger, 3, { afterMs: 420_000 }).kind).toBe('open')
-      expect(ask(ledger, 4, { afterMs: 420_001 }).kind).toBe('opened')
+      expect(await ask(ledger, 2)).toEqual({ ...first, kind: 'open' } as typeof first)
+      expect((await ask(ledger, 3, { afterMs: 420_000 })).kind).toBe('open')
+      expect((await ask(ledger, 4, { afterMs: 420_001 })).kind).toBe('opened')
     }),
   )
 
   test(
     'behavior: not for another tier, length, recipient or payer, nor at a price that has fallen',
-    use((ledger) => {
-      ensureAccount(ledger)
-      ask(ledger, 1)
+    use(async (ledger) => {
+      await ensureAccount(ledger)
+      await ask(ledger, 1)
       const { requirements } = anOffer(1)
       const others: Partial<OfferDraft>[] = [
         { terms: tierOf('starter') },
@@ -206,39 +214,41 @@ function conformReuse(use: UsePayments): void {
         { payer: undefined },
       ]
       for (const [number, other] of others.entries()) {
-        expect(ask(ledger, 10 + number, other).kind).toBe('opened')
+        expect((await ask(ledger, 10 + number, other)).kind).toBe('opened')
       }
       const cheaper = rulesOf({ usableUntilMs, atomic: PRICE - 1_000_000n })
-      const fallen = ledger.payments.openOffer(anOffer(20, { payer: WALLET }), cheaper, by())
+      const fallen = await ledger.payments.openOffer(anOffer(20, { payer: WALLET }), cheaper, by())
       expect(fallen.kind).toBe('opened')
     }),
   )
 
   test(
     'behavior: not once a payment of it was submitted',
-    use((ledger) => {
-      const { id } = claimUpTo(ledger, 1, { state: 'rejected', offer: { payer: WALLET } })
-      expect(ask(ledger, 2).kind).toBe('opened')
+    use(async (ledger) => {
+      const { id } = await claimUpTo(ledger, 1, { state: 'rejected', offer: { payer: WALLET } })
+      expect((await ask(ledger, 2)).kind).toBe('opened')
       expect(ledger.payments.isOfferTaken(offerIdOf(1))).toBe(false)
-      ledger.payments.move(id, { from: ['rejected'], to: 'screened' }, by())
+      await ledger.payments.move(id, { from: ['rejected'], to: 'screened' }, by())
       expect(ledger.payments.isOfferTaken(offerIdOf(1))).toBe(true)
     }),
   )
 }
 
 function conformLimits(use: UsePayments): void {
-  const kindOf = (ledger: Ledger, number: number, changes: Partial<OfferDraft> = {}) => {
-    ensureAccount(ledger)
+  const kindOf = async (ledger: Ledger, number: number, changes: Partial<OfferDraft> = {}) => {
+    await ensureAccount(ledger)
     const rules = rulesOf({ offersMax: 4, uniqueMax: 2 })
-    return ledger.payments.openOffer(anOffer(number, changes), rules, by()).kind
+    return (await ledger.payments.openOffer(anOffer(number, changes), rules, by())).kind
   }
 
   test(
     'error: an account has no more unpaid offers than the rules allow, of unique ones fewer',
-    use((ledger) => {
-      const unique = [1, 2, 3].map((number) => kindOf(ledger, number))
+    use(async (ledger) => {
+      const unique = await Array.fromAsync([1, 2, 3], (number) => kindOf(ledger, number))
       expect(unique).toEqual(['opened', 'opened', 'limit'])
-      const own = [4, 5, 6].map((number) => kindOf(ledger, number, { payer: WALLET }))
+      const own = await Array.fromAsync([4, 5, 6], (number) =>
+        kindOf(ledger, number, { payer: WALLET }),
+      )
       expect(own).toEqual(['opened', 'opened', 'limit'])
       expect(ledger.payments.findOffer(offerIdOf(6))).toBeUndefined()
     }),
@@ -246,10 +256,11 @@ function conformLimits(use: UsePayments): void {
 
   test(
     'behavior: what was paid does not count, what is on its way does',
-    use((ledger) => {
-      buy(ledger, 1)
-      claimUpTo(ledger, 2, { state: 'pending' })
-      expect([3, 4].map((number) => kindOf(ledger, number))).toEqual(['opened', 'limit'])
+    use(async (ledger) => {
+      await buy(ledger, 1)
+      await claimUpTo(ledger, 2, { state: 'pending' })
+      const kinds = await Array.fromAsync([3, 4], (number) => kindOf(ledger, number))
+      expect(kinds).toEqual(['opened', 'limit'])
     }),
   )
 }

@@ -38,9 +38,9 @@ const coursesOf = (ledger: Ledger) =>
 function conformOnce(use: UsePayments): void {
   test(
     'default: adds the period with the terms of the offer, and ends the payment',
-    use((ledger) => {
+    use(async (ledger) => {
       const before = ledger.revision()
-      const subscription = buy(ledger, 1)
+      const subscription = await buy(ledger, 1)
       const { coins, routes, name, rank, requestsPerMinute } = tierOf('pro')
       expect(subscription).toEqual({
         id: idsOf(1).subscriptionId,
@@ -65,11 +65,15 @@ function conformOnce(use: UsePayments): void {
 
   test(
     `behavior: ${CALLS} calls are one subscription, whatever ids they come with`,
-    use((ledger) => {
-      const first = buy(ledger, 1)
+    use(async (ledger) => {
+      const first = await buy(ledger, 1)
       const before = ledger.listAudit(0, 1000)
       for (let call = 0; call < CALLS; call++) {
-        const again = ledger.payments.provision(paymentIdOf(1), idsOf(call), by(NOW_MS + call))
+        const again = await ledger.payments.provision(
+          paymentIdOf(1),
+          idsOf(call),
+          by(NOW_MS + call),
+        )
         expect(again).toEqual(first)
       }
       expect(ledger.listSubscriptions(accountIdOf(1))).toEqual([first])
@@ -79,16 +83,18 @@ function conformOnce(use: UsePayments): void {
 
   test(
     'error: only what is settled is provisioned',
-    use((ledger) => {
+    use(async (ledger) => {
       const states = ['received', 'screened', 'settling', 'pending', 'unknown', 'rejected'] as const
       for (const [number, state] of [...states, 'void' as const, 'review' as const].entries()) {
-        const payment = claimUpTo(ledger, number, { state })
-        const provision = () => ledger.payments.provision(payment.id, idsOf(number), by())
-        expect(provision).toThrow(state)
+        const payment = await claimUpTo(ledger, number, { state })
+        const provision = ledger.payments.provision(payment.id, idsOf(number), by())
+        await expect(provision).rejects.toThrow(state)
         expect(ledger.payments.findPayment(payment.id)).toEqual(payment)
         expect(ledger.payments.findSubscriptionOf(payment.id)).toBeUndefined()
       }
-      expect(() => ledger.payments.provision('pay_none', idsOf(1), by())).toThrow('pay_none')
+      await expect(ledger.payments.provision('pay_none', idsOf(1), by())).rejects.toThrow(
+        'pay_none',
+      )
       expect(ledger.listSubscriptions(accountIdOf(1))).toEqual([])
     }),
   )
@@ -97,9 +103,9 @@ function conformOnce(use: UsePayments): void {
 function conformAtomic(use: UsePayments): void {
   test(
     'error: what fails right after it leaves nothing of it',
-    use((ledger) => {
-      buy(ledger, 1, { tierId: 'starter' })
-      const payment = claimUpTo(ledger, 2, { state: 'settled' })
+    use(async (ledger) => {
+      await buy(ledger, 1, { tierId: 'starter' })
+      const payment = await claimUpTo(ledger, 2, { state: 'settled' })
       const read = () => [
         ledger.listSubscriptions(accountIdOf(1)),
         ledger.listAudit(0, 1000),
@@ -107,30 +113,29 @@ function conformAtomic(use: UsePayments): void {
         ledger.revision(),
       ]
       const before = read()
-      const crash = () =>
-        ledger.atomically(() => {
-          ledger.payments.provision(payment.id, idsOf(2), by(NOW_MS + DAY_MS))
-          expect(ledger.listSubscriptions(accountIdOf(1))).toHaveLength(3)
-          throw new Error('crash')
-        })
-      expect(crash).toThrow('crash')
+      const crash = ledger.atomically((transaction) => {
+        transaction.payments.provision(payment.id, idsOf(2), by(NOW_MS + DAY_MS))
+        expect(transaction.listSubscriptions(accountIdOf(1))).toHaveLength(3)
+        throw new Error('crash')
+      })
+      await expect(crash).rejects.toThrow('crash')
       expect(read()).toEqual(before)
       expect(ledger.payments.findSubscriptionOf(payment.id)).toBeUndefined()
-      ledger.payments.provision(payment.id, idsOf(2), by(NOW_MS + DAY_MS))
+      await ledger.payments.provision(payment.id, idsOf(2), by(NOW_MS + DAY_MS))
       expect(ledger.listSubscriptions(accountIdOf(1))).toHaveLength(3)
     }),
   )
 
   test(
     'error: fails whole where one of its writes does, though the caller goes on',
-    use((ledger) => {
-      buy(ledger, 1, { tierId: 'starter' })
-      const payment = claimUpTo(ledger, 2, { state: 'settled' })
+    use(async (ledger) => {
+      await buy(ledger, 1, { tierId: 'starter' })
+      const payment = await claimUpTo(ledger, 2, { state: 'settled' })
       const before = [coursesOf(ledger), ledger.listAudit(0, 1000).length]
       // This id is taken.
       const ids = { ...idsOf(2), subscriptionId: idsOf(1).subscriptionId }
-      const provision = () => ledger.payments.provision(payment.id, ids, by(NOW_MS + DAY_MS))
-      expect(provision).toThrow()
+      const provision = ledger.payments.provision(payment.id, ids, by(NOW_MS + DAY_MS))
+      await expect(provision).rejects.toThrow()
       expect([coursesOf(ledger), ledger.listAudit(0, 1000).length]).toEqual(before)
       expect(ledger.payments.findPayment(payment.id)).toEqual(payment)
     }),
@@ -140,10 +145,10 @@ function conformAtomic(use: UsePayments): void {
 function conformMoving(use: UsePayments): void {
   test(
     'default: a higher tier starts at once, and the rest of what ran follows with its terms',
-    use((ledger) => {
-      const starter = buy(ledger, 1, { tierId: 'starter' })
-      buy(ledger, 2, { tierId: 'starter' })
-      buy(ledger, 3, { nowMs: NOW_MS + 10 * DAY_MS })
+    use(async (ledger) => {
+      const starter = await buy(ledger, 1, { tierId: 'starter' })
+      await buy(ledger, 2, { tierId: 'starter' })
+      await buy(ledger, 3, { nowMs: NOW_MS + 10 * DAY_MS })
       expect(coursesOf(ledger)).toEqual([
         `starter 0 10 ${paymentIdOf(1)}`,
         `pro 10 40 ${paymentIdOf(3)}`,
@@ -167,10 +172,10 @@ function conformMoving(use: UsePayments): void {
 
   test(
     'default: the same tier again, and a lower one, follow what was paid before',
-    use((ledger) => {
-      buy(ledger, 1)
-      buy(ledger, 2, { tierId: 'starter', nowMs: NOW_MS + DAY_MS })
-      buy(ledger, 3, { nowMs: NOW_MS + DAY_MS })
+    use(async (ledger) => {
+      await buy(ledger, 1)
+      await buy(ledger, 2, { tierId: 'starter', nowMs: NOW_MS + DAY_MS })
+      await buy(ledger, 3, { nowMs: NOW_MS + DAY_MS })
       expect(coursesOf(ledger)).toEqual([
         `pro 0 30 ${paymentIdOf(1)}`,
         `pro 30 60 ${paymentIdOf(3)}`,
@@ -181,13 +186,13 @@ function conformMoving(use: UsePayments): void {
 
   test(
     'behavior: grants stay where they are, and the higher of the two holds',
-    use((ledger) => {
-      const offer = claimUpTo(ledger, 1, { state: 'settled' })
-      const grant = ledger.addSubscription(
+    use(async (ledger) => {
+      const offer = await claimUpTo(ledger, 1, { state: 'settled' })
+      const grant = await ledger.addSubscription(
         aSubscription(1, { tierId: 'enterprise', endMs: NOW_MS + DAY_MS }),
         by(),
       )
-      ledger.payments.provision(offer.id, idsOf(1), by())
+      await ledger.payments.provision(offer.id, idsOf(1), by())
       const subscriptions = ledger.listSubscriptions(accountIdOf(1))
       expect(subscriptions).toHaveLength(2)
       expect(subscriptions).toContainEqual(grant)

@@ -22,26 +22,26 @@ export function conformReview(use: UsePayments): void {
 function conformTransfers(use: UsePayments): void {
   test(
     'behavior: one that a payment explains after all needs nobody any more',
-    use((ledger) => {
-      const payment = claimUpTo(ledger, 7, { state: 'pending' })
+    use(async (ledger) => {
+      const payment = await claimUpTo(ledger, 7, { state: 'pending' })
       const proof = aProof(7)
-      ledger.payments.addUnmatchedTransfer(aTransfer(7, proof), by())
+      await ledger.payments.addUnmatchedTransfer(aTransfer(7, proof), by())
       expect(ledger.payments.listUnmatchedTransfers(false)).toHaveLength(1)
-      ledger.payments.move(payment.id, { from: ['pending'], to: 'settled', proof }, by())
+      await ledger.payments.move(payment.id, { from: ['pending'], to: 'settled', proof }, by())
       expect(ledger.payments.listUnmatchedTransfers(false)).toEqual([])
     }),
   )
 
   test(
     'default: keeps it to the last digit, once, and audits it',
-    use((ledger) => {
+    use(async (ledger) => {
       const transfers = [1, 2].map((number) => aTransfer(number))
       for (const transfer of transfers) {
-        expect(ledger.payments.addUnmatchedTransfer(transfer, by())).toBe(true)
+        expect(await ledger.payments.addUnmatchedTransfer(transfer, by())).toBe(true)
       }
-      expect(ledger.payments.addUnmatchedTransfer(aTransfer(1), by())).toBe(false)
+      expect(await ledger.payments.addUnmatchedTransfer(aTransfer(1), by())).toBe(false)
       const sameLog = aTransfer(1, { id: 'transfer_other' })
-      expect(ledger.payments.addUnmatchedTransfer(sameLog, by())).toBe(false)
+      expect(await ledger.payments.addUnmatchedTransfer(sameLog, by())).toBe(false)
       expect(ledger.payments.listUnmatchedTransfers(false)).toEqual(transfers)
       expect(ledger.payments.listUnmatchedTransfers(true)).toEqual([])
       expect(auditOf(ledger).map(({ deed, state }) => [deed, state.amount])).toEqual([
@@ -53,12 +53,12 @@ function conformTransfers(use: UsePayments): void {
 
   test(
     'behavior: what a payment of ours explains is not unmatched',
-    use((ledger) => {
-      claimUpTo(ledger, 1, { state: 'settled' })
+    use(async (ledger) => {
+      await claimUpTo(ledger, 1, { state: 'settled' })
       const add = (changes: { logIndex?: number }) =>
         ledger.payments.addUnmatchedTransfer(aTransfer(1, { ...aProof(1), ...changes }), by())
-      expect(add({})).toBe(false)
-      expect(add({ logIndex: 77 })).toBe(true)
+      expect(await add({})).toBe(false)
+      expect(await add({ logIndex: 77 })).toBe(true)
     }),
   )
 }
@@ -66,22 +66,22 @@ function conformTransfers(use: UsePayments): void {
 function conformResolving(use: UsePayments): void {
   test(
     'default: payments are counted by state, of those in review the undecided ones',
-    use((ledger) => {
-      claimUpTo(ledger, 1, { state: 'pending' })
-      const first = claimUpTo(ledger, 2, { state: 'review' })
-      claimUpTo(ledger, 3, { state: 'review' })
+    use(async (ledger) => {
+      await claimUpTo(ledger, 1, { state: 'pending' })
+      const first = await claimUpTo(ledger, 2, { state: 'review' })
+      await claimUpTo(ledger, 3, { state: 'review' })
       expect(ledger.payments.countPayments()).toEqual({ pending: 1, review: 2 })
-      ledger.payments.resolveReview(first.id, 'refunded', by())
+      await ledger.payments.resolveReview(first.id, 'refunded', by())
       expect(ledger.payments.countPayments()).toEqual({ pending: 1, review: 1 })
     }),
   )
 
   test(
     'default: notes what became of a transfer, once',
-    use((ledger) => {
-      ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
-      expect(ledger.payments.resolveReview('transfer_1', 'sent back', by())).toBe(true)
-      expect(ledger.payments.resolveReview('transfer_1', 'kept', by())).toBe(false)
+    use(async (ledger) => {
+      await ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
+      expect(await ledger.payments.resolveReview('transfer_1', 'sent back', by())).toBe(true)
+      expect(await ledger.payments.resolveReview('transfer_1', 'kept', by())).toBe(false)
       expect(ledger.payments.listUnmatchedTransfers(false)).toEqual([])
       expect(ledger.payments.listUnmatchedTransfers(true)).toEqual([
         aTransfer(1, { resolution: 'sent back' }),
@@ -92,10 +92,12 @@ function conformResolving(use: UsePayments): void {
 
   test(
     'default: notes what became of a payment in review, which stays there',
-    use((ledger) => {
-      const payment = claimUpTo(ledger, 1, { state: 'review' })
-      expect(ledger.payments.resolveReview(payment.id, 'sent back', by(NOW_MS + 1))).toBe(true)
-      expect(ledger.payments.resolveReview(payment.id, 'kept', by())).toBe(false)
+    use(async (ledger) => {
+      const payment = await claimUpTo(ledger, 1, { state: 'review' })
+      expect(await ledger.payments.resolveReview(payment.id, 'sent back', by(NOW_MS + 1))).toBe(
+        true,
+      )
+      expect(await ledger.payments.resolveReview(payment.id, 'kept', by())).toBe(false)
       const resolved = { ...payment, resolution: 'sent back' }
       expect(ledger.payments.findPayment(payment.id)).toEqual(resolved)
       expect(auditOf(ledger).at(-1)).toMatchObject({
@@ -107,11 +109,11 @@ function conformResolving(use: UsePayments): void {
 
   test(
     'error: resolves nothing else, and audits nothing',
-    use((ledger) => {
-      const payment = claimUpTo(ledger, 1, { state: 'unknown' })
+    use(async (ledger) => {
+      const payment = await claimUpTo(ledger, 1, { state: 'unknown' })
       const before = deedsOf(ledger)
       for (const id of [payment.id, 'pay_none', 'transfer_none']) {
-        expect(ledger.payments.resolveReview(id, 'kept', by())).toBe(false)
+        expect(await ledger.payments.resolveReview(id, 'kept', by())).toBe(false)
       }
       expect(ledger.payments.findPayment(payment.id)).toEqual(payment)
       expect(deedsOf(ledger)).toEqual(before)
@@ -122,11 +124,11 @@ function conformResolving(use: UsePayments): void {
 function conformScanning(use: UsePayments): void {
   test(
     'default: remembers the last block of each chain',
-    use((ledger) => {
+    use(async (ledger) => {
       expect(ledger.payments.scannedBlock(network)).toBeUndefined()
-      ledger.payments.setScannedBlock(network, 5)
-      ledger.payments.setScannedBlock('eip155:1', 7)
-      ledger.payments.setScannedBlock(network, 6)
+      await ledger.payments.setScannedBlock(network, 5)
+      await ledger.payments.setScannedBlock('eip155:1', 7)
+      await ledger.payments.setScannedBlock(network, 6)
       expect(ledger.payments.scannedBlock(network)).toBe(6)
       expect(ledger.payments.scannedBlock('eip155:1')).toBe(7)
     }),

@@ -52,8 +52,8 @@ const auditLength = (ledger: Ledger): number => ledger.listAudit(0, 1_000_000).l
 function conformClaim(use: UsePayments): void {
   test(
     'default: keeps what was signed to the last digit, in state received',
-    use((ledger) => {
-      const payment = claim(ledger, 1)
+    use(async (ledger) => {
+      const payment = await claim(ledger, 1)
       const offer = ledger.payments.findOffer(payment.offerId)
       expect(offer).toBeDefined()
       expect(payment).toEqual({
@@ -74,9 +74,9 @@ function conformClaim(use: UsePayments): void {
 
   test(
     'behavior: the audit holds who, what and hashes, and no signature in any state',
-    use((ledger) => {
-      const { id, signed } = claimUpTo(ledger, 1, { state: 'settled' })
-      ledger.payments.provision(id, { subscriptionId: 'sub_1', restId: 'sub_2' }, by())
+    use(async (ledger) => {
+      const { id, signed } = await claimUpTo(ledger, 1, { state: 'settled' })
+      await ledger.payments.provision(id, { subscriptionId: 'sub_1', restId: 'sub_2' }, by())
       const states = auditOf(ledger).filter(({ deed }) => deed.endsWith(` ${id}`))
       expect(states).toHaveLength(5)
       for (const { state } of states) {
@@ -95,15 +95,15 @@ function conformClaim(use: UsePayments): void {
 
   test(
     'default: another payment of the offer is told, until the first is rejected or void',
-    use((ledger) => {
+    use(async (ledger) => {
       for (const [number, state] of paymentStates.entries()) {
         if (state === 'provisioned') continue
-        const first = claimUpTo(ledger, number, { state })
+        const first = await claimUpTo(ledger, number, { state })
         const offer = ledger.payments.findOffer(first.offerId)
         if (offer === undefined) throw new Error('no offer')
         const signed = aSigned(number + 100, offer)
         const before = auditLength(ledger)
-        const answer = ledger.payments.claim({ id: `pay_b${number}`, offer, signed }, by())
+        const answer = await ledger.payments.claim({ id: `pay_b${number}`, offer, signed }, by())
         if (state === 'rejected' || state === 'void') {
           expect([state, answer.kind, answer.payment.id]).toEqual([
             state,
@@ -120,11 +120,11 @@ function conformClaim(use: UsePayments): void {
 
   test(
     'error: refuses a payment of another amount than its offer’s',
-    use((ledger) => {
-      const offer = openOffer(ledger, 1)
+    use(async (ledger) => {
+      const offer = await openOffer(ledger, 1)
       const signed = aSigned(1, offer, { amount: PRICE - 1n })
-      const refuse = () => ledger.payments.claim({ id: paymentIdOf(1), offer, signed }, by())
-      expect(refuse).toThrow('amount')
+      const refused = ledger.payments.claim({ id: paymentIdOf(1), offer, signed }, by())
+      await expect(refused).rejects.toThrow('amount')
       expect(ledger.payments.findPayment(paymentIdOf(1))).toBeUndefined()
     }),
   )
@@ -133,12 +133,12 @@ function conformClaim(use: UsePayments): void {
 function conformBeside(use: UsePayments): void {
   test(
     'behavior: one that has moved its money already is kept beside it, in review',
-    use((ledger) => {
-      const first = claimUpTo(ledger, 1, { state: 'pending' })
+    use(async (ledger) => {
+      const first = await claimUpTo(ledger, 1, { state: 'pending' })
       const offer = ledger.payments.findOffer(first.offerId)
       if (offer === undefined) throw new Error('no offer')
       const draft = { id: 'pay_2', offer, signed: aSigned(2, offer), proof: aProof(2) }
-      const { kind, payment } = ledger.payments.claim(draft, by())
+      const { kind, payment } = await ledger.payments.claim(draft, by())
       expect(kind).toBe('claimed')
       expect(payment).toMatchObject({
         id: 'pay_2',
@@ -156,16 +156,16 @@ function conformBeside(use: UsePayments): void {
 
   test(
     'default: the newest payment that is open is that of its account',
-    use((ledger) => {
+    use(async (ledger) => {
       const { findUndecidedPayment: find } = ledger.payments
-      const open = [1, 2].map((number) => claim(ledger, number).id)
-      claimUpTo(ledger, 3, { state: 'void' })
+      const open = await Array.fromAsync([1, 2], async (number) => (await claim(ledger, number)).id)
+      await claimUpTo(ledger, 3, { state: 'void' })
       expect(find({ accountId: accountIdOf(1) })?.id).toBe(open[1] ?? '')
       expect(find({ accountId: accountIdOf(1), offerId: offerIdOf(1) })?.id).toBe(open[0] ?? '')
       expect(find({ accountId: accountIdOf(1), offerId: offerIdOf(3) })).toBeUndefined()
       expect(find({ accountId: accountIdOf(2) })).toBeUndefined()
       const of = { accountId: accountIdOf(1), offerId: offerIdOf(4) }
-      const rejected = claimUpTo(ledger, 4, { state: 'rejected' })
+      const rejected = await claimUpTo(ledger, 4, { state: 'rejected' })
       expect(find(of)).toEqual(rejected)
     }),
   )
@@ -187,8 +187,8 @@ function conformSamePurchase(use: UsePayments): void {
   ] as const)(
     'default: finds the payment of the same account, tier and token that is %s',
     (state) =>
-      use((ledger) => {
-        const { id } = claimUpTo(ledger, 1, { state })
+      use(async (ledger) => {
+        const { id } = await claimUpTo(ledger, 1, { state })
         expect(idOf(ledger)).toBe(id)
         expect(idOf(ledger, { asset: ASSET.toLowerCase() })).toBe(id)
         const others = [
@@ -202,22 +202,22 @@ function conformSamePurchase(use: UsePayments): void {
   )
 
   test.each(['void', 'review'] as const)('behavior: one that is %s is not repeated', (state) =>
-    use((ledger) => {
-      claimUpTo(ledger, 1, { state })
+    use(async (ledger) => {
+      await claimUpTo(ledger, 1, { state })
       expect(idOf(ledger)).toBeUndefined()
     })(),
   )
 
   test(
     'behavior: one that was made counts for a while, and less than one in flight',
-    use((ledger) => {
-      buy(ledger, 1, { nowMs: NOW_MS + 1 })
+    use(async (ledger) => {
+      await buy(ledger, 1, { nowMs: NOW_MS + 1 })
       expect(idOf(ledger)).toBe(paymentIdOf(1))
       expect(idOf(ledger, {}, NOW_MS + 1)).toBeUndefined()
-      claimUpTo(ledger, 2, { state: 'rejected' })
+      await claimUpTo(ledger, 2, { state: 'rejected' })
       expect(idOf(ledger)).toBe(paymentIdOf(1))
       expect(idOf(ledger, {}, NOW_MS + 1)).toBe(paymentIdOf(2))
-      claimUpTo(ledger, 3, { state: 'pending' })
+      await claimUpTo(ledger, 3, { state: 'pending' })
       expect(idOf(ledger)).toBe(paymentIdOf(3))
     }),
   )
@@ -226,13 +226,13 @@ function conformSamePurchase(use: UsePayments): void {
 function conformNonces(use: UsePayments): void {
   test(
     'default: the same nonce again finds the same payment, whoever comes with it, for any offer',
-    use((ledger) => {
-      const first = claim(ledger, 1)
+    use(async (ledger) => {
+      const first = await claim(ledger, 1)
       const before = auditLength(ledger)
-      ledger.createAccount({ id: accountIdOf(2) }, by())
-      const other = openOffer(ledger, 2, { accountId: accountIdOf(2) })
+      await ledger.createAccount({ id: accountIdOf(2) }, by())
+      const other = await openOffer(ledger, 2, { accountId: accountIdOf(2) })
       const signed = aSigned(1, other)
-      const answer = ledger.payments.claim({ id: paymentIdOf(2), offer: other, signed }, by())
+      const answer = await ledger.payments.claim({ id: paymentIdOf(2), offer: other, signed }, by())
       expect(answer).toEqual({ kind: 'existing', payment: first })
       expect(auditLength(ledger)).toBe(before + 2)
     }),
@@ -240,15 +240,15 @@ function conformNonces(use: UsePayments): void {
 
   test(
     'behavior: nonces are of a payer and a contract',
-    use((ledger) => {
-      const first = claim(ledger, 1)
+    use(async (ledger) => {
+      const first = await claim(ledger, 1)
       for (const [number, changes] of [
         [2, { payer: '0xbb' }],
         [3, { nonceContract: '0xcc' }],
       ] as const) {
-        const offer = openOffer(ledger, number)
+        const offer = await openOffer(ledger, number)
         const signed = { ...aSigned(number, offer), nonce: first.signed.nonce, ...changes }
-        const answer = ledger.payments.claim({ id: paymentIdOf(number), offer, signed }, by())
+        const answer = await ledger.payments.claim({ id: paymentIdOf(number), offer, signed }, by())
         expect(answer.kind).toBe('claimed')
         expect(ledger.payments.findPaymentByNonce(signed)?.id).toBe(paymentIdOf(number))
       }
@@ -260,13 +260,13 @@ function conformNonces(use: UsePayments): void {
 function conformLists(use: UsePayments): void {
   test(
     'default: pages of an account, newest first, put together are all of them, in any state',
-    use((ledger) => {
+    use(async (ledger) => {
       const numbers = [1, 2, 3, 4, 5]
       for (const number of numbers) {
-        const offer = openOffer(ledger, number)
+        const offer = await openOffer(ledger, number)
         const draft = { id: paymentIdOf(number), offer, signed: aSigned(number, offer) }
         // Some at the same moment.
-        ledger.payments.claim(draft, by(NOW_MS + Math.floor(number / 2)))
+        await ledger.payments.claim(draft, by(NOW_MS + Math.floor(number / 2)))
       }
       const expected = numbers.toReversed().map(paymentIdOf)
       for (const limit of [1, 2, 4, 5, 9]) {
@@ -286,10 +286,10 @@ function conformLists(use: UsePayments): void {
 
   test(
     'default: lists those in some states, oldest first',
-    use((ledger) => {
-      claimUpTo(ledger, 1, { state: 'unknown' })
-      claimUpTo(ledger, 2, { state: 'pending' })
-      claimUpTo(ledger, 3, { state: 'void' })
+    use(async (ledger) => {
+      await claimUpTo(ledger, 1, { state: 'unknown' })
+      await claimUpTo(ledger, 2, { state: 'pending' })
+      await claimUpTo(ledger, 3, { state: 'void' })
       const idsIn = (...states: Parameters<typeof ledger.payments.listPaymentsIn>[0]) =>
         ledger.payments.listPaymentsIn(states).map(({ id }) => id)
       expect(idsIn('pending', 'unknown')).toEqual([paymentIdOf(1), paymentIdOf(2)])
@@ -302,15 +302,15 @@ function conformLists(use: UsePayments): void {
 function conformMove(use: UsePayments): void {
   test(
     'default: notes what was learned, keeps what was known, and audits it',
-    use((ledger) => {
-      const { id } = claimUpTo(ledger, 1, { state: 'settling' })
+    use(async (ledger) => {
+      const { id } = await claimUpTo(ledger, 1, { state: 'settling' })
       const learned = { reason: 'timeout', txHash: '0xabc' }
       const change = { from: ['settling', 'pending'], to: 'unknown', ...learned } as const
-      const unknown = ledger.payments.move(id, change, by(NOW_MS + 1))
+      const unknown = await ledger.payments.move(id, change, by(NOW_MS + 1))
       expect(unknown).toMatchObject({ state: 'unknown', ...learned, updatedMs: NOW_MS + 1 })
       expect(unknown?.leaseUntilMs).toBeUndefined()
       const proof = aProof(1)
-      const paid = ledger.payments.move(id, { from: ['unknown'], to: 'settled', proof }, by())
+      const paid = await ledger.payments.move(id, { from: ['unknown'], to: 'settled', proof }, by())
       expect(paid).toMatchObject({ state: 'settled', txHash: '0xabc', proof })
       expect(paid?.reason).toBeUndefined()
       expect(ledger.payments.findPayment(id)).toEqual(paid)
@@ -323,15 +323,15 @@ function conformMove(use: UsePayments): void {
 
   test(
     'default: from another state, or of nothing, it moves and audits nothing',
-    use((ledger) => {
+    use(async (ledger) => {
       for (const [number, state] of paymentStates.entries()) {
         if (state === 'provisioned') continue
-        const payment = claimUpTo(ledger, number, { state })
+        const payment = await claimUpTo(ledger, number, { state })
         const before = auditLength(ledger)
         const from = paymentStates.filter((other) => other !== state)
         const change = { from, to: 'void', reason: 'expired' } as const
-        expect(ledger.payments.move(payment.id, change, by(NOW_MS + 1))).toBeUndefined()
-        expect(ledger.payments.move('pay_none', change, by())).toBeUndefined()
+        expect(await ledger.payments.move(payment.id, change, by(NOW_MS + 1))).toBeUndefined()
+        expect(await ledger.payments.move('pay_none', change, by())).toBeUndefined()
         expect(ledger.payments.findPayment(payment.id)).toEqual(payment)
         expect(auditLength(ledger)).toBe(before)
       }
@@ -342,10 +342,12 @@ function conformMove(use: UsePayments): void {
 function conformMoveErrors(use: UsePayments): void {
   test(
     'error: refuses what is more than a word: settling, provisioned, and settled without a proof',
-    use((ledger) => {
-      const payment = claimUpTo(ledger, 1, { state: 'unknown' })
+    use(async (ledger) => {
+      const payment = await claimUpTo(ledger, 1, { state: 'unknown' })
       for (const to of ['settling', 'provisioned', 'settled'] as const) {
-        expect(() => ledger.payments.move(payment.id, { from: ['unknown'], to }, by())).toThrow()
+        await expect(
+          ledger.payments.move(payment.id, { from: ['unknown'], to }, by()),
+        ).rejects.toThrow()
       }
       expect(ledger.payments.findPayment(payment.id)).toEqual(payment)
     }),
@@ -353,32 +355,32 @@ function conformMoveErrors(use: UsePayments): void {
 
   test(
     'error: one transfer pays one payment',
-    use((ledger) => {
-      claimUpTo(ledger, 1, { state: 'settled' })
-      const second = claimUpTo(ledger, 2, { state: 'pending' })
+    use(async (ledger) => {
+      await claimUpTo(ledger, 1, { state: 'settled' })
+      const second = await claimUpTo(ledger, 2, { state: 'pending' })
       const settle = (logIndex: number) => {
         const proof = { ...aProof(1), logIndex }
         return ledger.payments.move(second.id, { from: ['pending'], to: 'settled', proof }, by())
       }
-      expect(() => settle(1)).toThrow(expect.objectContaining({ kind: 'ledger_rule' }))
-      expect(() => settle(1)).toThrow(paymentIdOf(1))
+      await expect(settle(1)).rejects.toThrow(expect.objectContaining({ kind: 'ledger_rule' }))
+      await expect(settle(1)).rejects.toThrow(paymentIdOf(1))
       expect(ledger.payments.findPayment(second.id)).toEqual(second)
-      expect(settle(2)?.state).toBe('settled')
+      expect((await settle(2))?.state).toBe('settled')
     }),
   )
 
   test(
     'error: one offer has one payment, though money that came on top can be reviewed',
-    use((ledger) => {
-      const first = claimUpTo(ledger, 1, { state: 'rejected' })
+    use(async (ledger) => {
+      const first = await claimUpTo(ledger, 1, { state: 'rejected' })
       const offer = ledger.payments.findOffer(first.offerId)
       if (offer === undefined) throw new Error('no offer')
-      ledger.payments.claim({ id: paymentIdOf(2), offer, signed: aSigned(2, offer) }, by())
+      await ledger.payments.claim({ id: paymentIdOf(2), offer, signed: aSigned(2, offer) }, by())
       const move = (to: 'settled' | 'review') =>
         ledger.payments.move(first.id, { from: ['rejected'], to, proof: aProof(1) }, by())
-      expect(() => move('settled')).toThrow(paymentIdOf(2))
+      await expect(move('settled')).rejects.toThrow(paymentIdOf(2))
       expect(ledger.payments.findPayment(first.id)).toEqual(first)
-      expect(move('review')).toMatchObject({ state: 'review', proof: aProof(1) })
+      expect(await move('review')).toMatchObject({ state: 'review', proof: aProof(1) })
     }),
   )
 }
@@ -388,16 +390,16 @@ function conformLease(use: UsePayments): void {
   for (const state of ['screened', 'pending', 'unknown'] as const) {
     test(
       `default: a ${state} payment is leased to one, until the lease ends`,
-      use((ledger) => {
-        const { id, attempts } = claimUpTo(ledger, 1, { state })
-        const leased = ledger.payments.lease(id, untilMs, by())
+      use(async (ledger) => {
+        const { id, attempts } = await claimUpTo(ledger, 1, { state })
+        const leased = await ledger.payments.lease(id, untilMs, by())
         const expected = { state: 'settling', attempts: attempts + 1, leaseUntilMs: untilMs }
         expect(leased).toMatchObject(expected)
         const before = auditLength(ledger)
-        expect(ledger.payments.lease(id, untilMs + 50, by(untilMs - 1))).toBeUndefined()
+        expect(await ledger.payments.lease(id, untilMs + 50, by(untilMs - 1))).toBeUndefined()
         expect(ledger.payments.findPayment(id)).toEqual(leased)
         expect(auditLength(ledger)).toBe(before)
-        const again = ledger.payments.lease(id, untilMs + 50, by(untilMs))
+        const again = await ledger.payments.lease(id, untilMs + 50, by(untilMs))
         expect(again).toMatchObject({ attempts: attempts + 2, leaseUntilMs: untilMs + 50 })
         expect(deedsOf(ledger).at(-1)).toBe(`operator payment.settling ${id}`)
       }),
@@ -406,22 +408,22 @@ function conformLease(use: UsePayments): void {
 
   test(
     'behavior: a lease is renewed while its attempt goes on, and never afterwards',
-    use((ledger) => {
+    use(async (ledger) => {
       const { renewLease, lease, move, findPayment } = ledger.payments
-      const { id } = claimUpTo(ledger, 1, { state: 'settling', leaseUntilMs: untilMs })
+      const { id } = await claimUpTo(ledger, 1, { state: 'settling', leaseUntilMs: untilMs })
       const before = auditLength(ledger)
       for (const longerMs of [50, 20])
-        expect(renewLease(id, { attempts: 1, untilMs: untilMs + longerMs })).toBe(true)
+        expect(await renewLease(id, { attempts: 1, untilMs: untilMs + longerMs })).toBe(true)
       expect(findPayment(id)).toMatchObject({ leaseUntilMs: untilMs + 50, updatedMs: NOW_MS })
       expect(auditLength(ledger)).toBe(before)
       expect([...ledger.verifyAudit()]).toEqual([])
-      expect(lease(id, untilMs + 99, by(untilMs))).toBeUndefined()
-      expect(lease(id, untilMs + 99, by(untilMs + 50))).toMatchObject({ attempts: 2 })
-      expect(renewLease(id, { attempts: 1, untilMs: untilMs + 200 })).toBe(false)
-      move(id, { from: ['settling'], to: 'unknown' }, by())
+      expect(await lease(id, untilMs + 99, by(untilMs))).toBeUndefined()
+      expect(await lease(id, untilMs + 99, by(untilMs + 50))).toMatchObject({ attempts: 2 })
+      expect(await renewLease(id, { attempts: 1, untilMs: untilMs + 200 })).toBe(false)
+      await move(id, { from: ['settling'], to: 'unknown' }, by())
       const after = findPayment(id)
-      expect(renewLease(id, { attempts: 2, untilMs: untilMs + 200 })).toBe(false)
-      expect(renewLease('pay_none', { attempts: 1, untilMs })).toBe(false)
+      expect(await renewLease(id, { attempts: 2, untilMs: untilMs + 200 })).toBe(false)
+      expect(await renewLease('pay_none', { attempts: 1, untilMs })).toBe(false)
       expect(findPayment(id)).toEqual(after)
       expect([...ledger.verifyAudit()]).toEqual([])
     }),
@@ -429,14 +431,14 @@ function conformLease(use: UsePayments): void {
 
   test(
     'error: a payment in another state cannot be leased, nor one that is not there',
-    use((ledger) => {
+    use(async (ledger) => {
       const states = ['received', 'settled', 'rejected', 'void', 'review'] as const
       for (const [number, state] of states.entries()) {
-        const payment = claimUpTo(ledger, number, { state })
-        expect(ledger.payments.lease(payment.id, untilMs, by(NOW_MS * 2))).toBeUndefined()
+        const payment = await claimUpTo(ledger, number, { state })
+        expect(await ledger.payments.lease(payment.id, untilMs, by(NOW_MS * 2))).toBeUndefined()
         expect(ledger.payments.findPayment(payment.id)).toEqual(payment)
       }
-      expect(ledger.payments.lease('pay_none', untilMs, by())).toBeUndefined()
+      expect(await ledger.payments.lease('pay_none', untilMs, by())).toBeUndefined()
     }),
   )
 }
@@ -444,9 +446,9 @@ function conformLease(use: UsePayments): void {
 function conformPaidIn(use: UsePayments): void {
   test(
     'default: lists what was provisioned by money in some blocks, which may go to review after all',
-    use((ledger) => {
-      for (const number of [3, 1, 2]) buy(ledger, number)
-      claimUpTo(ledger, 4, { state: 'settled' })
+    use(async (ledger) => {
+      for (const number of [3, 1, 2]) await buy(ledger, number)
+      await claimUpTo(ledger, 4, { state: 'settled' })
       const list = (from: number, to: number, on: string = network) =>
         ledger.payments.listPaidIn(on, { from, to }).map(({ id }) => id)
       const blockOf = (number: number) => aProof(number).blockNumber
@@ -454,7 +456,9 @@ function conformPaidIn(use: UsePayments): void {
       expect(list(blockOf(2), blockOf(2))).toEqual([paymentIdOf(2)])
       expect(list(0, blockOf(9), 'eip155:8453')).toEqual([])
       const change = { from: ['provisioned'], to: 'review', reason: 'reorganised' } as const
-      expect(ledger.payments.move(paymentIdOf(2), change, by())).toMatchObject({ state: 'review' })
+      expect(await ledger.payments.move(paymentIdOf(2), change, by())).toMatchObject({
+        state: 'review',
+      })
       expect(list(0, blockOf(9))).toEqual([1, 3].map(paymentIdOf))
       expect(ledger.payments.findSubscriptionOf(paymentIdOf(2))).toBeDefined()
       expect([...ledger.verifyAudit()]).toEqual([])

@@ -16,15 +16,15 @@ import {
 export function conformSums(use: UsePayments): void {
   test(
     'sumPayments: counts payments and their money by step, state, reason and token',
-    use((ledger) => {
+    use(async (ledger) => {
       const since = { sinceMs: NOW_MS, stepMs: DAY_MS }
       expect(ledger.payments.sumPayments(since)).toEqual([])
-      buy(ledger, 1)
-      buy(ledger, 2, { nowMs: NOW_MS + DAY_MS })
-      buy(ledger, 3, { nowMs: NOW_MS + DAY_MS + 5 })
-      const rejected = claimUpTo(ledger, 4, { state: 'received' })
+      await buy(ledger, 1)
+      await buy(ledger, 2, { nowMs: NOW_MS + DAY_MS })
+      await buy(ledger, 3, { nowMs: NOW_MS + DAY_MS + 5 })
+      const rejected = await claimUpTo(ledger, 4, { state: 'received' })
       const change = { from: ['received'], to: 'rejected', reason: 'expired' } as const
-      ledger.payments.move(rejected.id, change, { actor: 'system', nowMs: NOW_MS })
+      await ledger.payments.move(rejected.id, change, { actor: 'system', nowMs: NOW_MS })
       const amountsOf = (...numbers: number[]) =>
         numbers.reduce(
           (sum, number) =>
@@ -58,9 +58,9 @@ export function conformSums(use: UsePayments): void {
 
   test(
     'countOffers: counts quotes from a moment on',
-    use((ledger) => {
-      openOffer(ledger, 1, { nowMs: NOW_MS })
-      openOffer(ledger, 2, { nowMs: NOW_MS + 10 })
+    use(async (ledger) => {
+      await openOffer(ledger, 1, { nowMs: NOW_MS })
+      await openOffer(ledger, 2, { nowMs: NOW_MS + 10 })
       expect([NOW_MS, NOW_MS + 10, NOW_MS + 11].map(ledger.payments.countOffers)).toEqual([2, 1, 0])
     }),
   )
@@ -70,9 +70,9 @@ export function conformSums(use: UsePayments): void {
 
     test(
       'default: finds by ids, payer, transaction and label of the account, newest first',
-      use((ledger) => {
-        claimUpTo(ledger, 1, { state: 'settled' })
-        claimUpTo(ledger, 2, { state: 'pending' })
+      use(async (ledger) => {
+        await claimUpTo(ledger, 1, { state: 'settled' })
+        await claimUpTo(ledger, 2, { state: 'pending' })
         const search = (text: string, limit = 10) =>
           find(ledger.payments.searchPayments({ search: text, limit }))
         const both = [paymentIdOf(2), paymentIdOf(1)]

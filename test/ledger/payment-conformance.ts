@@ -13,14 +13,17 @@ import { conformSums } from './payment-conformance-sums.ts'
 import { conformUnquoted } from './payment-conformance-unquoted.ts'
 
 /** Runs `body` on a ledger of its own, and finds its audit sound at the end. */
-export type UsePayments = (body: (ledger: Ledger) => void) => () => void
+export type UsePayments = (body: (ledger: Ledger) => void | Promise<void>) => () => Promise<void>
 
 /** Proves every verb from outside. */
-export function conformPayments(name: string, open: (nowMs: number) => Ledger): void {
-  const use: UsePayments = (body) => () => {
-    const ledger = open(NOW_MS)
+export function conformPayments(
+  name: string,
+  open: (nowMs: number) => Ledger | Promise<Ledger>,
+): void {
+  const use: UsePayments = (body) => async () => {
+    const ledger = await open(NOW_MS)
     try {
-      body(ledger)
+      await body(ledger)
       const faults = [...ledger.verifyAudit()]
       if (faults.length > 0) throw new Error(faults.join('\n'))
     } finally {

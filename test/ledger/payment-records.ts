@@ -11,7 +11,12 @@ import type {
   SignedPayment,
 } from '#src/domain/selling/payment.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
-import type { OfferDraft, OfferRules, UnmatchedTransfer } from '#src/ledger/payments.ts'
+import type {
+  OfferDraft,
+  OfferRules,
+  PaymentVerbs,
+  UnmatchedTransfer,
+} from '#src/ledger/payments.ts'
 
 import { accountIdOf, addressOf, by, createKeyOne, NOW_MS, tierOf } from './ledger-records.ts'
 
@@ -96,19 +101,26 @@ export const aTransfer = (
 })
 
 /** Makes account 1 unless it is there. */
-export function ensureAccount(ledger: Ledger): void {
-  if (ledger.findAccount(accountIdOf(1)) === undefined) createKeyOne(ledger)
+export async function ensureAccount(ledger: Ledger): Promise<void> {
+  const isThere = ({ findAccount }: Pick<Ledger, 'findAccount'>) =>
+    findAccount(accountIdOf(1)) !== undefined
+  // Another process may have made it.
+  if (isThere(ledger) || (await ledger.atomically(isThere))) return
+  await createKeyOne(ledger)
 }
 
-export function openOffer(
+export async function openOffer(
   ledger: Ledger,
   number: number,
   changes: Partial<OfferDraft> & { atomic?: bigint; nowMs?: number; reservedUntilMs?: number } = {},
-): Offer {
-  ensureAccount(ledger)
+): Promise<Offer> {
+  await ensureAccount(ledger)
   const { atomic, nowMs, reservedUntilMs, ...rest } = changes
   const rules = rulesOf({ ...(atomic && { atomic }), ...(reservedUntilMs && { reservedUntilMs }) })
-  const opened = ledger.payments.openOffer(anOffer(number, rest), rules, by(nowMs))
+  return offerOf(await ledger.payments.openOffer(anOffer(number, rest), rules, by(nowMs)))
+}
+
+export function offerOf(opened: ReturnType<PaymentVerbs['openOffer']>): Offer {
   if ('offer' in opened) return opened.offer
   throw new Error(opened.kind)
 }
@@ -126,10 +138,14 @@ export const rulesOf = (changes: Partial<OfferRules> = {}): OfferRules => ({
 })
 
 /** Opens an offer and takes its payment. */
-export function claim(ledger: Ledger, number: number, changes: Partial<OfferDraft> = {}): Payment {
-  const offer = openOffer(ledger, number, changes)
+export async function claim(
+  ledger: Ledger,
+  number: number,
+  changes: Partial<OfferDraft> = {},
+): Promise<Payment> {
+  const offer = await openOffer(ledger, number, changes)
   const draft = { id: paymentIdOf(number), offer, signed: aSigned(number, offer) }
-  const { kind, payment } = ledger.payments.claim(draft, by())
+  const { kind, payment } = await ledger.payments.claim(draft, by())
   if (kind !== 'claimed') throw new Error(kind)
   return payment
 }
@@ -148,20 +164,20 @@ const paths: Partial<Record<PaymentState, PaymentState[]>> = {
 }
 
 /** Takes a payment and leads it to a state. */
-export function claimUpTo(
+export async function claimUpTo(
   ledger: Ledger,
   number: number,
   options: { state: PaymentState; leaseUntilMs?: number; offer?: Partial<OfferDraft> },
-): Payment {
-  let payment = claim(ledger, number, options.offer)
+): Promise<Payment> {
+  let payment = await claim(ledger, number, options.offer)
   const proof = aProof(number)
   for (const to of paths[options.state] ?? []) {
     const change = { from: [payment.state], to, ...(to === 'settled' ? { proof } : {}) }
     const leaseUntilMs = options.leaseUntilMs ?? NOW_MS + 60_000
     const after =
       to === 'settling'
-        ? ledger.payments.lease(payment.id, leaseUntilMs, by())
-        : ledger.payments.move(payment.id, change, by())
+        ? await ledger.payments.lease(payment.id, leaseUntilMs, by())
+        : await ledger.payments.move(payment.id, change, by())
     if (after === undefined) throw new Error(`Payment ${number} cannot be ${to}.`)
     payment = after
   }
@@ -169,13 +185,16 @@ export function claimUpTo(
 }
 
 /** Buys a period as of `nowMs`. */
-export function buy(
+export async function buy(
   ledger: Ledger,
   number: number,
   { tierId = 'pro', nowMs = NOW_MS }: { tierId?: string; nowMs?: number } = {},
 ) {
-  const { id } = claimUpTo(ledger, number, { state: 'settled', offer: { terms: tierOf(tierId) } })
-  ledger.payments.provision(id, idsOf(number), by(nowMs))
+  const { id } = await claimUpTo(ledger, number, {
+    state: 'settled',
+    offer: { terms: tierOf(tierId) },
+  })
+  await ledger.payments.provision(id, idsOf(number), by(nowMs))
   const subscription = ledger.payments.findSubscriptionOf(id)
   if (subscription === undefined) throw new Error(`Payment ${number} has bought no period.`)
   return subscription

@@ -1,10 +1,9 @@
 /** The contract of a ledger and its payments on PostgreSQL, with a standby. */
 import { describe } from 'bun:test'
 
-import { openLedger } from '#src/ledger/open.ts'
-
 import { usePostgres } from '../support/engines/each.ts'
 import { postgresPrograms } from '../support/engines/postgres.ts'
+import { openLedgerIn } from '../support/stores.ts'
 import { conformLedger } from './ledger-conformance.ts'
 import { conformPayments } from './payment-conformance.ts'
 
@@ -12,7 +11,7 @@ describe.skipIf(postgresPrograms === undefined)('PostgreSQL', () => {
   const { placeOf } = usePostgres()
   let schemas = 0
 
-  const open = (nowMs: number) => openLedger(placeOf(`ledger_${++schemas}`), { nowMs })
+  const open = (nowMs: number) => openLedgerIn(placeOf(`ledger_${++schemas}`), { nowMs })
   conformLedger('a ledger on PostgreSQL', open)
   conformPayments('payments on PostgreSQL', open)
 })

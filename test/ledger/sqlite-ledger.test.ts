@@ -5,13 +5,16 @@ import { join } from 'node:path'
 
 import type { Database } from '#src/database/database.ts'
 import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
+import { handlesOf } from '#src/database/transact.ts'
 import { coins } from '#src/domain/market.ts'
 import { defaultTiers } from '#src/domain/selling/tier.ts'
 import { openHistory } from '#src/history/open.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import { prepareLedger } from '#src/ledger/prepare.ts'
 import { createSqliteLedger } from '#src/ledger/sqlite-ledger.ts'
 
+import { openApart } from './apart.ts'
 import { conformLedger } from './ledger-conformance.ts'
 import {
   accountIdOf,
@@ -33,8 +36,8 @@ afterAll(() => rmSync(folder, { recursive: true }))
 let files = 0
 const newPath = (): string => join(folder, `${++files}.db`)
 
-conformLedger('in memory', (nowMs) => openLedger(':memory:', { nowMs }))
 conformLedger('in a file', (nowMs) => openLedger(newPath(), { nowMs, lagMs: 1 }))
+conformLedger('with a handle for reads', (nowMs) => openApart(newPath(), nowMs))
 
 const readAll = (ledger: Ledger) => ({
   tiers: ledger.listTiers(),
@@ -50,27 +53,27 @@ const readAll = (ledger: Ledger) => ({
   isNew: ledger.isNew(),
 })
 
-function fill(ledger: Ledger): void {
-  createKeyOne(ledger)
-  ledger.addSubscription(aSubscription(1, { terms: tierOf('pro') }), by())
-  ledger.putTier({ ...tierOf('pro'), amountMillionths: 1 }, by())
-  ledger.signUp(aSignup(7), NOW_MS)
-  ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: Uint8Array.of(1) }, NOW_MS)
-  void ledger.addUsage([someUsage(1)])
+async function fill(ledger: Ledger): Promise<void> {
+  await createKeyOne(ledger)
+  await ledger.addSubscription(aSubscription(1, { terms: tierOf('pro') }), by())
+  await ledger.putTier({ ...tierOf('pro'), amountMillionths: 1 }, by())
+  await ledger.signUp(aSignup(7), NOW_MS)
+  await ledger.putAnswer({ id: 'a', fingerprint: 'f', sealed: Uint8Array.of(1) }, NOW_MS)
+  await ledger.addUsage([someUsage(1)])
   const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', entryCount: 1 }
-  ledger.putSanctionsList({ ...list, addresses: new Set([addressOf(2)]) }, by())
+  await ledger.putSanctionsList({ ...list, addresses: new Set([addressOf(2)]) }, by())
 }
 
 describe('openLedger', () => {
-  test('default: a ledger that is opened again holds what it held, and is not seeded again', () => {
+  test('default: a ledger that is opened again holds what it held, and is not seeded again', async () => {
     const path = newPath()
     const first = openLedger(path, { nowMs: NOW_MS })
-    fill(first)
+    await fill(first)
     const before = readAll(first)
     first.dispose()
     const again = openLedger(path, { nowMs: NOW_MS + 99 })
     expect(readAll(again)).toEqual(before)
-    expect(again.signUp(aSignup(7), NOW_MS).kind).toBe('nonce_used')
+    expect((await again.signUp(aSignup(7), NOW_MS)).kind).toBe('nonce_used')
     expect([...again.verifyAudit()]).toEqual([])
     again.dispose()
   })
@@ -94,17 +97,17 @@ describe('openLedger', () => {
     ledger.dispose()
   })
 
-  test('behavior: tiers that had every coin before there were more have every coin, and the others what they had', () => {
+  test('behavior: tiers that had every coin before there were more have every coin, and the others what they had', async () => {
     const path = newPath()
     const four = ['btc', 'eth', 'sol', 'xrp'] as const
     const team = { ...tierOf('pro'), tierId: 'team', rank: 9, coins: ['btc', 'sol'] as const }
     const old = openLedger(path, { nowMs: NOW_MS })
     for (const id of ['pro', 'enterprise'] as const)
-      old.putTier({ ...tierOf(id), coins: four }, by())
-    old.putTier(team, by())
-    createKeyOne(old)
+      await old.putTier({ ...tierOf(id), coins: four }, by())
+    await old.putTier(team, by())
+    await createKeyOne(old)
     const bought = { ...tierOf('pro'), coins: four }
-    old.addSubscription(aSubscription(1, { terms: bought }), by())
+    await old.addSubscription(aSubscription(1, { terms: bought }), by())
     const audited = old.listAudit(0, 1000).length
     old.dispose()
     const db = openDatabase(path, { format: ledgerFormat })
@@ -131,7 +134,7 @@ describe('openLedger', () => {
       ['system', 'tier.put', 'enterprise'],
     ])
     expect([...ledger.verifyAudit()]).toEqual([])
-    ledger.putTier({ ...tierOf('pro'), coins: four }, by())
+    await ledger.putTier({ ...tierOf('pro'), coins: four }, by())
     ledger.dispose()
     const again = openLedger(path, { nowMs: NOW_MS + 9 })
     expect(coinsOf(again)).toEqual({ ...expected, pro: [...four] })
@@ -150,7 +153,8 @@ describe('openLedger', () => {
 /** A ledger whose every commit of usage and of keys says how much it waited for the disk. */
 function openWatched(): { db: Database; ledger: Ledger; levels: () => unknown[] } {
   const db = openDatabase(newPath(), { format: ledgerFormat })
-  const ledger = createSqliteLedger(db, { nowMs: NOW_MS, lagMs: 0 })
+  prepareLedger(db, NOW_MS)
+  const ledger = createSqliteLedger(handlesOf(db))
   db.run('CREATE TEMP TABLE level (table_name, value)')
   for (const table of ['usage', 'audit']) {
     db.run(`CREATE TEMP TRIGGER watch_${table} AFTER INSERT ON main.${table} BEGIN
@@ -163,7 +167,7 @@ describe('every verb', () => {
   const chain = { oracle: 'hit', issuers: 'clear' } as const
   const asked = { address: addressOf(1), chain, staleAfterMs: 0 }
   const list = { publishedOn: '2026-11-21', confirmedMs: NOW_MS, sha256: 'cd', entryCount: 2 }
-  const verbs: Record<string, (ledger: Ledger) => void> = {
+  const verbs: Record<string, (ledger: Ledger) => Promise<unknown>> = {
     putTier: (ledger) => ledger.putTier({ ...tierOf('free'), name: 'Gratis' }, by()),
     createAccount: (ledger) =>
       ledger.createAccount({ id: accountIdOf(3), address: addressOf(3) }, by()),
@@ -177,17 +181,18 @@ describe('every verb', () => {
     putSanctionsList: (ledger) => ledger.putSanctionsList({ ...list, addresses: new Set() }, by()),
   }
   for (const [name, act] of Object.entries(verbs)) {
-    test(`error: ${name} that cannot be audited does not happen`, () => {
+    test(`error: ${name} that cannot be audited does not happen`, async () => {
       const db = openDatabase(':memory:', { format: ledgerFormat })
-      const ledger = createSqliteLedger(db, { nowMs: NOW_MS, lagMs: 0 })
-      fill(ledger)
+      prepareLedger(db, NOW_MS)
+      const ledger = createSqliteLedger(handlesOf(db))
+      await fill(ledger)
       const before = { ...readAll(ledger), revision: ledger.revision() }
       db.run(`CREATE TEMP TRIGGER no_audit AFTER INSERT ON main.audit
         BEGIN SELECT RAISE(ABORT, 'no audit'); END`)
-      expect(() => act(ledger)).toThrow('no audit')
+      await expect(act(ledger)).rejects.toThrow('no audit')
       expect({ ...readAll(ledger), revision: ledger.revision() }).toEqual(before)
       db.run('DROP TRIGGER no_audit')
-      act(ledger)
+      await act(ledger)
       expect(readAll(ledger).audit).toHaveLength(before.audit.length + 1)
       ledger.dispose()
     })
@@ -198,11 +203,11 @@ describe('addUsage', () => {
   const normal = 1
   const full = 2
 
-  test('default: does not wait for the disk, and everything else does', () => {
+  test('default: does not wait for the disk, and everything else does', async () => {
     const { ledger, levels } = openWatched()
-    createKeyOne(ledger)
-    void ledger.addUsage([someUsage(1)])
-    ledger.revokeKey(keyIdOf(1), by())
+    await createKeyOne(ledger)
+    await ledger.addUsage([someUsage(1)])
+    await ledger.revokeKey(keyIdOf(1), by())
     const expected: unknown[] = [
       ['audit', full],
       ['usage', normal],
@@ -211,18 +216,18 @@ describe('addUsage', () => {
     ledger.dispose()
   })
 
-  test('behavior: waits as part of a transaction that does', () => {
+  test('behavior: waits as part of a transaction that does', async () => {
     const { ledger, levels } = openWatched()
-    void ledger.atomically(() => ledger.addUsage([someUsage(1)]))
+    await ledger.atomically((transaction) => transaction.addUsage([someUsage(1)]))
     expect(levels()).toEqual([['usage', full]])
     ledger.dispose()
   })
 
-  test('error: what fails keeps nothing, and later verbs wait again', () => {
+  test('error: what fails keeps nothing, and later verbs wait again', async () => {
     const { db, ledger, levels } = openWatched()
-    createKeyOne(ledger)
+    await createKeyOne(ledger)
     const broken = { ...someUsage(2), requests: Number.NaN }
-    expect(() => ledger.addUsage([someUsage(1), broken])).toThrow()
+    await expect(ledger.addUsage([someUsage(1), broken])).rejects.toThrow()
     expect(ledger.usageOf(accountIdOf(1), '')).toEqual([])
     expect(db.prepare('PRAGMA synchronous').values()).toEqual([[full]])
     expect(levels()).toEqual([['audit', full]])
@@ -231,10 +236,10 @@ describe('addUsage', () => {
 })
 
 describe('createKey', () => {
-  test('behavior: the key itself is nowhere in the files, before and after they are closed', () => {
+  test('behavior: the key itself is nowhere in the files, before and after they are closed', async () => {
     const path = newPath()
     const ledger = openLedger(path, { nowMs: NOW_MS })
-    fill(ledger)
+    await fill(ledger)
     const bytes = () =>
       readdirSync(folder)
         .map((name) => join(folder, name))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import { openLedger } from '#src/ledger/open.ts'
 
+import { openApart } from './apart.ts'
 import { conformPayments } from './payment-conformance.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-payments-'))
@@ -12,5 +13,5 @@ afterAll(() => rmSync(folder, { recursive: true }))
 let files = 0
 const newPath = (): string => join(folder, `${++files}.db`)
 
-conformPayments('in memory', (nowMs) => openLedger(':memory:', { nowMs }))
 conformPayments('in a file', (nowMs) => openLedger(newPath(), { nowMs }))
+conformPayments('with a handle for reads', (nowMs) => openApart(newPath(), nowMs))

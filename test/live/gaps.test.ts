@@ -8,6 +8,7 @@ import { MarketCursor } from '#src/live/feed.ts'
 import { START } from '#src/live/rows.ts'
 
 import { aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
+import { silentRecorder } from '../support/silences.ts'
 
 const END_MS = START_MS + 300_000
 const LAST_MS = START_MS + 1000
@@ -35,10 +36,10 @@ const take = () => {
   }
 }
 
-beforeEach(() => {
+beforeEach(async () => {
   history = openHistory(':memory:', { lagMs: 0 })
   time = { nowMs: LAST_MS + 10_000, silentMs: undefined }
-  history.putMarket({
+  await history.putMarket({
     conditionId: conditionIdOf(1),
     coin: 'btc',
     timeframe: '5m',
@@ -46,14 +47,17 @@ beforeEach(() => {
     windowStartMs: START_MS,
     windowEndMs: END_MS,
   })
-  record(LAST_MS)
-  const view = withDowntime(history, { clock: () => time.nowMs, silence: () => time.silentMs })
+  await record(LAST_MS)
+  const view = withDowntime(history, {
+    clock: () => time.nowMs,
+    silences: silentRecorder(() => time.silentMs),
+  })
   cursor = new MarketCursor(view, market(), START)
 })
 afterEach(() => history.dispose())
 
 describe('gaps of streams', () => {
-  test('default: a recorder that is silent leaves what it notes later, told once', () => {
+  test('default: a recorder that is silent leaves what it notes later, told once', async () => {
     expect(take()).toEqual([])
     time.silentMs = LAST_MS + 500
     expect(take()).toEqual([ofDown, afterLast])
@@ -65,25 +69,25 @@ describe('gaps of streams', () => {
     const opened = [afterLast, ofDown].map(
       (gap) => ({ kind: 'opened', conditionId, gap: { ...gap } }) as const,
     )
-    history.record({ snapshots: [], trades: [], gaps: opened })
+    await history.record({ snapshots: [], trades: [], gaps: opened })
     expect(take()).toEqual([])
     const ended = { kind: 'ended', conditionId, outcome: 'up', atMs: LAST_MS + 9000 } as const
-    history.record({ snapshots: [], trades: [], gaps: [ended] })
+    await history.record({ snapshots: [], trades: [], gaps: [ended] })
     expect(take()).toEqual([{ ...afterLast, toMs: LAST_MS + 9000 }])
   })
 
-  test('behavior: what was missing after all is none is told as empty', () => {
+  test('behavior: what was missing after all is none is told as empty', async () => {
     time.silentMs = LAST_MS + 500
     take()
     time.silentMs = undefined
-    record(LAST_MS + 200)
+    await record(LAST_MS + 200)
     expect(take()).toEqual([{ ...afterLast, toMs: afterLast.fromMs }])
   })
 
-  test('behavior: a state of a recorder that runs again is not before a gap', () => {
+  test('behavior: a state of a recorder that runs again is not before a gap', async () => {
     time.silentMs = LAST_MS + 500
     take()
-    record(LAST_MS + 9000)
+    await record(LAST_MS + 9000)
     const isOwn = ({ outcome, reason }: Gap) => outcome === 'up' && reason === 'recorder_down'
     expect(take().filter(isOwn)).toEqual([{ ...afterLast, toMs: afterLast.fromMs }])
   })
@@ -96,33 +100,42 @@ describe('gaps of streams', () => {
       { ...ofDown, toMs: END_MS },
       { ...afterLast, toMs: END_MS },
     ])
-    const later = withDowntime(history, { clock: () => END_MS + 1, silence: () => END_MS })
+    const later = withDowntime(history, {
+      clock: () => END_MS + 1,
+      silences: silentRecorder(() => END_MS),
+    })
     expect(later.gaps(market())).toEqual([])
   })
 
-  test('behavior: a window that begins while a recorder is silent is a gap of it', () => {
+  test('behavior: a window that begins while a recorder is silent is a gap of it', async () => {
     const startMs = LAST_MS + 9000
     const facts = { coin: 'btc', timeframe: '5m', source: 'recorded' } as const
     const conditionId = conditionIdOf(2)
     const window = { windowStartMs: startMs, windowEndMs: startMs + 300_000 }
-    history.putMarket({ conditionId, ...facts, ...window })
+    await history.putMarket({ conditionId, ...facts, ...window })
     time.silentMs = LAST_MS + 500
     const later = history.findMarket(conditionId)
-    const view = withDowntime(history, { clock: () => time.nowMs, silence: () => time.silentMs })
+    const view = withDowntime(history, {
+      clock: () => time.nowMs,
+      silences: silentRecorder(() => time.silentMs),
+    })
     const gaps = later && view.gaps(later)
     expect(gaps).toEqual(
       (['up', 'down'] as const).map((outcome) => ({ outcome, fromMs: startMs, ...openGap })),
     )
   })
 
-  test('behavior: a quiet outcome is no gap while another recorder has the market', () => {
+  test('behavior: a quiet outcome is no gap while another recorder has the market', async () => {
     time.silentMs = LAST_MS + 500
     expect(take()).toEqual([ofDown, afterLast])
     // Of up alone: nothing changed in the book of down.
-    record(LAST_MS + 9000)
+    await record(LAST_MS + 9000)
     expect(take()).toContainEqual({ ...ofDown, toMs: ofDown.fromMs })
     const isOpen = ({ reason, toMs }: Gap) => reason === 'recorder_down' && toMs === ENDLESS_MS
-    const view = withDowntime(history, { clock: () => time.nowMs, silence: () => time.silentMs })
+    const view = withDowntime(history, {
+      clock: () => time.nowMs,
+      silences: silentRecorder(() => time.silentMs),
+    })
     expect(view.gaps(market()).filter(isOpen)).toEqual([])
   })
 })

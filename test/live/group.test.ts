@@ -95,15 +95,15 @@ const write = (history: MarketHistory, index: number, number = 1) =>
   ])
 
 describe('createFanout', () => {
-  test('default: those in step share what is read, and each gets every row once and in order', () => {
+  test('default: those in step share what is read, and each gets every row once and in order', async () => {
     const { history, groups, follow, settle, counts } = start()
-    putMarket(history)
+    await putMarket(history)
     const followers = Array.from({ length: 50 }, () => follow())
     settle()
     expect(groups.counts).toEqual({ groups: 1, subscribers: 50 })
     const before = counts.reads
     for (let index = 0; index < 20; index++) {
-      write(history, index)
+      await write(history, index)
       settle()
     }
     expect(counts.reads - before).toBe(20)
@@ -111,14 +111,14 @@ describe('createFanout', () => {
     for (const { ids } of followers) expect(ids).toEqual(all)
   })
 
-  test('behavior: rows reach many in slices, and the next one goes on where it stopped', () => {
+  test('behavior: rows reach many in slices, and the next one goes on where it stopped', async () => {
     const { history, follow, settle, tick } = start()
-    putMarket(history)
+    await putMarket(history)
     const followers = Array.from({ length: 50 }, () => follow())
     settle()
     const hasBacklog: boolean[] = []
     for (let index = 0; index < 20; index++) {
-      write(history, index)
+      await write(history, index)
       hasBacklog.push(tick(1))
     }
     while (followers.some(({ ids }) => ids.length < 20) && hasBacklog.length < 5000)
@@ -129,9 +129,9 @@ describe('createFanout', () => {
     expect([hasBacklog[0], hasBacklog.at(-1)]).toEqual([true, false])
   })
 
-  test('behavior: one that takes no more goes on alone, and joins the others again', () => {
+  test('behavior: one that takes no more goes on alone, and joins the others again', async () => {
     const { history, groups, follow, settle } = start()
-    putMarket(history)
+    await putMarket(history)
     const fast = follow()
     const slow = follow()
     settle()
@@ -143,7 +143,7 @@ describe('createFanout', () => {
       return false
     }
     for (let index = 0; index < 3; index++) {
-      write(history, index)
+      await write(history, index)
       settle()
     }
     expect([fast.ids, slow.ids, groups.counts.groups]).toEqual([[1, 2, 3], [1], 2])
@@ -152,13 +152,13 @@ describe('createFanout', () => {
     expect([slow.ids, groups.counts.groups]).toEqual([[1, 2, 3], 1])
   })
 
-  test('behavior: who leaves while rows are handed on gets no more, and the last ends it', () => {
+  test('behavior: who leaves while rows are handed on gets no more, and the last ends it', async () => {
     const { history, groups, follow, settle } = start()
-    putMarket(history)
+    await putMarket(history)
     const first: Follower = follow(1, () => groups.leave(second))
     const second: Follower = follow(1, () => groups.leave(first))
     settle()
-    write(history, 0)
+    await write(history, 0)
     settle()
     expect([first, second].flatMap(({ ids }) => ids)).toEqual([1])
     groups.leave(first)
@@ -166,14 +166,14 @@ describe('createFanout', () => {
     expect(groups.counts).toEqual({ groups: 0, subscribers: 0 })
   })
 
-  test('error: a market that cannot be read says so once, and the others go on', () => {
+  test('error: a market that cannot be read says so once, and the others go on', async () => {
     const { history, follow, settle, damaged } = start()
     damaged.add(conditionIdOf(1))
-    const followers = [1, 2].map((number) => {
-      putMarket(history, number)
+    const followers = await Array.fromAsync([1, 2], async (number) => {
+      await putMarket(history, number)
       return follow(number)
     })
-    for (const number of [1, 2]) write(history, 0, number)
+    for (const number of [1, 2]) await write(history, 0, number)
     for (let ticks = 0; ticks < 20; ticks++) settle()
     expect(followers.map(({ ids }) => ids.length)).toEqual([0, 1])
     expect(followers.map(({ faults }) => faults)).toEqual([[expect.any(AppError)], []])
@@ -181,10 +181,10 @@ describe('createFanout', () => {
 })
 
 describe('MarketCursor', () => {
-  test('default: a gap comes after the rows before it began, and before the later ones', () => {
+  test('default: a gap comes after the rows before it began, and before the later ones', async () => {
     const { history } = start()
-    putMarket(history)
-    for (let index = 0; index < 6; index++) write(history, index)
+    await putMarket(history)
+    for (let index = 0; index < 6; index++) await write(history, index)
     const gap = { outcome: 'up', reason: 'venue_silent', toMs: START_MS + 9 } as const
     const gaps: Gap[] = [2, 4].map((index) => ({ ...gap, fromMs: START_MS + index }))
     const reader = createRowReader(history, { quotes: refuse, prices: refuse })

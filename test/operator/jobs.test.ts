@@ -5,8 +5,8 @@ import { openLedger } from '#src/ledger/open.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 import { createReportedJob } from '#src/platform/job.ts'
 import { startScreening } from '#src/screening/schedule.ts'
+import { startForgetting } from '#src/server/forgetting.ts'
 import { startRetention } from '#src/server/retention.ts'
-import { startForgetting } from '#src/server/server-jobs.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
 import { createFakeTimers } from '../support/fake-timers.ts'
@@ -38,12 +38,18 @@ describe('a job that the operator may start', () => {
       },
     )
     job.hasten(60_000)
-    const [first] = board.list()
-    expect(first).toMatchObject({ canRun: true, isRunning: false, nextMs: NOW_MS + 60_000 })
+    expect(board.list()[0]).toMatchObject({
+      canRun: true,
+      isRunning: false,
+      nextMs: NOW_MS + 60_000,
+    })
 
     const notes: string[] = []
-    board.run('slow', byHand, () => notes.push('first'))
-    expect(() => board.run('slow', byHand, () => notes.push('second'))).toThrow('running already')
+    const note = (who: string) => async () => void notes.push(who)
+    const first = board.run('slow', byHand, note('first'))
+    const second = board.run('slow', byHand, note('second'))
+    await expect(second).rejects.toThrow('running already')
+    await first
     timers.advance(60_000)
     end()
     await until(() => runs === 1)
@@ -55,14 +61,14 @@ describe('a job that the operator may start', () => {
     await job.dispose()
   })
 
-  test('error: what cannot be written down is not started', () => {
+  test('error: what cannot be written down is not started', async () => {
     const board = createJobBoard(() => NOW_MS)
     let runs = 0
     board.add('verify', 'Looks.', async () => `Run ${++runs}.`)
-    const full = () => {
+    const full = async () => {
       throw new Error('disk full')
     }
-    expect(() => board.run('verify', byHand, full)).toThrow('disk full')
+    await expect(board.run('verify', byHand, full)).rejects.toThrow('disk full')
     expect([runs, board.list()[0]?.isRunning]).toEqual([0, false])
   })
 
@@ -71,7 +77,7 @@ describe('a job that the operator may start', () => {
     const clock = () => NOW_MS + 60 * DAY_MS
     using ledger = openLedger(':memory:', { nowMs: NOW_MS })
     const history = openHistory(':memory:')
-    addOldMarkets(history, 4)
+    await addOldMarkets(history, 4)
     const board = createJobBoard(clock)
     const forgetting = startForgetting({ ...context, clock }, ledger, board.add('forgetting', ''))
     const retention = startRetention(
@@ -93,7 +99,7 @@ describe('a job that the operator may start', () => {
     await until(() => ended().length === 3)
     expect(history.totals().markets).toBe(2)
 
-    ledger.signUp(
+    await ledger.signUp(
       {
         nonce: 'n1',
         expiresMs: NOW_MS + 1,
@@ -105,7 +111,7 @@ describe('a job that the operator may start', () => {
       NOW_MS,
     )
     for (const name of ['retention', 'screening', 'forgetting']) {
-      board.run(name, byHand, () => ledger.noteJob({ name, ...byHand }, byOperatorNow))
+      await board.run(name, byHand, () => ledger.noteJob({ name, ...byHand }, byOperatorNow))
       await until(() => board.list().every(({ isRunning }) => !isRunning))
     }
     expect(board.list()).toMatchObject([
@@ -122,7 +128,7 @@ describe('a job that the operator may start', () => {
       'operator forgetting',
     ])
     expect([...ledger.verifyAudit()]).toEqual([])
-    retention[Symbol.dispose]()
+    await retention[Symbol.asyncDispose]()
     await forgetting.dispose()
     await screening.dispose()
     history.dispose()

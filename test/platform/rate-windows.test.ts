@@ -2,11 +2,8 @@ import { describe, expect, test } from 'bun:test'
 
 import fc from 'fast-check'
 
-import {
-  createSharedRateWindows,
-  makeRateMemory,
-} from '#src/extensions/threads/shared-rate-windows.ts'
 import { createRateWindows } from '#src/platform/rate-windows.ts'
+import { createSharedRateWindows, makeRateMemory } from '#src/server/threads/shared-memory.ts'
 
 const MINUTE_MS = 60_000
 const SEED = 20_261_122

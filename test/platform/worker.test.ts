@@ -71,6 +71,6 @@ test('every worker is in the table of main.ts or in a manifest, in which those o
     /const workers\b.*?\(\[\n(.*?)\n\]\)/s.exec(tree['src/main.ts'] ?? '') ?? []
   const ofCore = Array.from(table.matchAll(/^ {2}\['([\w-]+)',/gm), ([, name]) => name)
   const listed = [...ofCore, ...extensions.flatMap(({ workers = {} }) => Object.keys(workers))]
-  expect(listed).toHaveLength(12)
+  expect(listed).toHaveLength(10)
   expect(listed.toSorted()).toEqual(defined.toSorted())
 })

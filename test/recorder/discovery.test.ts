@@ -33,6 +33,7 @@ function start(verbs: Partial<Catalogue> = {}, storedMs = 0) {
   const asked: string[] = []
   const lines: string[] = []
   const disk = { isFull: false }
+  const apart = { fault: undefined as string | undefined }
   const sound = openHistory(':memory:', { chunkCacheBytes: 0, lagMs: 0 })
   const whenRoom =
     <Given extends unknown[], T>(write: (...given: Given) => T) =>
@@ -48,6 +49,7 @@ function start(verbs: Partial<Catalogue> = {}, storedMs = 0) {
   const discovery = createDiscovery({
     history,
     clock: world.clock,
+    clockFault: () => apart.fault,
     random: world.random,
     venue: polymarket,
     coins: ['btc'],
@@ -67,7 +69,7 @@ function start(verbs: Partial<Catalogue> = {}, storedMs = 0) {
     },
   })
   world.every(1000, discovery.tick)
-  return { ...world, discovery, history, asked, lines, disk }
+  return { ...world, discovery, history, asked, lines, disk, apart }
 }
 
 describe('createDiscovery', () => {
@@ -109,6 +111,30 @@ describe('createDiscovery', () => {
     expect(answers).toBe(3)
   })
 
+  test('behavior: while the clock is wrong no market is closed and no gap is stored', async () => {
+    const { advance, discovery, history, apart } = start()
+    const before = factsOf(START_MS - 2 * FIVE_MS)
+    await history.putMarket({ ...before, conditionId: conditionIdOf(77), source: 'recorded' })
+    apart.fault = 'The clock of this machine is 300.0 s ahead of the clock of the database.'
+    await advance(2 * FIVE_MS)
+    const states = () =>
+      [1, 77].map((number) => {
+        const market = history.findMarket(conditionIdOf(number))
+        return [market?.isClosed, market && history.gaps(market).length]
+      })
+    expect(states()).toEqual([
+      [false, 0],
+      [false, 0],
+    ])
+    expect(discovery.live().map(({ conditionId }) => conditionId)).toContain(conditionIdOf(1))
+    apart.fault = undefined
+    await advance(5000)
+    expect(states()).toEqual([
+      [true, 2],
+      [true, 2],
+    ])
+  })
+
   test('behavior: the winner is known soon after the venue knows it, with few questions', async () => {
     let answers = 0
     const { advance, history, clock } = start({
@@ -129,7 +155,7 @@ describe('createDiscovery', () => {
   test('behavior: what was not resolved when it stopped is asked for at the next start', async () => {
     const { advance, asked, history } = start()
     const before = factsOf(START_MS - 2 * FIVE_MS)
-    history.putMarket({ ...before, conditionId: conditionIdOf(77), source: 'recorded' })
+    await history.putMarket({ ...before, conditionId: conditionIdOf(77), source: 'recorded' })
     await advance(2000)
     expect(asked).toContain(`read ${before.slug}`)
     const market = history.findMarket(conditionIdOf(77))
@@ -163,7 +189,7 @@ describe('createDiscovery', () => {
       },
     })
     const facts = factsOf(START_MS - 4 * FIVE_MS)
-    history.putMarket({ ...facts, source: 'recorded' })
+    await history.putMarket({ ...facts, source: 'recorded' })
     await advance(8000)
     expect(asked.slice(0, 3)).toEqual(['find 0', 'find 1', 'find 2'])
     expect(asked.slice(3).toSorted()).toEqual(['find -1', 'find -2', 'find -3'])
@@ -183,7 +209,7 @@ describe('createDiscovery', () => {
     const { advance, history } = start()
     const facts = factsOf(START_MS - 2 * FIVE_MS)
     const { conditionId, windowStartMs = 0, windowEndMs } = facts
-    history.putMarket({ ...facts, source: 'recorded' })
+    await history.putMarket({ ...facts, source: 'recorded' })
     const about = {
       ...aSnapshot({ conditionId, outcome: 'up' }),
       assetId: facts.assetIds?.up ?? '',
@@ -192,7 +218,7 @@ describe('createDiscovery', () => {
       ...about,
       timestampMs: windowStartMs + afterMs,
     }))
-    history.record({ snapshots, trades: [], gaps: [] })
+    await history.record({ snapshots, trades: [], gaps: [] })
     await advance(2000)
     const market = history.findMarket(conditionId)
     expect(market && history.gaps(market)).toEqual([
@@ -261,6 +287,24 @@ describe('createDiscovery', () => {
     ])
   })
 
+  test('error: a market that is recorded goes on while its later facts wait for the disk', async () => {
+    const { advance, discovery, history, disk } = start({
+      costs: async () => {
+        disk.isFull = true
+        return { takerDelayMs: 250 }
+      },
+    })
+    await advance(1000)
+    const before = discovery.live()
+    expect(before.length).toBe(3)
+    await advance(10_000)
+    expect(discovery.live()).toEqual(before)
+    expect(history.findMarket(conditionIdOf(1))?.takerDelayMs).toBeUndefined()
+    disk.isFull = false
+    await advance(1000)
+    expect(history.findMarket(conditionIdOf(1))?.takerDelayMs).toBe(250)
+  })
+
   test('behavior: a resolution over the socket names the winner, which the catalogue may never do', async () => {
     const { advance, discovery, history } = start({ read: async () => factsOf(START_MS) })
     const resolve = (id?: string) =>
@@ -273,6 +317,7 @@ describe('createDiscovery', () => {
     for (const id of [undefined, '31']) resolve(id)
     expect(winner()).toBeUndefined()
     resolve('12')
+    await advance(5)
     expect(history.findMarket(conditionIdOf(1))).toMatchObject({
       winner: 'down',
       winnerSource: 'venue',
@@ -285,7 +330,7 @@ describe('createDiscovery', () => {
     disk.isFull = true
     await advance(FIVE_MS + 120_000)
     disk.isFull = false
-    await advance(1000)
+    await advance(2000)
     const market = history.findMarket(conditionIdOf(1))
     expect(market).toMatchObject({ isClosed: true, winner: 'up', finalPrice: '7' })
     const gap = { fromMs: START_MS, toMs: START_MS + FIVE_MS, reason: 'recorder_down' }
@@ -299,12 +344,12 @@ describe('createDiscovery', () => {
     const { advance, history } = start()
     const over = { winner: 'up', winnerSource: 'venue', source: 'recorded' } as const
     for (const windows of [2, 3])
-      history.putMarket({
+      await history.putMarket({
         ...factsOf(START_MS - windows * FIVE_MS),
         ...over,
         conditionId: conditionIdOf(90 + windows),
       })
-    history.close(conditionIdOf(93))
+    await history.close(conditionIdOf(93))
     await advance(2000)
     for (const number of [92, 93]) {
       const market = history.findMarket(conditionIdOf(number))

@@ -1,6 +1,9 @@
 /** A clock, timers and sockets that stand still until a test moves them. */
 import type { Every, OpenSocket, SocketEvents } from '#src/recorder/ports.ts'
 
+/** More than the promises of a commit and what follows from it take. */
+const TURNS = 40
+
 export function createWorld(nowMs: number) {
   const timers = new Set<{ everyMs: number; dueMs: number; work: () => void }>()
   const sockets: FakeSocket[] = []
@@ -36,7 +39,7 @@ export function createWorld(nowMs: number) {
           timer.dueMs += timer.everyMs
           timer.work()
         }
-        for (let turn = 0; turn < 3; turn++) await Promise.resolve()
+        for (let turn = 0; turn < TURNS; turn++) await Promise.resolve()
       }
     },
   }

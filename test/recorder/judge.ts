@@ -132,7 +132,7 @@ function judgeOutcome({ name, rows, states: all, lostMs, isInGap }: Side) {
   const servedAt = Map.groupBy(rows, ({ timestamp }) => Date.parse(timestamp))
   const say = (ms: number): string => `${name} ${new Date(ms).toISOString()}`
   const isServed = (ms: number, { book }: TrueBook): boolean =>
-    (servedAt.get(ms) ?? []).some((row) => textOf(row) === textOf(printed(book)))
+    (servedAt.get(ms) ?? []).some((row) => textOf(row) === textOfBook(book))
 
   const untrue = rows
     .map((row) => ({ row, ms: Date.parse(row.timestamp) }))
@@ -165,13 +165,14 @@ function judgeOutcome({ name, rows, states: all, lostMs, isInGap }: Side) {
  * messages changed, it changes again. Undefined where there is none, so that the loss must show.
  */
 function untoldBefore(states: readonly TrueBook[], lostMs: ReadonlySet<number>, ms: number) {
+  if (!lostMs.has(ms)) return undefined
   const isLost = ({ state }: TrueBook) => lostMs.has(state.timestampMs)
   const at = states.findIndex(({ state }) => state.timestampMs === ms)
   const nextAt = states.findIndex((each, index) => index > at && !isLost(each))
   const before = states.findLast((each, index) => index < at && !isLost(each))
   const last = states[nextAt - 1]
   const next = states[nextAt]
-  if (!lostMs.has(ms) || !before || !last || !next) return undefined
+  if (!before || !last || !next) return undefined
   const again = changed(last.book, next.book)
   return changed(before.book, last.book).isSubsetOf(again) ? next : undefined
 }
@@ -191,7 +192,7 @@ function changed(a: TrueBook['book'], b: TrueBook['book']): Set<string> {
 
 /** Its levels are those of the state, and make the hash that the venue gave it. */
 function isTrue(row: Row, { state, book }: TrueBook): boolean {
-  if (textOf(row) !== textOf(printed(book))) return false
+  if (textOf(row) !== textOfBook(book)) return false
   const { assetId } = book
   const sides = { bids: levelsOf(row.bids), asks: levelsOf(row.asks) }
   const recipes = ['documented', 'other', 'unheard'] as const
@@ -212,6 +213,16 @@ const pricedOf = ({ price, size }: Level): Priced => ({
 })
 
 const textOf = ({ bids, asks }: Printed): string => JSON.stringify([bids, asks])
+
+/** Texts of true books, which are compared with several rows and in several judgements. */
+const textsOfBooks = new WeakMap<TrueBook['book'], string>()
+function textOfBook(book: TrueBook['book']): string {
+  const known = textsOfBooks.get(book)
+  if (known !== undefined) return known
+  const text = textOf(printed(book))
+  textsOfBooks.set(book, text)
+  return text
+}
 
 /** Best level last, as the venue prints it. */
 const levelsOf = (levels: readonly Priced[]): Level[] =>

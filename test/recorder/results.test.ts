@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test'
 import type { GeneratedOptions } from '../support/venue/generated.ts'
 import { startRig } from './rig.ts'
 
-const LIMIT_MS = 240_000
+const LIMIT_MS = 600_000
 /** Ten seconds before the end of a window. */
 const START_MS = Date.UTC(2026, 10, 22, 10, 4, 50)
 
@@ -23,7 +23,7 @@ async function startAtEnd(generated: Partial<GeneratedOptions>) {
 }
 
 describe('startRecorder', () => {
-  test.concurrent(
+  test(
     'behavior: a voided market is resolved without a winner, ten minutes after its window',
     async () => {
       const { rig, market, read } = await startAtEnd({ resolution: 'void' })
@@ -49,7 +49,7 @@ describe('startRecorder', () => {
     LIMIT_MS,
   )
 
-  test.concurrent(
+  test(
     'behavior: a market that is settled has its winner like one that is resolved',
     async () => {
       const { rig, market, read } = await startAtEnd({ resolution: 'settled' })
@@ -61,7 +61,7 @@ describe('startRecorder', () => {
     LIMIT_MS,
   )
 
-  test.concurrent(
+  test(
     'behavior: fees are those of the catalogue, and what they were before stays on record',
     async () => {
       const { rig, market, read } = await startAtEnd({})

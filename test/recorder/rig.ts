@@ -6,17 +6,17 @@ import { setImmediate } from 'node:timers/promises'
 
 import { parseConditionId } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { openHistory } from '#src/history/open.ts'
 import type { Every, OpenSocket } from '#src/recorder/ports.ts'
 import { type Recorder, type RecorderOptions, startRecorder } from '#src/recorder/recorder.ts'
 import { polymarket } from '#src/venue/polymarket/polymarket.ts'
 
 import { createHarness } from '../support/harness.ts'
+import { openHistoryIn } from '../support/stores.ts'
 import { type GeneratedOptions, generatedPlaybook } from '../support/venue/generated.ts'
 import { START_MS } from '../support/venue/ground.ts'
 import type { Playbook } from '../support/venue/playbook.ts'
 import { startVenue, type Venue, type VenueOptions } from '../support/venue/venue.ts'
-import { type Ask, judge, type Judgement } from './judge.ts'
+import { type Ask, faultsOf, judge, type Judgement } from './judge.ts'
 
 /** How far the clock moves at once. */
 const STEP_MS = 5
@@ -34,11 +34,6 @@ export type RigOptions = {
   venue?: Partial<VenueOptions>
   recorder?: Partial<RecorderOptions>
   stepMs?: number
-  /**
-   * Whether the venue plays once a step, at most 500 events, and not by the machine's timers: that
-   * takes less of the processor.
-   */
-  isVenueStepped?: boolean
   /** A venue in another process is heard instead, which plays up to a moment. */
   away?: { urls: VenueUrls; play(nowMs: number): Promise<void> }
   /** In memory unless said. */
@@ -54,10 +49,7 @@ export type RigOptions = {
 
 /** A venue, and what a recorder of it takes from outside: all move only with `advance`. */
 export async function startSteppedVenue(
-  options: Pick<
-    RigOptions,
-    'generated' | 'playbook' | 'startMs' | 'venue' | 'stepMs' | 'isVenueStepped' | 'away'
-  >,
+  options: Pick<RigOptions, 'generated' | 'playbook' | 'startMs' | 'venue' | 'stepMs' | 'away'>,
 ) {
   const { startMs = START_MS, stepMs = STEP_MS } = options
   let nowMs = startMs
@@ -69,7 +61,7 @@ export async function startSteppedVenue(
   )
   const venue = await startVenue({
     playbook: book.playbook,
-    pace: options.isVenueStepped ? { by: 'clock', clock, every } : { by: 'clock', clock },
+    pace: { by: 'clock', clock, every },
     ...options.venue,
   })
 
@@ -107,7 +99,9 @@ export async function startSteppedVenue(
 export async function startRig(options: RigOptions = {}) {
   const stepped = await startSteppedVenue(options)
   const { venue, clock, every, advance } = stepped
-  const history = openHistory(options.historyPath ?? ':memory:', { lagMs: 1, ...options })
+  const open = async (own = {}): Promise<MarketHistory> =>
+    holding(await openHistoryIn(options.historyPath ?? ':memory:', { lagMs: 1, ...own }))
+  const history = await open(options)
   const lines: string[] = []
   const killed = new Set<Recorder>()
   function start(own = history): Recorder {
@@ -140,23 +134,28 @@ export async function startRig(options: RigOptions = {}) {
     recorder: () => recorder,
     /** Ends the recorder, and starts another one on the same history. */
     async restart(afterMs: number): Promise<void> {
-      recorder.dispose()
+      await recorder.dispose()
       await advance(afterMs)
       recorder = start()
     },
     /** Starts another recorder of the same history, which must not be in memory. */
-    startBeside(): Recorder {
-      const own = openHistory(options.historyPath ?? '', { lagMs: 1 })
+    async startBeside(): Promise<Recorder> {
+      const own = await open()
       const other = start(own)
       others.set(other, own)
       return other
     },
     /** What waits in a recorder is lost, and it does nothing more. */
     kill: (dying: Recorder) => void killed.add(dying),
-    /** Nothing more happens at the venue; what did is given time to be stored. */
+    /** Nothing more happens at the venue; what did is given time to arrive and to be stored. */
     async quiet(): Promise<void> {
       stepped.shut()
+      // A connection that drips does so by the clock of the machine.
+      while (venue.connections.some((each) => each.isOpen() && each.buffered() > 0))
+        await setImmediate()
       await advance(1000)
+      // A copy whose recorder is dead has what the other one stored.
+      await history.probeWrite()
     },
     /** Markets whose window is open. */
     openMarkets: () =>
@@ -177,14 +176,14 @@ export async function startRig(options: RigOptions = {}) {
       return Promise.all(known.map((truth) => judge(ask, truth)))
     },
     async [Symbol.asyncDispose]() {
-      for (const each of [recorder, ...others.keys()]) if (!killed.has(each)) each.dispose()
+      for (const each of [recorder, ...others.keys()]) if (!killed.has(each)) await each.dispose()
       await venue.stop()
       for (const own of [history, ...others.values()]) own.dispose()
     },
   }
 }
 
-export type VenueUrls = Pick<Venue, 'marketUrl' | 'gammaUrl' | 'cryptoPriceUrl'>
+export type VenueUrls = Pick<Venue, 'marketUrl' | 'gammaUrl' | 'clobUrl' | 'cryptoPriceUrl'>
 
 const ofVenue = (venue: VenueUrls, catalogueOf: typeof polymarket.createCatalogue) => ({
   venue: polymarket,
@@ -193,6 +192,7 @@ const ofVenue = (venue: VenueUrls, catalogueOf: typeof polymarket.createCatalogu
   catalogue: catalogueOf({
     url: venue.gammaUrl,
     pricesUrl: venue.cryptoPriceUrl,
+    orderBookUrl: venue.clobUrl,
     fetch: fetchHeld,
   }),
   coins: ['btc'] as const,
@@ -207,6 +207,14 @@ const ofVenue = (venue: VenueUrls, catalogueOf: typeof polymarket.createCatalogu
 })
 
 export type Rig = Awaited<ReturnType<typeof startRig>>
+
+/** Gaps that begin after a moment, and whatever is wrong. */
+export async function verdictOf(rig: Rig, fromMs = 0) {
+  await rig.quiet()
+  const judgements = await rig.judgeAll()
+  const gaps = judgements.flatMap((each) => each.gaps.filter((gap) => gap.fromMs >= fromMs))
+  return { faults: faultsOf(judgements), gaps, judgements }
+}
 
 /** A playbook that can be shut, and says up to when it was asked. */
 function gated(playbook: Playbook) {
@@ -247,6 +255,22 @@ function createTimers(clock: () => number) {
 /** Connections and questions that are on their way, and how long they are waited for by the machine's clock. */
 const underWay = new Map<object, number>()
 const isUnderWay = (): boolean => underWay.values().some((untilMs) => performance.now() < untilMs)
+
+/** The clock stands still until a verb has ended. */
+function holding(history: MarketHistory): MarketHistory {
+  return new Proxy(history, {
+    get(target, name) {
+      const own = Reflect.get(target, name)
+      if (typeof own !== 'function') return own
+      return (...given: unknown[]) => {
+        const result = own(...given)
+        if (!(result instanceof Promise)) return result
+        underWay.set(result, Number.POSITIVE_INFINITY)
+        return result.finally(() => underWay.delete(result))
+      }
+    },
+  })
+}
 
 /** The clock stands still until the whole response is here. */
 async function fetchHeld(url: string, init: RequestInit): Promise<Response> {

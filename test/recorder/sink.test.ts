@@ -17,7 +17,7 @@ function start(options: Partial<SinkOptions> = {}) {
   const lines: string[] = []
   const sink = createSink({
     history: {
-      record(recording) {
+      async record(recording) {
         written.push(recording)
         return { accepted: recording.snapshots.length, duplicates: 0 }
       },
@@ -58,14 +58,14 @@ describe('createSink', () => {
   test.each([
     ['as long as the commit took', 20, 20],
     ['50 ms at most', 200, 50],
-  ])('behavior: after a commit on a slow disk, rows wait %s', (_, commitMs, pauseMs) => {
+  ])('behavior: after a commit on a slow disk, rows wait %s', async (_, commitMs, pauseMs) => {
     let nowMs = START_MS
     const endedMs: number[] = []
     const { sink } = start({
       clock: () => nowMs,
       history: {
         findMarket: () => undefined,
-        record({ snapshots }) {
+        async record({ snapshots }) {
           nowMs += commitMs
           endedMs.push(nowMs)
           return { accepted: snapshots.length, duplicates: 0 }
@@ -75,6 +75,7 @@ describe('createSink', () => {
     for (let step = 0; step < 1000; step++) {
       sink.add(state())
       sink.tick()
+      await Bun.sleep(0)
       nowMs++
     }
     const pauses = endedMs.slice(1).map((ms, at) => ms - commitMs - (endedMs[at] ?? 0))
@@ -117,7 +118,7 @@ describe('createSink', () => {
     const { sink, lines, advance } = start({
       history: {
         findMarket: () => undefined,
-        record({ snapshots }) {
+        async record({ snapshots }) {
           if (isAway) throw new Error('disk I/O error.')
           kept.push(snapshots.length)
           return { accepted: snapshots.length, duplicates: 0 }
@@ -145,7 +146,7 @@ describe('createSink', () => {
     })
     const { sink, lines, advance } = start({
       history: {
-        record({ snapshots }) {
+        async record({ snapshots }) {
           if (refusal !== undefined) throw refusal
           return { accepted: snapshots.length, duplicates: 0 }
         },
@@ -203,9 +204,9 @@ describe('createSink', () => {
     const history = openHistory(':memory:')
     const { snapshot } = state()
     const { conditionId, timestampMs } = snapshot
-    history.putMarket({ ...snapshot, source: 'recorded' })
+    await history.putMarket({ ...snapshot, source: 'recorded' })
     const unknown = { outcome: 'down', fromMs: timestampMs, toMs: ENDLESS_MS } as const
-    history.putGaps(conditionId, [{ ...unknown, reason: 'hash_mismatch' }])
+    await history.putGaps(conditionId, [{ ...unknown, reason: 'hash_mismatch' }])
     const gaps = () => {
       const market = history.findMarket(conditionId)
       return market && history.gaps(market)
@@ -215,7 +216,7 @@ describe('createSink', () => {
       freeBytes: () => disk.free,
       history: {
         findMarket: history.findMarket,
-        record(recording) {
+        async record(recording) {
           if (disk.isFull) throw new AppError('storage_unavailable', 'No room is left.')
           return history.record(recording)
         },
@@ -239,7 +240,7 @@ describe('createSink', () => {
       const disk = { free: 5000 }
       const history = openHistory(':memory:')
       const { snapshot } = state()
-      history.putMarket({ ...snapshot, source: 'recorded' })
+      await history.putMarket({ ...snapshot, source: 'recorded' })
       const { sink, advance } = start({ freeBytes: () => disk.free, history })
       const at = (ms: number) =>
         ({ kind: 'state', snapshot: { ...snapshot, timestampMs: START_MS + ms } }) as const
@@ -278,7 +279,7 @@ describe('createSink', () => {
     const { sink, lines, advance } = start({
       history: {
         findMarket: () => undefined,
-        record({ snapshots }) {
+        async record({ snapshots }) {
           const ids = snapshots.map(({ conditionId }) => conditionId)
           if (ids.includes(bad)) throw new AppError('market_conflict', `Market ${bad} is odd.`)
           kept.push(...ids)

@@ -16,7 +16,7 @@ import { START_MS } from '../history/books.ts'
 const KEY = 'name:secret:phrase'
 
 /** Records what `say` is given, and returns it with the lines that were kept. */
-function record(play: (say: (text: string) => void, reconnect: () => void) => void) {
+async function record(play: (say: (text: string) => void, reconnect: () => void) => void) {
   const history = openHistory(':memory:')
   const lines: string[] = []
   const journal = createJournal((heard, atMs) => void lines.push(toHeardLine(heard, atMs)))
@@ -59,7 +59,7 @@ function record(play: (say: (text: string) => void, reconnect: () => void) => vo
     sockets.at(-1)?.closed('gone')
     open()
   })
-  recorder.dispose()
+  await recorder.dispose()
   return { history, lines }
 }
 
@@ -105,8 +105,8 @@ const batch = JSON.stringify({
   },
 })
 
-describe('messages of prices that are kept', () => {
-  const { history, lines } = record((say, reconnect) => {
+describe('messages of prices that are kept', async () => {
+  const { history, lines } = await record((say, reconnect) => {
     for (const text of ['{"op":"authed","rid":"auth"}', batch, message(2), message(5)]) say(text)
     for (const text of ['no JSON', `${message(6)}\n`, message(8, { dropped: 9 })]) say(text)
     reconnect()

@@ -10,8 +10,10 @@ import type { VenueOptions } from '../support/venue/venue.ts'
 import { faultsOf } from './judge.ts'
 import { startRig } from './rig.ts'
 
-const LIMIT_MS = 240_000
+const LIMIT_MS = 600_000
 const GRACE_MS = 30_000
+/** Until the next window, of which only the warnings are looked at. */
+const LONG_STEP_MS = 500
 
 const startWith = (
   generated: Partial<GeneratedOptions>,
@@ -26,7 +28,7 @@ const startWith = (
   })
 
 describe('startRecorder', () => {
-  test.concurrent.each([{ socketIds: undefined }, { socketIds: 'padded' as const }])(
+  test.each([{ socketIds: undefined }, { socketIds: 'padded' as const }])(
     'default: markets of the second protocol are recorded and verified: %j',
     async (ids) => {
       await using rig = await startWith({ conditionIdBytes: 31, ...ids })
@@ -54,7 +56,7 @@ describe('startRecorder', () => {
     LIMIT_MS,
   )
 
-  test.concurrent(
+  test(
     'default: markets of both protocols are recorded side by side, and all books are verified',
     async () => {
       const generated = { versions: ['v1', 'v2'] as const, coins: ['btc', 'eth'] }
@@ -77,7 +79,7 @@ describe('startRecorder', () => {
     LIMIT_MS,
   )
 
-  test.concurrent(
+  test(
     'behavior: hashes that nothing known reproduces are one line, and neither a gap nor a loss',
     async () => {
       await using rig = await startWith({ untilMs: START_MS + GRACE_MS - 5000 }, ['btc'], {
@@ -104,7 +106,7 @@ describe('startRecorder', () => {
     LIMIT_MS,
   )
 
-  test.concurrent.each<[Partial<GeneratedOptions>, string]>([
+  test.each<[Partial<GeneratedOptions>, string]>([
     [{ version: 'v3' }, 'listed, but not usable: version: neither v1 nor v2'],
     [
       { version: 'v2', hidesIds: true },
@@ -127,14 +129,14 @@ describe('startRecorder', () => {
         { name: 'btc-updown-5m-1795341600' },
       ])
       // It goes on with the next window, and is not said again.
-      await rig.advance(200_000)
+      await rig.advance(200_000, LONG_STEP_MS)
       expect(rig.recorder().warning()).toContain(reason)
       expect(rig.lines.filter((line) => line.includes('Not recorded:'))).toHaveLength(1)
     },
     LIMIT_MS,
   )
 
-  test.concurrent(
+  test(
     'behavior: a series that the venue does not have is said once, and is no warning beside others',
     async () => {
       await using rig = await startWith({ coins: ['btc'] }, ['btc', 'eth'])
@@ -149,7 +151,7 @@ describe('startRecorder', () => {
     LIMIT_MS,
   )
 
-  test.concurrent(
+  test(
     'behavior: a series that was recorded before and is not listed any more is a warning, after a restart too',
     async () => {
       await using rig = await startRig({
@@ -168,7 +170,7 @@ describe('startRecorder', () => {
         },
       })
       // Into the next window, which begins three minutes after the start.
-      await rig.advance(3 * 60_000 + GRACE_MS + 5000)
+      await rig.advance(3 * 60_000 + GRACE_MS + 5000, LONG_STEP_MS)
       const text = 'eth-updown-5m-1795341900: not listed.'
       expect(rig.recorder().warning()).toContain(text)
       await rig.restart(1000)

@@ -10,13 +10,13 @@ import { join } from 'node:path'
 
 import { createApiKey, digestOf, PUBLIC_TEST_KEY } from '#src/domain/selling/api-key.ts'
 import { defaultTiers, FREE_TIER_ID, type Tier } from '#src/domain/selling/tier.ts'
-import { openLedger } from '#src/ledger/open.ts'
 
 import { type Balancer, balancerConfigs, hasNginx, startBalancer } from '../support/balancer.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
-import { addKey } from '../support/harness.ts'
+import { makeKey } from '../support/harness.ts'
 import { type KillableServer, startKillableServer } from '../support/killable-server.ts'
+import { openLedgerIn } from '../support/stores.ts'
 import { systemClock } from '../support/venue/venue.ts'
 
 const names = Object.keys(balancerConfigs)
@@ -93,8 +93,8 @@ describe.skipIf(lacking.length > 0)(
       link = await startCuttingProxy(port)
       stack.defer(link.stop)
       {
-        using ledger = openLedger(postgres.url, { nowMs: systemClock() })
-        for (let made = 0; made < MANY * 3; made++) keys.push(addKey(ledger, tier))
+        using ledger = await openLedgerIn(postgres.url, { nowMs: systemClock() })
+        for (let made = 0; made < MANY * 3; made++) keys.push(await makeKey(ledger, tier))
         for (const key of keys) ids.set(key, ledger.findKeyByDigest(digestOf(key))?.id ?? '')
       }
       const cut = new URL(postgres.url)

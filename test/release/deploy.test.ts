@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { DRAIN_MS_MAX } from '#src/server/server-jobs.ts'
+import { DRAIN_MS_MAX } from '#src/server/listen.ts'
 
 import { configVariables, readConfig } from '../support/config.ts'
 

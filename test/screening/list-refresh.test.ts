@@ -98,7 +98,9 @@ describe('refreshList', () => {
   test('error: a list older than the current one, or of the future', async () => {
     await refresh({ date: '11/20/2026' })
     expect(await faultOf({ date: '11/19/2026' })).toStartWith('is of 2026-11-19, older')
-    expect(await faultOf({ date: '11/24/2026' })).toStartWith('is of 2026-11-24, which is yet')
+    expect(await faultOf({ date: '11/24/2026' })).toStartWith(
+      'is of 2026-11-24, which is in the future',
+    )
     expect(ledger.sanctionsList()?.publishedOn).toBe('2026-11-20')
   })
 

@@ -67,13 +67,13 @@ describe('openListSource, URL', () => {
       return left === 0 ? xml('<a/>') : Response.redirect(`/${left - 1}`)
     })
     expect((await read(`${url}3`)).text).toBe('<a/>')
-    expect(await faultOf(`${url}4`)).toBe('is redirected too often')
+    expect(await faultOf(`${url}4`)).toBe('is redirected too many times')
   })
 
   test.each([
-    ['a loop', '/', 'is redirected too often'],
-    ['nowhere', undefined, 'is redirected to nowhere'],
-    ['no URL', 'http://[', 'is redirected to nowhere'],
+    ['a loop', '/', 'is redirected too many times'],
+    ['nowhere', undefined, 'is redirected without a target'],
+    ['no URL', 'http://[', 'is redirected without a target'],
     ['a file', 'file:///etc/hostname', 'is redirected away from https'],
     ['data', 'data:text/xml,<a/>', 'is redirected away from https'],
   ])('error: refuses a redirect to %s', async (_, location, fault) => {
@@ -85,7 +85,7 @@ describe('openListSource, URL', () => {
     'error: refuses the status %d',
     async (status) => {
       const url = publish(() => new Response(status === 204 ? null : '<a/>', { status }))
-      expect(await faultOf(url)).toBe(`is answered with HTTP status ${status}`)
+      expect(await faultOf(url)).toBe(`returned HTTP status ${status}`)
     },
   )
 

@@ -97,7 +97,7 @@ describe('startScreening', () => {
   })
 
   test('default: blocks who is on the list, and nobody else', async () => {
-    for (const n of [1, 2, 3, 4, 5, 6, 7]) addAccount(n)
+    for (const n of [1, 2, 3, 4, 5, 6, 7]) await addAccount(n)
     const { start, idle, lines } = createRig({ listed: [1, 5] })
     start()
     await idle()
@@ -107,7 +107,7 @@ describe('startScreening', () => {
   })
 
   test('behavior: screens after a changed list, not after a confirmed one', async () => {
-    addAccount(2)
+    await addAccount(2)
     const { rig, timers, start, idle } = createRig()
     start()
     await idle()
@@ -122,7 +122,7 @@ describe('startScreening', () => {
   })
 
   test('behavior: screens every day without a list too, and unblocks who is cleared', async () => {
-    addAccount(2)
+    await addAccount(2)
     const chain: Chain = { oracle: 'hit', issuers: 'clear' }
     const { rig, timers, start, idle } = createRig({ hasList: false, chain })
     start()
@@ -143,7 +143,7 @@ describe('startScreening', () => {
   })
 
   test('behavior: a fresh list does not clear whom a silent oracle had named', async () => {
-    addAccount(2)
+    await addAccount(2)
     const { rig, timers, start, idle } = createRig({ chain: { oracle: 'hit', issuers: 'clear' } })
     start()
     await idle()
@@ -159,13 +159,13 @@ describe('startScreening', () => {
   })
 
   test('error: a failure is told without secrets, and tried again, ever more seldom', async () => {
-    addAccount(1)
+    await addAccount(1)
     const { rig, timers, start, idle, lines, origin } = createRig()
     rig.status = 500
     start()
     await idle()
     expect(lines[0]).toBe(
-      `The sanctions list at ${origin} is answered with HTTP status 500. There is no current list. The next try is in 2 seconds.`,
+      `The sanctions list at ${origin} returned HTTP status 500. There is no current list. The next try is in 2 seconds.`,
     )
     expect([lines.join().includes('hunter'), isBlocked(1)]).toEqual([false, false])
     const seconds = [2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600]
@@ -188,7 +188,7 @@ describe('startScreening', () => {
     const { rig, timers, start, idle, lines } = createRig()
     start()
     await idle()
-    addAccount(1)
+    await addAccount(1)
     rig.status = 503
     timers.advance(STALE_MS + 1)
     await idle()
@@ -197,12 +197,12 @@ describe('startScreening', () => {
   })
 
   test('error: a ledger that fails is told, and tried again in two seconds', async () => {
-    addAccount(1)
+    await addAccount(1)
     const { setBlocked } = ledger
     let failures = 1
-    const breaking: Ledger['setBlocked'] = (...given) => {
+    const breaking: Ledger['setBlocked'] = async (...given) => {
       if (failures-- > 0) throw new Error('disk full')
-      setBlocked(...given)
+      await setBlocked(...given)
     }
     ledger = { ...ledger, setBlocked: breaking }
     const { timers, start, idle, lines } = createRig()
@@ -216,7 +216,7 @@ describe('startScreening', () => {
   })
 
   test('behavior: asks about a few accounts at a time', async () => {
-    for (let n = 0; n < 30; n++) addAccount(n)
+    for (let n = 0; n < 30; n++) await addAccount(n)
     let now = 0
     let most = 0
     const timers = createFakeTimers(NOW_MS)
@@ -244,7 +244,7 @@ describe('startScreening', () => {
 
 describe('startScreening of several servers', () => {
   test('behavior: one has it until it ends; what the operator asks for is done by any', async () => {
-    addAccount(1)
+    await addAccount(1)
     const seen = { isOurs: false, given: 0 }
     const lock = {
       take: async () => seen.isOurs,
@@ -256,7 +256,7 @@ describe('startScreening of several servers', () => {
     const { dispose } = start()
     await idle(1)
     expect([rig.downloads, isBlocked(1), timers.delays()]).toEqual([0, false, [15_000]])
-    board.run('list', { acceptsLoss: false }, () => {})
+    await board.run('list', { acceptsLoss: false }, async () => {})
     await idle()
     // A list that is another has the accounts screened where it was fetched.
     expect([rig.downloads, isBlocked(1)]).toEqual([1, true])
@@ -303,7 +303,7 @@ describe('dispose', () => {
   })
 
   test('behavior: ends a screening of accounts', async () => {
-    for (let n = 0; n < 30; n++) addAccount(n)
+    for (let n = 0; n < 30; n++) await addAccount(n)
     const chain: Chain = { oracle: 'hit', issuers: 'clear' }
     const { timers, start, lines } = createRig({ hasList: false, chain })
     const { dispose } = start()

@@ -36,11 +36,11 @@ const listStates: ListState[] = [
 ]
 const answers: OracleAnswer[] = ['clear', 'hit', 'silent', 'absent']
 
-function putList(state: ListState): void {
+async function putList(state: ListState): Promise<void> {
   if (state === 'absent') return
   const listed = state.endsWith('hit') ? address : madeUpAddress(2)
   const ageMs = state.startsWith('stale') ? STALE_MS + 1 : STALE_MS
-  ledger.putSanctionsList(
+  await ledger.putSanctionsList(
     {
       publishedOn: '2026-11-20',
       confirmedMs: NOW_MS - ageMs,
@@ -69,7 +69,7 @@ const auditOf = () => ledger.listAudit(0, 1000).filter(({ action }) => /screen/.
 
 describe('screen', () => {
   test.each(table)('default: list %s, oracle %s, issuers %s', async (list, oracle, issuers) => {
-    putList(list)
+    await putList(list)
     const chain = { isSanctioned: async () => ({ oracle, issuers }) }
     const verdict = await create({ oracle: chain }).screen(address)
     const [, answer] = list.split(', ')
@@ -95,7 +95,7 @@ describe('screen', () => {
   })
 
   test('behavior: each verdict is in the audit, by whom, when and on what grounds', async () => {
-    putList('fresh, hit')
+    await putList('fresh, hit')
     const { grounds } = await create().screen(address)
     const [row] = auditOf()
     expect([row?.actor, row?.timeMs]).toEqual(['system', NOW_MS])
@@ -122,7 +122,7 @@ describe('screen', () => {
   })
 
   test('error: a list that a wrong clock confirmed in the future is stale', async () => {
-    putList('fresh, clear')
+    await putList('fresh, clear')
     const { verdict } = await create({ clock: () => NOW_MS - 3 * STALE_MS }).screen(address)
     expect(verdict).toBe('unknown')
   })
@@ -138,14 +138,14 @@ describe('screen', () => {
         oracle: { isSanctioned: async () => ({ oracle, issuers: 'clear' }) },
         log: (line) => void lines.push(line),
       }).screen(address)
-    putList('fresh, clear')
+    await putList('fresh, clear')
     expect((await screenWith('clear')).verdict).toBe('unknown')
     expect((await screenWith('hit')).verdict).toBe('hit')
-    expect(lines[0]).toBe('A screening could not be written down: disk full.')
+    expect(lines[0]).toBe('A screening could not be recorded: disk full.')
   })
 
   test.each(['', '0x', 'acc_1', `${address}0`])('error: %j is nobody', async (text) => {
-    putList('fresh, clear')
+    await putList('fresh, clear')
     expect((await create().screen(text)).verdict).toBe('unknown')
     expect(auditOf()).toEqual([])
   })
@@ -191,7 +191,7 @@ describe('check', () => {
   })
 
   test('behavior: does not ask the contracts while the list is fresh', async () => {
-    putList('fresh, clear')
+    await putList('fresh, clear')
     let asked = 0
     const isSanctioned = async () => {
       asked++

@@ -67,10 +67,10 @@ describe('createActivityLog', () => {
     let isFull = true
     let keptSinceMs = 0
     const store = {
-      putActivity(...given: Parameters<typeof ledger.putActivity>) {
+      async putActivity(...given: Parameters<typeof ledger.putActivity>) {
         if (isFull) throw new Error('The disk is full.')
         keptSinceMs = given[1]
-        ledger.putActivity(...given)
+        await ledger.putActivity(...given)
       },
     }
     const job = log.start(store, names)

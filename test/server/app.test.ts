@@ -1,18 +1,13 @@
 import { describe, expect, test } from 'bun:test'
-import { setImmediate } from 'node:timers/promises'
-
-import type { MarketHistory } from '#src/history/history.ts'
 
 import { readConfig } from '../support/config.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
-import { readDocument } from '../support/openapi-document.ts'
-import { soundRequest } from '../support/operation-requests.ts'
 
 describe('createApp', () => {
-  test('default: each route of the app passes through the front door', async () => {
+  test('default: each route of the app keeps the promises', async () => {
     const { app, send, lines } = createHarness()
-    const { routes } = await app.loadPages()
+    const { routes = [] } = (await app.pages?.load()) ?? {}
     const paths = routes.map(({ path }) => path)
     expect(paths).toContainValues(['/healthz', '/readyz', '/errors', '/swagger', '/swagger/json'])
     for (const path of paths) {
@@ -46,28 +41,8 @@ describe('createApp', () => {
     expect((await app.fetch(new Request('http://x/healthz'))).status).toBe(200)
   })
 
-  test('behavior: data is answered without a promise: Elysia awaits no route that need not wait', async () => {
-    const { history, both } = createMarketHistory()
-    const server = createHarness({ history })
-    const { entries } = await readDocument(server.send)
-    const reading = entries.filter(
-      ({ method, path }) => method === 'GET' && path.includes('{coin}'),
-    )
-    const awaited: string[] = []
-    for (const entry of reading) {
-      const { path } = await soundRequest(server, entry, both)
-      const headers = { authorization: `Bearer ${server.key}` }
-      const answer = server.app.fetch(new Request(`http://localhost${path}`, { headers }))
-      if (answer instanceof Promise) awaited.push(entry.operationId)
-      await (await answer).body?.cancel()
-    }
-    // Exports and streams are sent as they are made; the file is refused.
-    const expected = ['exportDay', 'exportMarket', 'followCoin', 'followMarket', 'getFile']
-    expect(awaited.sort()).toEqual(expected)
-  })
-
   test('behavior: a page that was asked for before is answered without a promise', async () => {
-    const { history, both } = createMarketHistory()
+    const { history, both } = await createMarketHistory()
     const { app, key } = createHarness({ history })
     const headers = { authorization: `Bearer ${key}`, 'accept-encoding': 'gzip' }
     for (const path of [both.path, both.path.replace('snapshots', 'quotes')]) {
@@ -79,7 +54,7 @@ describe('createApp', () => {
   })
 
   test('behavior: a page that is kept is an answer to GET and HEAD alone', async () => {
-    const { history, both } = createMarketHistory()
+    const { history, both } = await createMarketHistory()
     const { send } = createHarness({ history })
     const ask = (method: string, headers = {}) =>
       send(both.path, { method, headers: { 'accept-encoding': 'gzip', ...headers } })
@@ -92,7 +67,7 @@ describe('createApp', () => {
   })
 
   test('behavior: the document leaves the objects of answers open, also after they were sent', async () => {
-    const { history, both } = createMarketHistory()
+    const { history, both } = await createMarketHistory()
     const { send } = createHarness({ history })
     const market = both.path.replace('/snapshots', '')
     for (const path of ['/readyz', '/v1/coins', market, both.path, '/v1/usage'])
@@ -107,42 +82,5 @@ describe('createApp', () => {
   test('behavior: messages of agents have one address', async () => {
     const { send } = createHarness()
     expect((await send('/mcp/', { method: 'POST', body: '{}' })).status).toBe(405)
-  })
-
-  test('behavior: of the long work of all routes one step is done in each round', async () => {
-    const { history, both } = createMarketHistory()
-    let steps = 0
-    const seen = <Query, Answer>(read: (query: Query) => Answer) => {
-      return (query: Query): Answer => {
-        steps++
-        return read(query)
-      }
-    }
-    // A step of a consolidated page or of a day of coverage reads once.
-    const counting: MarketHistory = {
-      ...history,
-      page: seen(history.page),
-      listMarkets: seen(history.listMarkets),
-    }
-    // Every look at the timer finds that a slice is over.
-    let timerMs = 0
-    const { send } = createHarness({ history: counting, timer: () => (timerMs += 5) })
-    const page = `${both.path}?view=consolidated&limit=1000`
-    const paths = [page, `${page}&order=desc`, '/v1/btc/coverage', '/v1/eth/coverage']
-    let isDone = false
-    const all = Promise.all(paths.map((path) => send(path))).finally(() => {
-      isDone = true
-    })
-    const rounds: number[] = []
-    while (!isDone) {
-      await setImmediate()
-      rounds.push(steps)
-      steps = 0
-    }
-    expect((await all).map(({ status }) => status)).toEqual([200, 200, 200, 200])
-    // In the first one all of them begin.
-    const [, ...later] = rounds
-    expect(Math.max(...later)).toBe(1)
-    expect(later.reduce((sum, count) => sum + count)).toBeGreaterThan(60)
   })
 })

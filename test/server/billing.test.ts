@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import type { SalesState } from '#src/billing/billing.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
-import { createShop, describeBilling } from '#src/server/billing.ts'
+import { createShop, describeBilling, startBillingJobs } from '#src/server/billing.ts'
 import { createNodes } from '#src/server/nodes.ts'
-import { startBillingJobs } from '#src/server/server-jobs.ts'
 
 import { by } from '../ledger/ledger-records.ts'
 import { aTransfer, claimUpTo } from '../ledger/payment-records.ts'
@@ -77,7 +76,7 @@ describe('createShop', () => {
   test('behavior: warns at start of money that may be that of another server with the same address', async () => {
     const { context, errors } = createCliContext(whole)
     const ledger = openLedger(':memory:', { nowMs: NOW_MS })
-    ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
+    await ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
     const screen = async (address: string) => clearOf(address, NOW_MS)
     const jobs = createShop(
       context,
@@ -93,7 +92,7 @@ describe('createShop', () => {
     const env = { ...whole, BOOKFEED_FACILITATOR: '' }
     const { context } = createCliContext(env)
     const ledger = openLedger(':memory:', { nowMs: NOW_MS })
-    claimUpTo(ledger, 1, { state: 'pending' })
+    await claimUpTo(ledger, 1, { state: 'pending' })
     const screen = async (address: string) => clearOf(address, NOW_MS)
     const sale = createShop(context, ledger, { screen, origin: () => '' }, createNodes(context))
     expect(describeBilling(sale)).toBe('Nothing is sold: BOOKFEED_FACILITATOR is not set.')
@@ -137,7 +136,7 @@ describe('createShop', () => {
 
   test('behavior: neither viem nor x402 is loaded to put it together', async () => {
     const code = `
-      await import('./src/cli/serve.ts')
+      await import('./src/server/serve.ts')
       const loaded = Object.keys(require.cache)
       const ours = loaded.filter((path) => /node_modules\\/(viem|@x402)\\//.test(path))
       process.stdout.write(ours.length + ' ' + loaded.length)`

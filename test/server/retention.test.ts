@@ -10,25 +10,25 @@ import { createHarness, NOW_MS } from '../support/harness.ts'
 import { addOldMarkets } from '../support/old-markets.ts'
 
 /** A closed market a day before now, the first yesterday. */
-function aHistory(days: number) {
+async function aHistory(days: number) {
   const history = openHistory(':memory:')
-  addOldMarkets(history, days)
+  await addOldMarkets(history, days)
   return history
 }
 
 const keeping = { keepDays: 0, keepGb: 0 }
-const heldOf = (history: ReturnType<typeof aHistory>): number => history.totals().markets
+const heldOf = (history: Awaited<ReturnType<typeof aHistory>>): number => history.totals().markets
 
 describe('deleteStep', () => {
-  test('default: deletes nothing', () => {
-    const history = aHistory(4)
-    expect(deleteStep(keeping, history, NOW_MS)).toBe(false)
+  test('default: deletes nothing', async () => {
+    const history = await aHistory(4)
+    expect(await deleteStep(keeping, history, NOW_MS)).toBe(false)
     expect(heldOf(history)).toBe(4)
   })
 
   test('behavior: by age, markets that began before; they are 404, and their day says so', async () => {
-    const history = aHistory(4)
-    while (deleteStep({ ...keeping, keepDays: 2 }, history, NOW_MS));
+    const history = await aHistory(4)
+    while (await deleteStep({ ...keeping, keepDays: 2 }, history, NOW_MS));
     expect(heldOf(history)).toBe(2)
     const { send } = createHarness({ history })
     const gone = `/v1/btc/markets/${conditionIdOf(4)}`
@@ -48,28 +48,28 @@ describe('deleteStep', () => {
     expect(data).toMatchObject([{ day, state: 'missing', markets: 0 }])
   })
 
-  test('behavior: by size, the oldest until it fits, and nothing that just began', () => {
+  test('behavior: by size, the oldest until it fits, and nothing that just began', async () => {
     const keep = { ...keeping, keepGb: 1 }
-    const history = aHistory(4)
-    expect(deleteStep(keep, history, NOW_MS)).toBe(false)
+    const history = await aHistory(4)
+    expect(await deleteStep(keep, history, NOW_MS)).toBe(false)
     let gb = 2
     const asked: number[] = []
     const large = {
       usedBytes: () => gb * 1e9,
-      deleteOldest(beforeMs: number) {
+      async deleteOldest(beforeMs: number) {
         asked.push(beforeMs)
         gb -= 0.5
         return true
       },
     }
-    while (deleteStep(keep, large, NOW_MS));
+    while (await deleteStep(keep, large, NOW_MS));
     expect(asked).toEqual([NOW_MS - 3_600_000, NOW_MS - 3_600_000])
   })
 })
 
 describe('startRetention', () => {
   test('behavior: says in the log that markets were deleted, and nothing when none were', async () => {
-    const history = aHistory(4)
+    const history = await aHistory(4)
     const { context, errors } = createCliContext({ BOOKFEED_KEEP_DAYS: '2' })
     const ended = async () => {
       const { promise, resolve } = Promise.withResolvers<string>()
@@ -81,7 +81,7 @@ describe('startRetention', () => {
         failed() {},
         ended: (outcome: string) => resolve(outcome),
       }
-      using _job = startRetention({ ...context, clock: () => NOW_MS }, history, report)
+      await using _job = startRetention({ ...context, clock: () => NOW_MS }, history, report)
       await promise
     }
     await ended()

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { PUBLIC_TEST_KEY, testKeyOf } from '#src/domain/selling/api-key.ts'
 import { openHistory } from '#src/history/open.ts'
-import { createTestData, hasTestData, openTestData } from '#src/server/test-data.ts'
+import { createTestData, hasTestData, openTestData, testFolderOf } from '#src/server/test-data.ts'
 import { makeTestDay, testStores } from '#src/simulator/test-day.ts'
 
 import { createCliContext } from '../support/cli-context.ts'
@@ -19,17 +19,17 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const part = { coins: ['eth'], ranges: [[0, 900_000]] } as const
 
 describe('the simulated day', () => {
-  function make() {
+  async function make() {
     const [day, gap, stale] = testStores.map(() => openHistory(':memory:'))
     if (!day || !gap || !stale) throw new Error('A store is missing.')
     const histories = { day, gap, stale }
-    for (const _ of makeTestDay(histories, part));
+    for await (const _ of makeTestDay(histories, part));
     return histories
   }
 
-  test('default: it is the same wherever it is made, sound, and without a gap', () => {
-    const one = make()
-    const other = make()
+  test('default: it is the same wherever it is made, sound, and without a gap', async () => {
+    const one = await make()
+    const other = await make()
     for (const store of testStores) {
       expect([...one[store].verify()]).toEqual([])
       const list = (history: (typeof one)['day']) =>
@@ -60,8 +60,8 @@ describe('the simulated day', () => {
     }
   })
 
-  test('behavior: winners, strikes and prices of the coin agree', () => {
-    const { day } = make()
+  test('behavior: winners, strikes and prices of the coin agree', async () => {
+    const { day } = await make()
     const markets = day.listMarkets({ coin: 'eth', timeframe: '5m', limit: 100, order: 'asc' })
     expect(markets).toHaveLength(3)
     for (const [index, { strike, finalPrice, winner, windowStartMs = 0 }] of markets.entries()) {
@@ -85,7 +85,7 @@ describe('the files of test mode', () => {
     // The test's own limit ends the wait.
     while (data.open('day') === undefined) await data.hold('day')
     expect(data.open('day')?.listMarkets({ coin: 'eth', limit: 100 })).toHaveLength(5)
-    expect(() => data.open('day')?.probeWrite()).toThrow()
+    await expect(data.open('day')?.probeWrite()).rejects.toThrow()
     expect([data.open('stale'), hasTestData(folder)]).toEqual([undefined, false])
     data.request('gap')
     while (data.open('stale') === undefined) await data.hold('stale')
@@ -123,7 +123,7 @@ describe('the files of test mode', () => {
     mkdirSync(none)
     const { context, errors } = createCliContext({ BOOKFEED_DATA: none })
     // In the place of their folder.
-    writeFileSync(join(none, 'test-data-3'), '')
+    writeFileSync(testFolderOf(none), '')
     let nowMs = 0
     const data = createTestData(context, { timer: () => nowMs, log: context.printError, part })
     await data.hold('day')
@@ -146,7 +146,7 @@ describe('the files of test mode', () => {
     try {
       const headers = { authorization: `Bearer ${PUBLIC_TEST_KEY}` }
       // The test's own limit ends the wait.
-      while (!existsSync(join(folder, 'fresh', 'test-data-3', 'day.db'))) await Bun.sleep(50)
+      while (!existsSync(join(testFolderOf(join(folder, 'fresh')), 'day.db'))) await Bun.sleep(50)
       const answer = await fetch(`${server.origin}/v1/btc/markets?limit=1`, { headers })
       expect([answer.status, answer.headers.get('bookfeed-mode')]).toEqual([200, 'test'])
     } finally {
@@ -188,7 +188,7 @@ describe('bookfeed keys create --test', () => {
     const { exitCode, printed, errors } = await line.run('keys', 'create', '--test')
     expect([exitCode, printed.length, errors]).toEqual([0, 1, []])
     expect(testKeyOf(`Bearer ${printed[0]}`)).toBe(printed[0] ?? '')
-    expect(line.withLedger((ledger) => ledger.listKeys())).toEqual([])
+    expect(await line.withLedger((ledger) => ledger.listKeys())).toEqual([])
     expect((await line.run('keys', 'create', '--test', '--label', 'x')).exitCode).toBe(2)
   })
 })

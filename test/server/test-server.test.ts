@@ -15,8 +15,8 @@ const market = `/v1/btc/markets/${slug}`
 const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length))
 const nameOf = ([name]: [string, string]) => name
 
-describe('keys of test mode', () => {
-  const known = createMarketHistory()
+describe('keys of test mode', async () => {
+  const known = await createMarketHistory()
   const ground = createTestGround({ history: known.history })
   const { ask, send, sendAs } = ground
 

@@ -158,18 +158,18 @@ describe('usage that a file does not take', () => {
 })
 
 describe('createUsageMeter', () => {
-  test('error: an answer that is lost after the ledger forgot old flushes is counted once', () => {
+  test('error: an answer that is lost after the ledger forgot old flushes is counted once', async () => {
     let nowMs = NOW_MS
     let isLost = false
     const ledger = openLedger(':memory:', { nowMs })
-    const { id: keyId, accountId, familyId } = createKeyOne(ledger)
+    const { id: keyId, accountId, familyId } = await createKeyOne(ledger)
     const standing = standingAt([], ledger.listTiers(), nowMs)
     const caller: Caller = { keyId, accountId, familyId, isBlocked: false, standing }
     const meter = createUsageMeter({
       ledger: {
         ...ledger,
-        addUsage(entries, flush) {
-          ledger.addUsage(entries, flush)
+        async addUsage(entries, flush) {
+          await ledger.addUsage(entries, flush)
           if (isLost) throw new Error('The answer is lost.')
         },
       },
@@ -177,14 +177,14 @@ describe('createUsageMeter', () => {
       randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     })
     meter.add(caller, 'markets', 10)
-    meter.flush()
+    await meter.flush()
     nowMs += 100 * DAY_MS
     meter.add(caller, 'markets', 10)
     isLost = true
-    expect(() => meter.flush()).toThrow('The answer is lost.')
+    await expect(meter.flush()).rejects.toThrow('The answer is lost.')
     isLost = false
     nowMs += DAY_MS
-    meter.flush()
+    await meter.flush()
     const day = '2027-03-01'
     expect(ledger.usageOf(accountId, '')).toEqual([
       { day, route: 'markets', requests: 1, bytes: 10 },

@@ -37,9 +37,9 @@ describe('makeSample', () => {
   const lines: string[] = []
   const print = (line: string) => void lines.push(line)
 
-  test('default: makes a few thousand snapshots of three markets of Bitcoin, two of each other main coin and one of each other, and says how far it is', () => {
+  test('default: makes a few thousand snapshots of three markets of Bitcoin, two of each other main coin and one of each other, and says how far it is', async () => {
     const history = aHistory()
-    makeSample(history, { print, clock: () => NOW_MS })
+    await makeSample(history, { print, clock: () => NOW_MS })
     expect(history.totals().markets).toBe(coins.length + mainCoins.length + 1)
     for (const coin of coins) expect(history.listMarkets({ coin, limit: 9 })).not.toEqual([])
     expect(history.totals().snapshots).toBeWithin(5_000, 12_000)
@@ -47,9 +47,9 @@ describe('makeSample', () => {
     expect(lines.at(-1)).toBe('Making a simulated sample: 100 %')
   })
 
-  test('behavior: every market is over and recent, closed, simulated and has a winner', () => {
+  test('behavior: every market is over and recent, closed, simulated and has a winner', async () => {
     const history = aHistory()
-    makeSample(history, { print, clock: () => NOW_MS })
+    await makeSample(history, { print, clock: () => NOW_MS })
     for (const market of listAll(history)) {
       expect(market.windowEndMs).toBeWithin(NOW_MS - 20 * 60_000, NOW_MS)
       expect(market.lastSnapshotMs).toBeLessThan(NOW_MS)
@@ -64,14 +64,15 @@ const AVERAGED_MS = Date.UTC(2026, 10, 27, 10, 2, 3, 456)
 describe.each([
   ['twap60', AVERAGED_MS],
   ['spot', NOW_MS],
-] as const)('makeSample and createMovingMarket, when %s settles', (rule, startMs) => {
+] as const)('makeSample and createMovingMarket, when %s settles', async (rule, startMs) => {
   const history = openHistory(':memory:', { chunkCacheBytes: 0 })
   histories.push(history)
-  makeSample(history, { print: () => undefined, clock: () => startMs })
+  await makeSample(history, { print: () => undefined, clock: () => startMs })
   const sample = createMovingMarket(history)
   // Until two windows of the moving market are over.
   const endMs = Math.ceil(startMs / 300_000 + 2) * 300_000 + 10_000
-  for (let nowMs = startMs; nowMs <= endMs; nowMs += 500) while (sample.tick(nowMs) === 'behind');
+  for (let nowMs = startMs; nowMs <= endMs; nowMs += 500)
+    while ((await sample.tick(nowMs)) === 'behind');
   const markets = listAll(history)
   const over = markets.filter(({ isClosed }) => isClosed)
 
@@ -169,30 +170,34 @@ describe('storeSimulation', () => {
     statesPerSecond: 4,
   }
 
-  test('behavior: doing it again adds nothing and changes no market', () => {
+  test('behavior: doing it again adds nothing and changes no market', async () => {
     const history = aHistory()
-    const first = [...storeSimulation(history, options)].at(-1)
+    const first = (await Array.fromAsync(storeSimulation(history, options))).at(-1)
     expect(first).toMatchObject({ markets: 1, accepted: first?.snapshots, fraction: 1 })
     const before = listAll(history)
-    expect([...storeSimulation(history, options)].at(-1)).toMatchObject({ accepted: 0 })
+    expect((await Array.fromAsync(storeSimulation(history, options))).at(-1)).toMatchObject({
+      accepted: 0,
+    })
     expect(listAll(history)).toEqual(before)
   })
 
-  test('behavior: goes on where it was stopped', () => {
+  test('behavior: goes on where it was stopped', async () => {
     const stopped = aHistory()
     const whole = aHistory()
-    storeSimulation(stopped, options).next()
+    await storeSimulation(stopped, options).next()
     expect(stopped.totals().snapshots).toBeGreaterThan(0)
-    const last = [...storeSimulation(stopped, options)].at(-1)
+    const last = (await Array.fromAsync(storeSimulation(stopped, options))).at(-1)
     expect(last?.accepted).toBeLessThan(last?.snapshots ?? 0)
-    expect([...storeSimulation(whole, options)].at(-1)?.snapshots).toBe(last?.snapshots)
+    expect((await Array.fromAsync(storeSimulation(whole, options))).at(-1)?.snapshots).toBe(
+      last?.snapshots,
+    )
     expect(stopped.totals().snapshots).toBe(whole.totals().snapshots)
   })
 
-  test('behavior: another seed makes other markets of the same windows', () => {
+  test('behavior: another seed makes other markets of the same windows', async () => {
     const history = aHistory()
     for (const seed of [1, 2]) {
-      const last = [...storeSimulation(history, { ...options, seed })].at(-1)
+      const last = (await Array.fromAsync(storeSimulation(history, { ...options, seed }))).at(-1)
       expect(last?.accepted).toBe(last?.snapshots)
     }
     expect(new Set(listAll(history).map(({ slug }) => slug)).size).toBe(1)

@@ -1,6 +1,6 @@
 /**
- * Every operation × every kind of caller × every coin. What is sold is written down here once more,
- * so that a change of the catalogue has to be meant.
+ * Every operation × every kind of caller × every coin. The catalogue is repeated here, so that
+ * changing it requires a deliberate change of the test.
  */
 import { coins } from '#src/domain/market.ts'
 import { createApiKey } from '#src/domain/selling/api-key.ts'
@@ -13,6 +13,7 @@ import { addKey, createHarness, NOW_MS } from './harness.ts'
 import type { KnownMarket } from './market-history.ts'
 import type { Entry } from './openapi-document.ts'
 import { accountOf, idOf, soundRequest } from './operation-requests.ts'
+import { settled } from './settled.ts'
 
 const WINDOW_MS = 60_000
 
@@ -22,7 +23,7 @@ const all = {
   coins,
   routes: ['markets', 'prices', 'snapshots', 'quotes'],
 }
-/** Lowest first; `test` is that of the harness. */
+/** Lowest first; `test` is the tier of the harness. */
 export const tierFacts: Record<string, TierFacts> = {
   free: { name: 'Free', limit: 10, coins: ['btc'], routes: ['markets', 'prices'] },
   starter: { name: 'Starter', limit: 60, coins: ['btc', 'eth'], routes: all.routes },
@@ -36,7 +37,7 @@ export type CallerFacts = {
   kind: string
   standing: 'valid' | 'stranger' | 'blocked'
   token: string | undefined
-  /** Whose limits hold for it. */
+  /** The tier whose limits apply. */
   tier: string
 }
 
@@ -48,9 +49,9 @@ function addCallers(ledger: Ledger): CallerFacts[] {
   const [revoked, expired, blocked] = ['enterprise', 'enterprise', 'pro'].map((tier) =>
     addKey(ledger, tier),
   ) as [string, string, string]
-  ledger.revokeKey(idOf(ledger, revoked), by)
-  ledger.expireKey(idOf(ledger, expired), NOW_MS, by)
-  ledger.setBlocked(accountOf({ ledger, key: blocked }, blocked), true, by)
+  settled(ledger.revokeKey(idOf(ledger, revoked), by))
+  settled(ledger.expireKey(idOf(ledger, expired), NOW_MS, by))
+  settled(ledger.setBlocked(accountOf({ ledger, key: blocked }, blocked), true, by))
   const stranger = { standing: 'stranger', tier: 'free' } as const
   const tiers = ['free', 'starter', 'pro', 'enterprise']
   return [
@@ -82,7 +83,7 @@ export type Matrix = ReturnType<typeof createMatrix>
 
 export type Cell = { entry: Entry; caller: CallerFacts; coin: string; method: string }
 
-/** Every cell of an operation; HEAD too wherever there is GET. */
+/** Every cell of an operation, including HEAD for each GET. */
 export function cellsOf({ callers }: Matrix, entry: Entry, coins: readonly string[]): Cell[] {
   const methods = entry.method === 'GET' ? ['GET', 'HEAD'] : [entry.method]
   const asked = entry.path.includes('{coin}') ? coins : ['btc']
@@ -91,7 +92,7 @@ export function cellsOf({ callers }: Matrix, entry: Entry, coins: readonly strin
   )
 }
 
-/** Sends what a caller whom the operation is for gets a success for, in a new rate window. */
+/** Sends a request that succeeds for a permitted caller, in a new rate window. */
 export async function askCell(
   matrix: Matrix,
   { entry, caller, coin, method }: Cell,

@@ -26,7 +26,7 @@ const nearestTo = (...changed: string[]) =>
   affectedTests(tree, changed).affected.flatMap(({ test, isNear }) => (isNear ? [test] : []))
 
 describe('affectedTests', () => {
-  test('default: tests that import a file, or start a process that does, by the shortest way', () => {
+  test('default: tests that import a file, or start a process that does, by the shortest chain', () => {
     expect(chainsFrom('src/domain/rebate.ts')).toEqual([
       'test/cli/again.test.ts < test/support/run.ts < src/start.ts < src/server/begin.ts < src/domain/rebate.ts',
       'test/cli/main.test.ts < src/start.ts < src/server/begin.ts < src/domain/rebate.ts',
@@ -35,7 +35,7 @@ describe('affectedTests', () => {
     ])
   })
 
-  test('default: near are those of its name, else the few with the fewest imports between', () => {
+  test('default: the tests of the same name are near, otherwise the few with the shortest chains', () => {
     expect(nearestTo('src/domain/rebate.ts')).toEqual([
       'test/domain/rebate-costs.test.ts',
       'test/domain/rebate.test.ts',
@@ -55,7 +55,7 @@ describe('affectedTests', () => {
     expect(near).toEqual([...names.slice(0, 3), 'test/domain/fee.test.ts'])
   })
 
-  test('behavior: nearest to the written types of clients is the test that compares them', () => {
+  test('behavior: the test that compares the generated types of clients is nearest to them', () => {
     const clients = {
       'clients/python/bookfeed/api.py': '',
       'clients/typescript/src/api.ts': '',
@@ -71,14 +71,14 @@ describe('affectedTests', () => {
     }
   })
 
-  test('behavior: a document affects the tests that name or read it, not all that load it', () => {
+  test('behavior: a document affects only the tests that name or read it', () => {
     expect(chainsFrom('docs/guide.md')).toEqual([
       'test/docs-commands.test.ts < docs/guide.md',
       'test/domain/prose.test.ts < docs/guide.md',
     ])
   })
 
-  test('behavior: a deleted file affects what still imports it', () => {
+  test('behavior: a deleted file affects the tests of files that still import it', () => {
     const { 'src/domain/rebate.ts': _, ...rest } = tree
     const { affected } = affectedTests(rest, ['src/domain/rebate.ts'])
     expect(affected.map(({ test }) => test)).toContain('test/domain/rebate.test.ts')
@@ -101,7 +101,7 @@ describe('this project', async () => {
     }
   })
 
-  test('behavior: near to a file of the API are the contract tests and the features that import it', () => {
+  test('behavior: the contract tests and the importing features are near to a file of the API', () => {
     const { affected } = affectedTests(project, ['src/http/history-list.ts'])
     const near = affected.filter(({ isNear }) => isNear).map(({ test }) => test)
     expect(near).toEqual([
@@ -110,6 +110,7 @@ describe('this project', async () => {
       'test/contract/client-types.test.ts',
       'test/contract/openapi.test.ts',
       'test/contract/responses.test.ts',
+      'test/features/changes.test.ts',
       'test/features/prices.test.ts',
       'test/features/quotes.test.ts',
       'test/features/snapshots.test.ts',
@@ -117,7 +118,7 @@ describe('this project', async () => {
     ])
   })
 
-  test('behavior: no browser is near to a file of the server', () => {
+  test('behavior: no browser test is near to a file of the server', () => {
     const sources = files.filter((file) => file.startsWith('src/'))
     const { affected } = affectedTests(project, sources)
     const inBrowser = affected.filter(({ test }) => test.startsWith('test/web/'))

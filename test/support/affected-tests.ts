@@ -1,4 +1,4 @@
-/** Which test files a change can affect: what they import, start as a process, or read. */
+/** The test files that a change can affect: by what they import, start as a process, or read. */
 
 import { dirname, join, normalize } from 'node:path'
 
@@ -9,9 +9,9 @@ import type { Tree } from './project-tree.ts'
 export type Affected = {
   test: string
   changed: string
-  /** The files from the test to the changed file, each imported or named by the one before. */
+  /** The files from the test to the changed file, each imported or named by the previous one. */
   chain: string[]
-  /** It is among the few tests that are run first: see `nearestTests`. */
+  /** True for the few tests that run first: see `nearestTests`. */
   isNear: boolean
 }
 
@@ -21,9 +21,10 @@ export const isTest = (file: string): boolean => /^test\/.*\.test\.ts$/.test(fil
 const writtenTypes = /^clients\/(python\/bookfeed\/api\.py|typescript\/src\/api\.ts)$/
 const TYPES_TEST = /^test\/clients\/typescript\.test\.ts$/
 
-/** Tests that are near to files whatever they are named after and import. */
+/** Tests that are near to files regardless of names and imports. */
 export const nearTests: [files: RegExp, tests: RegExp][] = [
-  // What declares routes, their parameters and bodies: from it follow the API document and its types.
+  // Declarations of routes, parameters and bodies, from which the API document and its types
+  // follow.
   [
     /^src\/(server\/app|http\/(data-query|fields|history-list)|(features|extensions)\/[\w-]+\/(routes|schema))\.ts$/,
     /^test\/(contract\/(access|client-types|openapi|responses)|clients\/typescript)\.test\.ts$/,
@@ -33,13 +34,13 @@ export const nearTests: [files: RegExp, tests: RegExp][] = [
   [/^web\/(?!pages\/)/, /^test\/web\/(explore|shell)\.test\.ts$/],
 ]
 
-/** Tests that copy, read or show the whole project: imports make them near to no file. */
+/** Tests that copy, read or list the whole project: their imports make them near to no file. */
 const isWhole = (test: string): boolean =>
   /^test\/(contributing|tidy|web\/.*)\.test\.ts$/.test(test)
 
 /**
- * Files that tests read and neither import nor name, because they read a whole folder or ask a
- * server for them. `test/tidy.test.ts` reads all files and is not listed.
+ * Files that tests read without importing or naming them, because they read a whole folder or
+ * request them from a server. `test/tidy.test.ts` reads all files and is not listed.
  */
 export const readers: [files: RegExp, tests: RegExp][] = [
   [/^(bun\.lock|bunfig\.toml|tsconfig\.json)$/, /./],
@@ -67,26 +68,26 @@ export const readers: [files: RegExp, tests: RegExp][] = [
   [/^deploy\/(grafana|prometheus)/, /^test\/server\/metrics\.test\.ts$/],
 ]
 
-/** An import for its types alone: what it names is not loaded, and types are checked as a whole. */
+/** An import of types only: its target is not loaded, and the type check covers everything. */
 const typeImport = /^\s*(import|export) type\b[^'"`;=]*?\bfrom\s*'[^']+'/gm
 const commentLine = /^\s*(\/\/|\/?\*).*$/gm
 const quotedPath = /(['"`])((?:\.{1,2}\/)*[\w-][\w./-]*)\1/g
 
-/** The files that tests and scripts name in quotes: read, or started as a process. */
+/** Files that tests and scripts name in quotes: read, or started as a process. */
 function namedFiles(tree: Tree, file: string): string[] {
   const text = (tree[file] ?? '').replace(commentLine, '')
   return Array.from(text.matchAll(quotedPath), (match) => match[2] ?? '').flatMap((name) => {
     const beside = normalize(join(dirname(file), name))
     const target = [beside, normalize(name)].find((path) => path in tree)
     if (target !== undefined) return [target]
-    // A folder of the project, such as '../../dev/sandbox/contracts'; the project itself is none.
+    // A folder of the project, such as '../../dev/sandbox/contracts', but not the project itself.
     const folder = `${beside.replace(/\/$/, '')}/`
     if (!name.startsWith('../') || !/^\w.*\/./.test(folder)) return []
     return Object.keys(tree).filter((path) => path.startsWith(folder))
   })
 }
 
-/** For each file the files that import it, or name it. */
+/** The files that import or name each file. */
 function usersOf(tree: Tree): Map<string, Set<string>> {
   const users = new Map<string, Set<string>>()
   for (const [file, text] of Object.entries(tree)) {
@@ -94,7 +95,7 @@ function usersOf(tree: Tree): Map<string, Set<string>> {
     const imported = specifiersOf(text.replace(typeImport, '')).flatMap(
       (specifier) => targetOf(file, specifier) ?? [],
     )
-    // Documents are served as they are: only the tests of `readers` look at what they say.
+    // Documents are served unchanged: only the tests of `readers` examine their content.
     const used = new Set(imported.filter((target) => !/\.(md|txt)$/.test(target)))
     if (/^(test|dev)\//.test(file)) for (const name of namedFiles(tree, file)) used.add(name)
     used.delete(file)
@@ -119,14 +120,16 @@ const isNamedAfter = (test: string, file: string): boolean =>
   test.startsWith(mirrorOf(file)) &&
   /^[-.]/.test(test.slice(mirrorOf(file).length))
 
-/** A file that many features use is near to none of them. */
+/**
+ * The maximum number of features that use a file near to them; a file with more is near to none.
+ */
 const FEATURES_MAX = 6
 const CHAINED_MAX = 4
 
 /**
  * The tests to run first for a changed file: those of `nearTests`, those named after it, and those
- * named after the few features that import it. Without any of them, up to `CHAINED_MAX` with the
- * fewest imports between, those of the same folder first.
+ * named after the few features that import it. If there are none, up to `CHAINED_MAX` with the
+ * shortest chains of imports, those in the same folder first.
  */
 function nearestTests(
   file: string,
@@ -159,10 +162,10 @@ function nearestTests(
     .slice(0, CHAINED_MAX)
 }
 
-/** For one changed file, and each file that leads to it, the shortest chain of imports. */
+/** The shortest chain of imports from a changed file to each file that leads to it. */
 function chainsTo(changed: string, users: Map<string, Set<string>>): Map<string, string[]> {
   const chains = new Map([[changed, [changed]]])
-  // Entries that are added while a map is walked are visited too: the walk is breadth first.
+  // Entries added while iterating over a map are visited too: the search is breadth first.
   for (const [file, chain] of chains) {
     for (const user of users.get(file) ?? []) {
       if (!chains.has(user)) chains.set(user, [user, ...chain])
@@ -173,7 +176,7 @@ function chainsTo(changed: string, users: Map<string, Set<string>>): Map<string,
 
 /**
  * The tests that changed files can affect, by name, and the changed files that affect none.
- * `changed` may hold files that were deleted: what still imports them is affected.
+ * `changed` may include deleted files: files that still import them are affected.
  */
 export function affectedTests(
   tree: Tree,

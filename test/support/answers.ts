@@ -1,4 +1,4 @@
-/** A history with something of everything, all questions about it, and answers of two servers. */
+/** A history with some of everything, all requests about it, and the responses of two servers. */
 import { expect } from 'bun:test'
 
 import type { SpotTick } from '#src/domain/spot.ts'
@@ -12,8 +12,8 @@ import { createHarness } from './harness.ts'
 const MINUTE_MS = 60_000
 const ROWS = 450
 
-/** Two coins, both outcomes, trades, gaps, prices, a market that is open, late rows. */
-export function fillAnswers(history: MarketHistory): void {
+/** Two coins, both outcomes, trades, gaps, prices, an open market, late rows. */
+export async function fillAnswers(history: MarketHistory): Promise<void> {
   const batches = simulate({
     seed: 'answers',
     coins: ['btc', 'eth'],
@@ -24,13 +24,13 @@ export function fillAnswers(history: MarketHistory): void {
   })
   let id = 0
   for (const { snapshots, facts } of batches) {
-    for (const each of facts) history.putMarket(each)
-    history.append({ id: `b${++id}`, source: 'simulated', snapshots })
+    for (const each of facts) await history.putMarket(each)
+    await history.append({ id: `b${++id}`, source: 'simulated', snapshots })
   }
   const markets = history.listMarkets({ coin: 'btc', limit: 10, order: 'asc' })
   for (const [at, { conditionId }] of markets.entries()) {
     const timestampMs = (markets[at]?.windowStartMs ?? START_MS) + 1000
-    history.putTrades({
+    await history.putTrades({
       id: `t${at}`,
       conditionId,
       trades: Array.from({ length: 30 }, (_, second) => ({
@@ -39,10 +39,10 @@ export function fillAnswers(history: MarketHistory): void {
         size: 1_000_000,
       })),
     })
-    history.putGaps(conditionId, [
+    await history.putGaps(conditionId, [
       { outcome: 'up', fromMs: timestampMs, toMs: timestampMs + 5000, reason: 'recorder_down' },
     ])
-    if (at > 0) history.close(conditionId)
+    if (at > 0) await history.close(conditionId)
   }
   const ticks = Array.from({ length: 600 }, (_, second): SpotTick => ({
     coin: 'btc',
@@ -52,9 +52,9 @@ export function fillAnswers(history: MarketHistory): void {
     timestampMs: START_MS + second * 1000,
     receivedMs: START_MS + second * 1000 + 40,
   }))
-  history.putSpot(ticks)
-  // Of a window without a market.
-  history.putOutcomes([
+  await history.putSpot(ticks)
+  // An outcome of a window without a market.
+  await history.putOutcomes([
     {
       coin: 'btc',
       timeframe: '5m',
@@ -68,7 +68,7 @@ export function fillAnswers(history: MarketHistory): void {
   if (open === undefined) throw new Error('The simulator makes markets.')
   const late = { ...open, outcome: 'up', timestampMs: (open.lastSnapshotMs ?? 0) - 1 } as const
   const { conditionId } = open
-  history.append({
+  await history.append({
     id: 'late',
     source: 'simulated',
     snapshots: [aSnapshot({ ...late, conditionId, assetId: open.assetIds.up ?? '' })],
@@ -121,8 +121,8 @@ export function requestsFor(history: MarketHistory): string[] {
 type Answer = { status: number; headers: Headers; bytes: Uint8Array<ArrayBuffer> }
 
 /**
- * Asks the first server, and the others in turns: the texts, tags, coverage and cursors are the
- * same. Returns the answer.
+ * Sends requests to the first server, and to the others in turns: texts, ETags, coverage and
+ * cursors must be the same. Returns the response.
  */
 export function createComparer(histories: readonly MarketHistory[]) {
   const [first, ...others] = histories.map((history) => createHarness({ history }))
@@ -141,7 +141,7 @@ export function createComparer(histories: readonly MarketHistory[]) {
   }
 }
 
-/** Two servers give the same texts, tags, coverage and cursors. */
+/** Expects the same texts, ETags, coverage and cursors from two servers. */
 export async function expectSameAnswers(
   histories: readonly [MarketHistory, MarketHistory],
   asked: readonly string[],

@@ -1,9 +1,9 @@
 import { type Anvil as Node, hasAnvil as hasNode, startAnvil as start } from '#dev/sandbox/anvil.ts'
 
-/** A real Ethereum node of this test alone. */
+/** A real Ethereum node, used only by this test. */
 export type Anvil = Node
 
-/** False where the platform has no binary: tests skip themselves, and say so. */
+/** False if the platform has no binary: its tests are reported as skipped. */
 export const hasAnvil = hasNode
 
 /** Starts a node; every test file has its own. */

@@ -1,6 +1,6 @@
 import type { MarketHistory } from '#src/history/history.ts'
 
-/** A history that takes whatever is put into it for recorded: exports mark what is simulated. */
+/** A history that treats all data as recorded, because exports mark simulated data. */
 export const asRecorded = (history: MarketHistory): MarketHistory => ({
   ...history,
   append: (batch) => history.append({ ...batch, source: 'recorded' }),

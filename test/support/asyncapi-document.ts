@@ -1,4 +1,4 @@
-/** The served AsyncAPI document, and what it says of a message. */
+/** The served AsyncAPI document, and validation of messages against it. */
 import Ajv from 'ajv'
 import addFormats from 'ajv-formats'
 
@@ -35,13 +35,13 @@ export async function readStreamDocument() {
     return Object.keys(message).filter((member) => !known.has(member))
   }
 
-  /** What is wrong with a message, by the name of its description; empty where nothing is. */
+  /** Faults of a message, by the name of its description; empty if there are none. */
   function faultsOf(name: string, message: object): string[] {
     const described = messages[name]
     if (described === undefined) return [`there is no message ${name}`]
     const validate = ajv.getSchema(`stream#/components/messages/${name}/payload`)
     const faults = validate?.(message) ? [] : [ajv.errorsText(validate?.errors)]
-    // Such as `retryAfterSeconds`: what else a code has.
+    // Additional members of a code, such as `retryAfterSeconds`.
     const more = message && 'code' in message ? [] : strangersIn(described.payload, message)
     return [...faults, ...more.map((member) => `${member} is not documented`)]
   }

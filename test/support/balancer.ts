@@ -1,6 +1,6 @@
 /**
- * The load balancers that operators copy from `deploy`, as a real nginx in front of servers on loopback:
- * without TLS, with other ports, and with callers that name their address in `X-Forwarded-For`.
+ * The load balancers that operators copy from `deploy`, as a real nginx in front of servers on
+ * loopback: without TLS, on other ports, and with callers identified by `X-Forwarded-For`.
  */
 import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { findFreePort } from './free-port.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
-/** Of `bun test`, and where Debian has nginx. */
+/** The path of `bun test`, with Debian's nginx. */
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 const nginx = Bun.which('nginx', { PATH })
 export const hasNginx = nginx !== null
@@ -23,14 +23,14 @@ const readKubernetes = (): string => {
   const map = things.find(
     ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'balancer',
   )
-  // All inside of `http`, without what names other folders than ours.
+  // Everything inside `http`, except directives that name other folders.
   const [, http = ''] = /\nhttp \{\n([\s\S]*)\}\n*$/.exec(map?.data?.['nginx.conf'] ?? '') ?? []
   return http
     .replace(/^ *(access_log|\w+_temp_path|resolver|set_real_ip_from|real_ip_\w+) .*;\n/gm, '')
     .replace(/ resolve;/g, ';')
 }
 
-/** What each of them has inside of `http`, as nginx reads it. */
+/** The content of `http` in each configuration, as nginx reads it. */
 export const balancerConfigs: Record<string, () => string> = {
   'nginx.conf': () => read('deploy/nginx.conf'),
   'compose.yaml': () => {
@@ -40,7 +40,7 @@ export const balancerConfigs: Record<string, () => string> = {
   'kubernetes/bookfeed.yaml': readKubernetes,
 }
 
-/** What became of a request: the servers that it was sent to, in order, and what each answered. */
+/** The route of a request: the servers that it was sent to, in order, and the response of each. */
 export type Passed = {
   method: string
   caller: string
@@ -48,7 +48,7 @@ export type Passed = {
   statuses: string[]
 }
 
-/** `parent` gets a folder of its own. */
+/** Starts it in a new folder below `parent`. */
 export async function startBalancer(name: string, origins: readonly string[], parent: string) {
   const folder = mkdtempSync(join(parent, 'balancer-'))
   const port = findFreePort()
@@ -56,7 +56,7 @@ export async function startBalancer(name: string, origins: readonly string[], pa
   const servers = origins.map((origin) => `server ${new URL(origin).host} max_fails=0;`)
   const site = (balancerConfigs[name]?.() ?? '')
     .replace(/(^ *server [\w.:-]+ max_fails=0;\n)+/m, `${servers.join('\n')}\n`)
-    // The server of nginx.conf that leads to TLS.
+    // The server of nginx.conf that redirects to TLS.
     .replace(/^server \{\n\s+listen 80;[^}]*return 301[^}]*\}/m, '')
     .replace(/^ *(listen \[|ssl_).*\n/gm, '')
     .replace(/listen \d+( ssl)?;/, `listen 127.0.0.1:${port};`)
@@ -90,7 +90,10 @@ ${site}
   }
   return {
     origin,
-    /** What it passed on so far for a caller at an address. nginx writes it when a response has ended. */
+    /**
+     * The requests passed on so far for a caller's address. nginx logs a request when its response
+     * has ended.
+     */
     async passedFor(address: string, count: number): Promise<Passed[]> {
       for (;;) {
         const lines = readFileSync(log, 'utf8').split('\n').slice(0, -1)

@@ -1,15 +1,15 @@
-/** Damages copies of a file by one bit each, drawn at random. */
+/** Damages copies of a file by one random bit each. */
 import { rmSync } from 'node:fs'
 
 import type { Random } from '#src/platform/random.ts'
 
-/** `found` by who verifies; `unused` if nothing that is stored has changed; else it is `silent`. */
+/** `found` by the verification; `unused` if no stored data has changed; otherwise `silent`. */
 export type Fate = 'found' | 'unused' | 'silent'
 
-/** How many flips had which fate, and where the silent ones were, by byte and bit. */
+/** The number of flips by fate, and the byte and bit of the silent ones. */
 export type Flips = Record<Fate, number> & { where: string[] }
 
-/** `judge` is given the path of a copy, and whatever it made of it beside it is removed. */
+/** `judge` receives the path of a copy; files that it creates beside it are removed. */
 export async function flipBits(
   path: string,
   { random, flips }: { random: Random; flips: number },

@@ -1,6 +1,6 @@
 /**
- * Bodies drawn from a schema of the OpenAPI document: what is valid, at a bound, of another type,
- * foreign, repeated, huge, or no JSON at all.
+ * Bodies drawn from a schema of the OpenAPI document: valid, at a bound, of another type, foreign,
+ * repeated, huge, or not JSON.
  */
 import fc, { type Arbitrary } from 'fast-check'
 
@@ -73,7 +73,7 @@ const wrongTypes = [
 
 const foreign: Arbitrary<unknown> = fc.oneof(fc.constantFrom(...foreignValues), fc.jsonValue())
 
-/** What the schema of a member allows, with its bounds and what lies next to them. */
+/** Values that the schema of a member allows, including its bounds, and their neighbours. */
 function valuesOf(schema: Schema): Arbitrary<unknown> {
   const { example, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema
   if (schema.type === 'integer') {
@@ -120,7 +120,7 @@ const extra: Arbitrary<Member[]> = fc.oneof(
   },
 )
 
-/** Written by hand, because an object has no member twice and none of the name `__proto__`. */
+/** Prints JSON by hand, because an object cannot have a member twice or one named `__proto__`. */
 const toJson = (members: Member[]): Uint8Array<ArrayBuffer> => {
   const texts = members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
   return encoder.encode(`{${texts.join(', ')}}`)

@@ -5,8 +5,8 @@ const PAUSE_MS = 5_000
 const NEAR_TICKS = 10
 
 /**
- * What is compared between recorded and simulated books. Shares are
- * of states unless said otherwise.
+ * Statistics in which recorded and simulated books are compared. Shares are of states unless stated
+ * otherwise.
  */
 export type BookStatistics = {
   states: number
@@ -17,19 +17,19 @@ export type BookStatistics = {
   changedMean: number
   changedP50: number
   changedP95: number
-  /** Of changed levels: at most ten ticks from the touch. */
+  /** The share of changed levels within ten ticks of the touch. */
   nearChanges: number
-  /** Of changed levels: gone or new. */
+  /** The share of changed levels that appeared or disappeared. */
   structuralChanges: number
   oneTickSpread: number
   touchMoved: number
-  /** Of sizes, which have two decimals at most. */
+  /** The share of sizes that are whole; sizes have at most two decimals. */
   wholeSizes: number
   hundredthSizes: number
   sizeP50: number
 }
 
-/** Measures states of any number of tokens, each in ascending order of time. */
+/** Measures states of any number of tokens, each in order of time. */
 export function measureBooks(snapshots: Iterable<Snapshot>): BookStatistics {
   const tally = createTally()
   const former = new Map<string, Snapshot>()

@@ -1,6 +1,6 @@
 /**
- * A browser for tests of pages. Whatever it complains about, and every request that fails or leaves
- * for another host, is a fault; each page is checked for accessibility, and its picture kept where
+ * A browser for tests of pages. Every error that it reports, and every request that fails or goes
+ * to another host, is a fault. Each page is checked for accessibility, and saved as a picture if
  * `SHOTS` names a folder.
  */
 import { afterAll, afterEach } from 'bun:test'
@@ -12,8 +12,8 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import type { App } from '#src/server/app.ts'
 
 /**
- * Any Chromium that is installed; without one its tests are shown as skipped. The one without a
- * window takes a third of the processor time.
+ * Any installed Chromium; without one the tests are reported as skipped. The headless shell takes a
+ * third of the processor time.
  */
 export const chromiumPath = [
   'chromium-headless-shell',
@@ -30,9 +30,11 @@ export const themes = ['light', 'dark'] as const
 // biome-ignore lint/style/noProcessEnv: where pictures go is said by whoever runs the tests.
 const { SHOTS } = process.env
 const HEIGHT = 900
-/** What a page may take for one thing; a browser beside other tests takes its time. */
+/** The time limit of one step of a page; a browser beside other tests is slow. */
 export const BROWSER_MS_MAX = 60_000
-/** Of a test. At its end Bun ends the browser, and with it every test that follows. */
+/**
+ * The time limit of a test. When it expires, Bun ends the browser, so that every later test fails.
+ */
 export const BROWSER_TEST_MS_MAX = 5 * BROWSER_MS_MAX
 const flags = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
 
@@ -40,18 +42,18 @@ type Tab = {
   width?: number
   height?: number
   theme?: 'light' | 'dark'
-  /** Without a header that no browser sends: a page of another origin may not send it. */
+  /** Omits a header that no browser sends, because a page of another origin may not send it. */
   isPlain?: boolean
-  /** Before anything is loaded. */
+  /** Called before anything is loaded. */
   prepare?: (page: Page) => Promise<void>
 }
 export type TestPage = Page & {
-  /** What went wrong; statuses that a test expects are taken out by `forgive`. */
+  /** Faults so far; `forgive` removes statuses that a test expects. */
   faults: string[]
   forgive: (pattern: RegExp) => void
 }
 
-/** Serves an app with its live streams, and a browser for its pages, until the tests of the file end. */
+/** Serves an app with its live streams, and a browser for its pages, until the end of the file. */
 export function servePages(app: Pick<App, 'fetch' | 'tick' | 'drain'>) {
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: app.fetch })
   const ticking = setInterval(() => app.tick(), 20)
@@ -66,7 +68,7 @@ export function servePages(app: Pick<App, 'fetch' | 'tick' | 'drain'>) {
   return { server, browser }
 }
 
-/** Pages of a server at `origin`; a browser is started with the first of them. */
+/** Pages of a server at `origin`; the browser starts with the first page. */
 export function createBrowser(origin: string) {
   let browser: Promise<Browser> | undefined
   const contexts: BrowserContext[] = []
@@ -81,9 +83,9 @@ export function createBrowser(origin: string) {
     ).newContext({
       viewport: { width, height },
       colorScheme: theme,
-      // Far from UTC, which pages show everywhere.
+      // Far from UTC, which pages must show everywhere.
       timezoneId: 'Asia/Kolkata',
-      // Each tab is a visitor of its own, where the server believes it.
+      // Each tab is a separate visitor, if the server trusts the header.
       extraHTTPHeaders: isPlain ? {} : { 'X-Forwarded-For': address },
       reducedMotion: 'no-preference',
     })
@@ -100,7 +102,7 @@ export function createBrowser(origin: string) {
         faults.push(`leaves for ${request.url()}`)
     })
     page.on('requestfailed', (request) => {
-      // A page that goes elsewhere gives up what it asked for.
+      // A page that navigates cancels its requests.
       const why = request.failure()?.errorText ?? ''
       if (why !== 'net::ERR_ABORTED') faults.push(`${why} ${request.url()}`)
     })
@@ -115,7 +117,7 @@ export function createBrowser(origin: string) {
 
   return {
     open,
-    /** To be called after each test: what is left open goes on working, while others are tested. */
+    /** Call it after each test: open tabs continue to work while other tests run. */
     async closeTabs(): Promise<void> {
       for (const context of contexts.splice(0)) await context.close()
     },
@@ -125,14 +127,16 @@ export function createBrowser(origin: string) {
   }
 }
 
-/** A visitor with a key, as one who had it kept in the tab. */
+/** A visitor whose tab has stored a key. */
 export const keepKey = (key: string) => async (page: Page) => {
   await page.addInitScript(`sessionStorage.setItem('bookfeed.key', '${key}')`)
 }
 
 const POLL_MS = 50
 
-/** Resolves when an expression is true: our policy forbids what `waitForFunction` evaluates. */
+/**
+ * Resolves when an expression is true: our policy forbids the evaluation used by `waitForFunction`.
+ */
 export async function until(page: Page, expression: string): Promise<void> {
   const endMs = performance.now() + BROWSER_MS_MAX
   while (performance.now() < endMs) {
@@ -142,7 +146,7 @@ export async function until(page: Page, expression: string): Promise<void> {
   throw new Error(`It never became true: ${expression}`)
 }
 
-/** Checks what a page shows a moment later: again and again, until it holds or the time is up. */
+/** Repeats a check of a page until it passes or the time is up. */
 export async function soon(check: () => Promise<void>): Promise<void> {
   const endMs = performance.now() + BROWSER_MS_MAX
   for (;;) {
@@ -156,7 +160,7 @@ export async function soon(check: () => Promise<void>): Promise<void> {
   }
 }
 
-/** What is still wrong when it is looked at again: a page may be on its way from state to state. */
+/** Faults that persist in a second look: a page may be between two states. */
 async function lasting(look: () => Promise<string[]>): Promise<string[]> {
   let found: string[] = []
   for (let looks = 0; looks < LOOKS_MAX; looks++) {
@@ -169,9 +173,9 @@ async function lasting(look: () => Promise<string[]>): Promise<string[]> {
 const LOOKS_MAX = 5
 const LOOK_MS = 400
 
-/** What axe-core finds, as `rule: elements`. */
+/** Findings of axe-core, as `rule: elements`. */
 export async function accessFaults(page: Page): Promise<string[]> {
-  // Through the debugger, as the policy of the page takes no script of others.
+  // Through the debugger, because the policy of the page forbids foreign scripts.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source)
   return lasting(() => runAxe(page))
 }
@@ -183,7 +187,19 @@ const runAxe = (page: Page): Promise<string[]> =>
   })
 type Axe = { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
 
-/** Keeps a picture of the whole page, where a folder for them is named. */
+/** Chooses code or a file of the first figure with this title in the menu of the page. */
+export async function chooseExport(
+  page: Page,
+  title: string,
+  what: 'API' | 'PNG' | 'CSV',
+): Promise<void> {
+  if (!(await page.locator('.figure-list').isVisible()))
+    await page.click('button:text-is("Export")')
+  const row = page.locator(`.figure-list li:has(> span:text("${title}"))`).first()
+  await row.locator(`> button:text-is("${what}")`).click()
+}
+
+/** Saves a picture of the whole page, if a folder is set. */
 export async function keepShot(page: Page, name: string): Promise<void> {
   if (SHOTS !== undefined)
     await page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true })
@@ -201,9 +217,9 @@ const sideways = async (page: Page): Promise<string[]> => {
 const findLayoutFaults = Bun.file(new URL('layout-faults.js', import.meta.url)).text()
 
 /**
- * Text that is wider than its box or cut off, and controls that cannot be seen, as `fault: text`. Text
- * may scroll in its own box, and may end in an ellipsis where a `title` has all of it; controls may be
- * in a table that scrolls.
+ * Text that is cut off or wider than its box, and invisible controls, as `fault: text`. Text may
+ * scroll in its own box, and may end in an ellipsis if a `title` has the whole text; controls may
+ * be in a scrolling table.
  */
 export const layoutFaults = (page: Page): Promise<string[]> =>
   lasting(async () => page.evaluate<string[]>(`${await findLayoutFaults}\nfindLayoutFaults()`))
@@ -211,8 +227,9 @@ export const layoutFaults = (page: Page): Promise<string[]> =>
 type Look = Pick<Tab, 'prepare'> & { name: string; ready: string; expected?: RegExp }
 
 /**
- * Every width in both themes, of a page that was opened on the narrowest: no fault, nothing wider
- * than the screen or its box, no finding of axe-core.
+ * Checks every width, and the narrowest and the widest in both themes, for a page that was opened at
+ * the narrowest: no fault, nothing wider than the screen or its box, no finding of axe-core. A theme
+ * changes colours, and nothing of the layout.
  */
 export async function lookAtAll(
   { open }: ReturnType<typeof createBrowser>,
@@ -220,17 +237,18 @@ export async function lookAtAll(
   { name, ready, expected, ...tab }: Look,
 ): Promise<string[]> {
   const found: string[] = []
-  const page = await open(path, { ...tab, width: Math.min(...widths) })
+  const [narrowest, widest] = [Math.min(...widths), Math.max(...widths)]
+  const page = await open(path, { ...tab, width: narrowest })
   for (const width of widths) {
-    for (const theme of themes) {
-      await page.setViewportSize({ width, height: HEIGHT })
+    await page.setViewportSize({ width, height: HEIGHT })
+    for (const theme of width === narrowest || width === widest ? themes : themes.slice(0, 1)) {
       await page.emulateMedia({ colorScheme: theme })
       await page.waitForSelector(ready)
-      found.push(...(await lasting(() => sideways(page))).map((px) => `${width}: ${px} too wide`))
-      found.push(...(await layoutFaults(page)).map((fault) => `${width}: ${fault}`))
       found.push(...(await accessFaults(page)).map((fault) => `${width} ${theme}: ${fault}`))
       await keepShot(page, `${name}-${width}-${theme}`)
     }
+    found.push(...(await lasting(() => sideways(page))).map((px) => `${width}: ${px} too wide`))
+    found.push(...(await layoutFaults(page)).map((fault) => `${width}: ${fault}`))
   }
   if (expected) page.forgive(expected)
   return [...found, ...page.faults]

@@ -1,4 +1,4 @@
-/** Tables of the calibration as a server makes them, of which a test knows the counts. */
+/** Calibration tables in the format of the server, with known counts. */
 
 import type { CalibrationTable } from '#src/domain/calibration.ts'
 import { type Coin, type Source, type Timeframe, timeframeMs } from '#src/domain/market.ts'
@@ -10,11 +10,11 @@ type Wish = {
   source?: Source
   /** Standard deviation of the price from the start to the end of a window. */
   deviation?: number
-  /** Windows of each distance. */
+  /** Number of windows at each distance. */
   count?: number
 }
 
-/** At the start and in the middle of a window Up has won as often as the index of the distance says. */
+/** At the start and in the middle of a window, Up has won as often as the index of the distance. */
 export function aCalibration({
   coin,
   timeframe,

@@ -1,6 +1,6 @@
 /**
- * What tests of payments need for a file: a chain of this machine, a scripted
- * facilitator, and what is started on them.
+ * The environment of payment tests: a local chain, a scripted facilitator, and whatever is started
+ * on them.
  */
 import { afterAll, afterEach, beforeAll, beforeEach } from 'bun:test'
 
@@ -15,14 +15,15 @@ import { type ScriptedFacilitator, startScriptedFacilitator } from './scripted-f
 export type Ground = {
   chain: LittlePolygon
   scripted: ScriptedFacilitator
-  /** Stops what was started, the last first, when the file is over. */
+  /** Stops what was started, in reverse order, at the end of the file. */
   keep<T extends { stop(): Promise<void> }>(started: T): T
 }
 
 type Options = LittlePolygonOptions & { confirmationTimeoutMs?: number }
 
 /**
- * Starts it before the tests of a `describe`; `start` begins the rest, and hands all to the tests.
+ * Starts the chain before the tests of a `describe`; `start` starts the rest and passes everything
+ * to the tests.
  */
 export function useChain(
   start: (ground: Ground) => void | Promise<void>,
@@ -45,7 +46,7 @@ export function useChain(
   })
 }
 
-/** As `useChain`; after each test `end` is called, and the chain is as it was. */
+/** Like `useChain`; after each test, calls `end` and resets the chain. */
 export function useChainAfresh(
   start: (ground: Ground) => void | Promise<void>,
   end: () => void | Promise<void>,
@@ -63,6 +64,5 @@ export function useChainAfresh(
   afterEach(async () => {
     await end()
     await ground?.chain.revert(snapshot)
-    ground?.scripted.resetNonces()
   })
 }

@@ -1,4 +1,4 @@
-/** Another value of the same kind, as little different as it can be. */
+/** Another value of the same kind with the smallest difference. */
 export function changedValue(value: unknown): string | number | Uint8Array {
   if (typeof value === 'number') return value + 1009
   if (!(value instanceof Uint8Array)) return `${value ?? ''}x`

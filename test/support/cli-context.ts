@@ -6,8 +6,8 @@ import { NOW_MS } from './now.ts'
 import './stores.ts'
 
 /**
- * A context that keeps what a command prints and logs; `stop()` is the first signal, which the next
- * command has where none runs yet.
+ * A context that captures the output and log of a command. `stop()` is the first signal; if no
+ * command runs, the next one receives it.
  */
 export function createCliContext(given: Record<string, string> = {}) {
   const env = { ...given }

@@ -4,7 +4,7 @@ import solc from 'solc'
 
 const folder = join(import.meta.dir, '../../dev/sandbox/contracts')
 
-/** What the compiler made of our own contracts, as it is kept beside the sources. */
+/** The compiled contracts, stored beside their sources. */
 export const compiledFile = join(folder, 'compiled.json')
 
 type CompilerAnswer = {
@@ -12,7 +12,7 @@ type CompilerAnswer = {
   contracts?: Record<string, Record<string, { evm: { deployedBytecode: { object: string } } }>>
 }
 
-/** No hash of the sources in the code: a comment changes nothing. */
+/** The code contains no hash of the sources, so that a comment changes nothing. */
 const settings = {
   optimizer: { enabled: true, runs: 200 },
   evmVersion: 'cancun',
@@ -27,7 +27,7 @@ async function readSources(): Promise<Record<string, { content: string }>> {
   return Object.fromEntries(await Promise.all(names.map(read)))
 }
 
-/** Compiles the contracts; the text of the file that holds the code of each by its name. */
+/** Compiles the contracts; returns the text of the file with the code of each by name. */
 export async function compileContracts(): Promise<string> {
   const input = { language: 'Solidity', sources: await readSources(), settings }
   const answer = JSON.parse(solc.compile(JSON.stringify(input))) as CompilerAnswer

@@ -1,13 +1,14 @@
 /**
- * `docker compose` for `deploy/compose.yaml`, with containers of `containers.ts` in place of Docker:
- * services with their command, environment, files, volumes, addresses, health checks and restarts.
+ * `docker compose` for `deploy/compose.yaml`, with containers of `containers.ts` in place of
+ * Docker: services with their command, environment, files, volumes, addresses, health checks and
+ * restarts.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { Container, ContainerHost } from './containers.ts'
 
-/** What an image brings. `program` makes up the command of a container. */
+/** The properties of an image. `program` builds the command of a container. */
 export type Image = {
   user: string
   env: Readonly<Record<string, string>>
@@ -45,7 +46,7 @@ const HEALTH_MS = 500
 const HEALTH_CHECKS_MAX = 120
 const RESTART_MS = 500
 
-/** As compose does: `$$`, `${NAME}`, `${NAME-default}`, `${NAME:-default}`. */
+/** Interpolates like compose: `$$`, `${NAME}`, `${NAME-default}`, `${NAME:-default}`. */
 export const interpolate = (text: string, env: Readonly<Record<string, string>>): string =>
   text.replace(
     /\$(?:\$|\{(\w+)(?:(:?-)([^}]*))?\})/g,
@@ -81,7 +82,7 @@ export const idsOf = (user: string): { uid: number; gid: number } => {
   return { uid: Number(uid), gid: Number(gid) }
 }
 
-/** `folder` has the file and its `.env`. */
+/** `folder` contains the file and its `.env`. */
 export function createCompose(
   host: ContainerHost,
   folder: string,
@@ -101,7 +102,7 @@ export function createCompose(
     return found
   }
 
-  /** The whole environment of a container: of its image, and of the file. */
+  /** The whole environment of a container: from its image and from the file. */
   const environmentOf = (service: Service): Record<string, string> => ({
     ...imageOf(service).env,
     ...service.environment,
@@ -167,7 +168,7 @@ export function createCompose(
   }
 
   const compose = {
-    /** Starts what is not running, and again what has changed, in the order of dependencies. */
+    /** Starts stopped services and restarts changed ones, in the order of dependencies. */
     async up(...only: readonly string[]): Promise<void> {
       const project = readProject()
       const names = Object.keys(project.services)
@@ -198,7 +199,7 @@ export function createCompose(
         await stop(name)
         await start(project, name)
       }
-      // As compose does, all that has changed ends first.
+      // Like compose, ends all changed services first.
       for (const name of names) {
         const service = project.services[name]
         const state = running.get(name)
@@ -232,7 +233,7 @@ export function createCompose(
         .map(([variable, value]) => `${variable}=${value}`)
         .sort(),
 
-    /** A command line after `docker`, as `compose -f deploy/compose.yaml up -d`. */
+    /** A command line after `docker`, such as `compose -f deploy/compose.yaml up -d`. */
     async docker(words: readonly string[]): Promise<{ exitCode: number; output: string }> {
       const [command, ...rest] = words
       if (command === 'volume') {
@@ -241,7 +242,7 @@ export function createCompose(
         }
         return { exitCode: 0, output: '' }
       }
-      // After the name of the file, and without options of the command.
+      // The part after the name of the file, without options of the command.
       const [verb, ...values] = rest.slice(2)
       const first = values.findIndex((word) => !word.startsWith('-'))
       const [name = '', ...execCommand] = first === -1 ? [] : values.slice(first)

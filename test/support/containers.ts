@@ -1,6 +1,6 @@
 /**
- * Containers without an engine: each is a process with namespaces of its own (mounts, processes,
- * network) on a network of its own, which leads nowhere else. Programs are those of this machine.
+ * Containers without an engine: each is a process with its own namespaces (mounts, processes,
+ * network) on a separate network without a way out. Programs are those of this machine.
  */
 import {
   chownSync,
@@ -24,14 +24,14 @@ const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child']
 
 export type ContainerSpec = {
   name: string
-  /** In the network of the host. */
+  /** The address in the network of the host. */
   address: string
-  /** Names by which it reaches others. */
+  /** Host names of other containers. */
   hosts: Readonly<Record<string, string>>
   env: Readonly<Record<string, string>>
   command: readonly string[]
   user: { uid: number; gid: number }
-  /** Contents by path. */
+  /** Contents of files by path. */
   files: Readonly<Record<string, string>>
   /** Folders of this machine by path. */
   volumes: Readonly<Record<string, string>>
@@ -40,19 +40,19 @@ export type ContainerSpec = {
 export type Container = Awaited<ReturnType<ContainerHost['start']>>
 export type ContainerHost = Awaited<ReturnType<typeof startContainerHost>>
 
-/** False where this user may make no namespaces. */
+/** False if this user may not create namespaces. */
 export const hasContainers: boolean =
   process.getuid?.() === 0 &&
   ['unshare', 'nsenter', 'ip', 'chroot'].every((program) => Bun.which(program) !== null) &&
   Bun.spawnSync(['unshare', ...namespaces, 'ip', 'link', 'add', 'br0', 'type', 'bridge'])
     .exitCode === 0
 
-/** Starts with the namespaces of the host, in which all containers end with it. */
+/** Starts the namespaces of the host; all containers end with it. */
 const HOST = `mount -t tmpfs tmpfs /run && mkdir /run/netns && ip link set lo up \
   && ip link add br0 type bridge && ip addr add "$1" dev br0 && ip link set br0 up \
   && echo ready && exec sleep infinity`
 
-/** Makes the network of a container, its root folder, and becomes its command. */
+/** Creates the network and the root folder of a container, and becomes its command. */
 const CONTAINER = `set -e
 root=$1 name=$2 address=$3 user=$4; shift 4
 if [ ! -e "/run/netns/$name" ]; then
@@ -87,7 +87,7 @@ function linkOf(pid: number, name: 'exe' | 'root'): string | undefined {
   }
 }
 
-/** The process below another one that satisfies a condition, once there is one. */
+/** The descendant of a process that satisfies a condition, once it exists. */
 async function findBelow(
   { pid, exited }: Pick<Bun.Subprocess, 'pid' | 'exited'>,
   isIt: (pid: number) => boolean,
@@ -102,7 +102,9 @@ async function findBelow(
   throw new Error('A container did not start.')
 }
 
-/** `subnet`: the address of the host in the network of the containers, as `172.29.0.1/24`. */
+/**
+ * `subnet` is the address of the host in the network of the containers, such as `172.29.0.1/24`.
+ */
 export async function startContainerHost(subnet: string) {
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-containers-'))
   const host = Bun.spawn(
@@ -128,7 +130,7 @@ export async function startContainerHost(subnet: string) {
   const hostPid = await findBelow(host, () => true)
   const enterHost = ['nsenter', `--target=${hostPid}`, '--mount', '--net', '--pid', '--']
 
-  /** The root folder of a container: programs of this machine, and else what it is given. */
+  /** Creates the root folder of a container: programs of this machine, and its own files. */
   function makeRoot({ name, files, volumes, hosts }: ContainerSpec): string {
     const root = join(folder, name)
     const mounts = [
@@ -139,7 +141,7 @@ export async function startContainerHost(subnet: string) {
     const bun = dirname(process.execPath)
     if (!bun.startsWith('/usr/')) mounts.push([bun, bun])
     const links = { bin: 'usr/bin', sbin: 'usr/sbin', lib: 'usr/lib', lib64: 'usr/lib64' }
-    // Its mounts are seen by its own processes alone, and those have ended.
+    // Its mounts are visible only to its own processes, which have ended.
     rmSync(root, { recursive: true, force: true })
     mkdirSync(join(root, 'var'), { recursive: true })
     for (const [path, target] of Object.entries({ ...links, 'var/run': '../run' })) {
@@ -181,7 +183,7 @@ export async function startContainerHost(subnet: string) {
   }
 
   return {
-    /** A folder that lasts as long as the host. */
+    /** A folder that exists as long as the host. */
     makeVolume(name: string, { uid, gid }: ContainerSpec['user']): string {
       const path = join(folder, `volume-${name}`)
       if (!existsSync(path)) {
@@ -222,11 +224,11 @@ export async function startContainerHost(subnet: string) {
           log = (log + text).slice(-20_000)
       }
       const ended = Promise.all([read(child.stdout), read(child.stderr)])
-      // Whatever has made its namespaces is replaced by the command in it.
+      // The process that created the namespaces is replaced by its command.
       const isCommand = (pid: number): boolean =>
         linkOf(pid, 'root') === root && !/\/(chroot|env)$/.test(linkOf(pid, 'exe') ?? '')
       const init = await findBelow(child, isCommand).catch(async () => {
-        // It may have done its work already.
+        // It may have completed already.
         if (child.exitCode === 0) return 0
         child.kill('SIGKILL')
         await ended
@@ -234,10 +236,10 @@ export async function startContainerHost(subnet: string) {
       })
       return {
         log: () => log,
-        /** Its exit code, when all that it printed is in the log. */
+        /** Its exit code, when all its output is in the log. */
         exited: ended.then(() => child.exited),
         isRunning: (): boolean => child.exitCode === null && child.signalCode === null,
-        /** As variables of its first process. */
+        /** The variables of its first process. */
         environment: () =>
           readFileSync(`/proc/${init}/environ`, 'utf8').split('\0').filter(Boolean).sort(),
         /** Ends all its processes. */
@@ -252,7 +254,7 @@ export async function startContainerHost(subnet: string) {
           await child.exited
           clearTimeout(timer)
         },
-        /** Runs another command beside its own. */
+        /** Runs another command in the container. */
         exec: (command: readonly string[]) =>
           Bun.spawn(
             [

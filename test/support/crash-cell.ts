@@ -1,7 +1,4 @@
-/**
- * One purchase in which the server is killed at a chosen step, and
- * what is done about it afterwards.
- */
+/** A purchase in which the server is killed at a chosen step, and its recovery. */
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 
@@ -17,29 +14,29 @@ import {
 } from './crash-world.ts'
 import { type Script, sendsPayment } from './scripted-facilitator.ts'
 
-/** Where the server may die, and what must be committed by then. */
+/** Points at which the server is killed, with the states that must be committed by then. */
 const stateAt = {
   /** Half of the payment has arrived. */
   'before claim': ['nowhere'],
-  /** The oracle is being asked about the payer. */
+  /** The sanctions oracle is being asked about the payer. */
   'after claim': ['received'],
-  /** The chain is being asked whether the payment would go through. */
+  /** The chain is being asked if the payment would succeed. */
   'after screening': ['screened'],
-  /** The facilitator gets the payment, and sends it when the server is dead already. */
+  /** The facilitator receives the payment, and sends it when the server is already dead. */
   'in the call': ['settling'],
-  /** The facilitator is done; its answer never arrives. */
+  /** The facilitator is done; its response never arrives. */
   'before the answer': ['settling'],
-  /** The chain is being asked what to make of the answer. */
+  /** The chain is being asked about the response. */
   'after the answer': ['settling'],
-  /** The payment is on the chain and not final, or nobody knows. */
+  /** The payment is on the chain but not final, or its fate is unknown. */
   'before finality': ['pending', 'unknown'],
-  /** In the midst of the transaction that gives the period. */
+  /** Within the transaction that grants the period. */
   'before provision': ['settled'],
 } as const satisfies Record<string, readonly string[]>
 export type CrashPoint = keyof typeof stateAt
 export const crashPoints = Object.keys(stateAt) as CrashPoint[]
 
-/** Who finds out what became of it: the payer who asks again, or the server alone. */
+/** The party that recovers the payment: the payer by asking again, or the server alone. */
 export const drivers = ['payer', 'reconciler'] as const
 
 export type Cell = {
@@ -50,27 +47,25 @@ export type Cell = {
   token: TokenSymbol
 }
 
-/** Whose answer would take the minute for which a facilitator is waited for. */
+/** Scripts whose response would exhaust the facilitator's time limit of a minute. */
 const endless: readonly Script[] = ['timeout', 'timeout-after-broadcast', 'slow-drip']
-/** Points that lie before the answer of the facilitator. */
+/** Points before the response of the facilitator. */
 const early = crashPoints.slice(0, crashPoints.indexOf('after the answer'))
-/** Points at which nothing was handed to the facilitator. */
+/** Points at which nothing was sent to the facilitator. */
 const unsent = crashPoints.slice(0, crashPoints.indexOf('in the call'))
 
-/**
- * Whether a point can be reached: what comes after an endless answer
- * comes as after one that is cut.
- */
+/** True if a point is reachable: after an endless response the same follows as after a cut one. */
 export const isReachable = ({ script, point }: Pick<Cell, 'script' | 'point'>): boolean =>
   early.includes(point) || !endless.includes(script)
 
 const ATTEMPTS_MAX = 12
-/** Attempts that a payer whose payment was not taken has before the chain leaves its end behind. */
+/** Attempts of a payer whose payment was not accepted, before the chain passes its end. */
 const IN_TIME = 3
 const decided = ['provisioned', 'void', 'rejected']
 
 /**
- * Throws if what is to come does not come; returns what a payer or an operator would call wrong.
+ * Runs a cell. Throws if an expected step does not occur; returns everything that a payer or an
+ * operator would call wrong.
  */
 export async function runCell(
   world: CrashWorld,
@@ -82,8 +77,8 @@ export async function runCell(
   world.facilitator.next(script)
   const sent = world.facilitator.settles().length
   const handed = await crashAt(world, signed, cell.point)
-  // It may have been submitted before anything else was held: it ends its work whatever becomes of
-  // us.
+  // The payment may have been submitted before anything was held: its transaction completes
+  // regardless of the server.
   const arrived = world.facilitator.settles().length
   if (arrived > sent) await within('the facilitator', world.facilitator.reached(arrived))
   // The next call is the first one that counts, unless it would never end.
@@ -105,13 +100,13 @@ export async function runCell(
   return faults
 }
 
-/** Nothing hindered it but the crash, and the payer came back at once. */
+/** True if only the crash interfered, and the payer returned at once. */
 const mustSucceed = ({ script, point, driver }: Cell): boolean =>
   sendsPayment(script)
     ? driver === 'payer' || !unsent.includes(point)
     : driver === 'payer' && unsent.includes(point) && endless.includes(script)
 
-/** Begins to settle and kills the server at the point, or at the answer if that comes first. */
+/** Begins to settle and kills the server at the point, or at the response if that comes first. */
 export async function crashAt(
   world: CrashWorld,
   signed: Signed,
@@ -144,7 +139,7 @@ function assertCommitted(point: CrashPoint, state = 'nowhere'): void {
   if (!allowed.includes(state)) throw new Error(`Killed ${point}, the payment is ${state}.`)
 }
 
-/** Questions about an address, as contracts are asked them. */
+/** Calls of a contract about an address. */
 const questionOf = (selector: string) => (address: string) =>
   `${selector}${address.slice(2).padStart(64, '0')}`
 const balanceOf = questionOf('70a08231')
@@ -180,7 +175,7 @@ async function arm(world: CrashWorld, signed: Signed, point: CrashPoint): Promis
   }
 }
 
-/** The transaction that gives a period does not end, so that it can be killed halfway. */
+/** Prevents the transaction that grants a period from ending, so that it can be killed halfway. */
 function dam({ meddle }: CrashWorld): void {
   meddle(`CREATE VIEW endless AS WITH RECURSIVE counter(n) AS
     (SELECT 1 UNION ALL SELECT n + 1 FROM counter) SELECT n FROM counter`)
@@ -213,23 +208,23 @@ async function sendHalf({ server }: CrashWorld, { key, payload }: Signed): Promi
   socket.on('error', () => {})
   const half = body.slice(0, body.length / 2)
   await new Promise<void>((resolve) => socket.write(`${head}\r\n\r\n${half}`, () => resolve()))
-  // An answer to something else, so that the half has surely been read.
+  // A response to another request, which proves that the half was read.
   await fetch(`${server().origin}/livez`)
   socket.destroy()
 }
 
-/** The payer submits the same payment until an answer does not ask him to come back. */
+/** Submits the same payment until a response does not request a retry. */
 async function repeat(world: CrashWorld, signed: Signed): Promise<Settled> {
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const answer = await world.settle(signed)
     if (answer && answer.status !== 202 && answer.status < 500) return answer
-    // What is on its way was looked for already; waiting longer shows nothing more.
+    // A payment on its way was searched for already; waiting longer changes nothing.
     if (answer?.status === 202 || attempt >= IN_TIME) await world.endTime(signed)
   }
   throw new Error(`The payment is ${world.find(signed)?.state}.\n${world.server().errors()}`)
 }
 
-/** Nobody asks; when it is decided, the payer is informed. */
+/** Waits without requests; when the payment is decided, the payer is informed. */
 async function watch(world: CrashWorld, signed: Signed): Promise<Settled> {
   const isDecided = () => decided.includes(world.find(signed)?.state ?? 'void')
   const look = async () => {

@@ -1,7 +1,4 @@
-/**
- * A server in a process of its own that sells on a local chain, and
- * everything that can go wrong around it.
- */
+/** A selling server in a separate process on a local chain, with every fault around it. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +8,6 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import type { TokenSymbol } from '#src/domain/selling/payment-chain.ts'
-import { openLedger } from '#src/ledger/open.ts'
 
 import { type Draft, permit2Proxy, signUsdc, signUsdt } from '../chain/signed-payments.ts'
 import { type Gate, startGate } from './gate.ts'
@@ -21,9 +17,10 @@ import { type Payload, type QuoteAnswer, toAuthorization, wallClock } from './pa
 import { findBrokenInvariants, type GivenAnswer, readPayment } from './payment-invariants.ts'
 import { type ScriptedFacilitator, startScriptedFacilitator } from './scripted-facilitator.ts'
 import { asJson } from './signup-client.ts'
+import { openLedgerIn } from './stores.ts'
 
 export const SETTLE = '/v1/billing/x402/settle'
-/** Long enough to be taken and sent; after that the chain is moved on. */
+/** Long enough to be accepted and sent; afterwards the chain's clock is moved. */
 const VALID_SECONDS = 90
 const OFFER_TRIES_MAX = 100
 const OFFER_PAUSE_MS = 100
@@ -44,37 +41,32 @@ export type Settled = { status: number; body: Record<string, unknown> }
 export type CrashWorld = {
   chain: LittlePolygon
   facilitator: ScriptedFacilitator
-  /** Between the server and the node, and between the server and the facilitator. */
+  /** Gates between the server and the node, and between the server and the facilitator. */
   rpcGate: Gate
   facilitatorGate: Gate
   server(): KillableServer
   restart(): Promise<void>
-  /** From now on all that was mined is final whenever the server looks for it; or no more. */
+  /** While true, all mined blocks are final whenever the server looks. */
   setMoving(isMoving: boolean): void
-  /** Moves the clock of the chain past the end of a payment, finally: no doubt is left. */
+  /** Moves the clock of the chain past the end of a payment, so that it is finally decided. */
   endTime(signed: Signed): Promise<void>
-  /**
-   * An account with a key; it pays from the wallet of the chain, or
-   * from one of its own (USDC alone).
-   */
+  /** An account with a key; it pays from the wallet of the chain, or from its own (USDC only). */
   addCustomer(options?: { hasOwnWallet?: boolean }): Promise<Customer>
   buy(customer: Customer, wish: { tier: string; token: TokenSymbol }): Promise<Signed>
-  /**
-   * Submits a payment and notes the answer; undefined if there is none, because the server is gone.
-   */
+  /** Submits a payment and notes the response; undefined if the server is gone. */
   settle(signed: Signed): Promise<Settled | undefined>
   get(customer: Customer, path: string): Promise<Settled>
   find(signed: Signed): ReturnType<typeof readPayment>
   /** Runs SQL on the file of the ledger, from outside. */
   meddle(sql: string): void
-  /** Of the ledger, or of a copy of it. */
+  /** Broken invariants of the ledger, or of a copy of it. */
   brokenInvariants(ledgerPath?: string): Promise<string[]>
-  /** Copies the ledger as it is now, and runs SQL on the copy; its path. */
+  /** Copies the current ledger and runs SQL on the copy; returns its path. */
   forge(sql: string): string
   stop(): Promise<void>
 }
 
-/** Ends what takes too long, and says what it was. */
+/** Fails, with the name of the work, if the work takes too long. */
 export async function within<T>(what: string, promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`Too late: ${what}`)), WAIT_MS_MAX)
@@ -148,7 +140,7 @@ type Ground = {
   server: () => KillableServer
 }
 
-/** What customers do. */
+/** Creates the actions of customers. */
 function createBuyers({ chain, ledgerPath, server }: Ground) {
   const answers: GivenAnswer[] = []
   const evidence = { rpcUrl: chain.url, payTo: chain.payee.address, answers }
@@ -157,9 +149,9 @@ function createBuyers({ chain, ledgerPath, server }: Ground) {
       const secret = generatePrivateKey()
       const own = { key: secret, address: privateKeyToAccount(secret).address }
       if (hasOwnWallet) await chain.mintUsdc(own.address, FUNDS)
-      const ledger = openLedger(ledgerPath, { nowMs: wallClock() })
+      const ledger = await openLedgerIn(ledgerPath, { nowMs: wallClock() })
       try {
-        // Of the highest tier, for its allowance of calls: a grant is no paid period.
+        // The highest tier, for its allowance of calls; a grant is not a paid period.
         return { key: addKey(ledger, 'enterprise'), wallet: hasOwnWallet ? own : chain.payer }
       } finally {
         ledger.dispose()
@@ -169,7 +161,7 @@ function createBuyers({ chain, ledgerPath, server }: Ground) {
       const wish = { tierId: tier, token, network: chain.network, anotherPeriod: true }
       const askOffer = () => ask(server(), customer, { path: QUOTE, body: wish })
       let { status, body } = await askOffer()
-      // A server that has just begun may still be checking its tokens.
+      // A server that has just started may still be checking its tokens.
       const isChecking = () => String(body.detail).endsWith('It is being checked.')
       for (let tries = 0; isChecking() && tries < OFFER_TRIES_MAX; tries++) {
         await Bun.sleep(OFFER_PAUSE_MS)
@@ -191,7 +183,7 @@ function createBuyers({ chain, ledgerPath, server }: Ground) {
   } satisfies Partial<CrashWorld>
 }
 
-/** What is done to the file behind the back of the server. */
+/** Changes to the file without the server. */
 function createFile({ ledgerPath }: Ground, folder: string) {
   let count = 0
   return {
@@ -229,7 +221,7 @@ async function ask(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
-/** By the clock of the chain, which is ahead of ours when its time was moved. */
+/** Uses the clock of the chain, which is ahead of ours after its time was moved. */
 async function sign(
   chain: LittlePolygon,
   customer: Customer,
@@ -250,7 +242,7 @@ async function sign(
   return { ...customer, payload: payment, payer, nonce, validBefore }
 }
 
-/** What a signed payment in USDT is over the wire. */
+/** A signed payment in USDT in its wire format. */
 const toPermit = ({ signed, signature }: Draft) => ({
   signature,
   permit2Authorization: {

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Stands before a server, which may become another one, and cuts connections to it. */
+/** A proxy in front of a server, which may be replaced, that cuts connections to it. */
 export async function startCuttingProxy(port: number | (() => number)) {
   const sockets = new Set<Socket>()
   const quotas: number[] = []
@@ -12,7 +12,7 @@ export async function startCuttingProxy(port: number | (() => number)) {
   const cut = () => {
     for (const socket of sockets) socket.destroy()
   }
-  /** Writes each piece `latencyMs` after it came, in the order of their coming. */
+  /** Writes each piece `latencyMs` after its arrival, in order. */
   const passTo = (target: Socket) => {
     let sent = Promise.resolve()
     let waiting = 0
@@ -51,7 +51,7 @@ export async function startCuttingProxy(port: number | (() => number)) {
     const answer = passTo(client)
     upstream.on('data', (bytes: Buffer) => {
       isAnswered = true
-      // What comes after the quota is lost, in the middle of a frame.
+      // Bytes after the quota are lost, in the middle of a frame.
       if (left > 0) answer(bytes.subarray(0, left))
       left -= bytes.length
       if (left <= 0) client.end(end)
@@ -64,22 +64,28 @@ export async function startCuttingProxy(port: number | (() => number)) {
     get connections() {
       return connections
     },
-    /** How often a client has sent something after an answer: with a lag, its round trips. */
+    /**
+     * The number of times that a client has sent something after a response: with a lag, its round
+     * trips.
+     */
     get turns() {
       return turns
     },
-    /** The next connections get so many bytes of answers each; those after them all. */
+    /**
+     * Limits the bytes of responses of the next connections, one value each; later ones are
+     * unlimited.
+     */
     allow: (...bytes: number[]): number => quotas.push(...bytes),
     cut,
-    /** What is connected now stays so, and says nothing any more to either end. */
+    /** Keeps existing connections open and silent in both directions. */
     freeze(): void {
       for (const socket of sockets) socket.removeAllListeners('data').pause()
     },
-    /** The next connections are silent at first, so long. */
+    /** Delays the first byte of the next connections. */
     delay(ms: number): void {
       connectMs = ms
     },
-    /** From now on everything comes so much later, in both directions. */
+    /** Delays everything in both directions from now on. */
     lag(ms: number): void {
       latencyMs = ms
     },

@@ -1,4 +1,4 @@
-/** Another program's reading of files. */
+/** Reads files with another program. */
 import { DuckDBInstance } from '@duckdb/node-api'
 
 /** Rows of a query; decimals, wide integers and times are texts. */

@@ -1,7 +1,7 @@
 /** Reads streams of server-sent events. */
 import { constants, gunzipSync } from 'node:zlib'
 
-/** The text of a body. Events have no end, so theirs may be cut off, but only after one of them. */
+/** The text of a body. A body of events may be cut off, but only after a whole event. */
 export function textOf(headers: Headers, body: Uint8Array<ArrayBuffer>): string {
   const isGzip = headers.get('content-encoding') === 'gzip'
   const isLive = headers.get('content-type') === 'text/event-stream'
@@ -13,7 +13,7 @@ export function textOf(headers: Headers, body: Uint8Array<ArrayBuffer>): string 
 
 export type LiveEvent = { name: string; id: string | undefined; data: Record<string, unknown> }
 
-/** The events of a text that ends after one of them (WHATWG HTML, 9.2.6, as far as is sent). */
+/** The events of a text that ends after a whole event (the used part of WHATWG HTML, 9.2.6). */
 export function parseEvents(text: string): LiveEvent[] {
   return text.split('\n\n').flatMap((block) => {
     const fields = new Map(
@@ -29,7 +29,7 @@ export function parseEvents(text: string): LiveEvent[] {
   })
 }
 
-/** Follows a response; what has come so far is there at any time. */
+/** Follows a response; the events received so far are available at any time. */
 export function followEvents(response: Response) {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
@@ -58,7 +58,7 @@ export function followEvents(response: Response) {
     rows: () => events().filter(({ name }) => name === 'row'),
     ended,
 
-    /** Waits until it is so, or nothing more will come. */
+    /** Waits until the condition holds or the stream ends. */
     async until(isIt: () => boolean): Promise<void> {
       while (!isIt() && !isOver) await new Promise<void>((resolve) => waiting.push(resolve))
     },

@@ -1,16 +1,15 @@
-/** A server with its streams of events on a port of its own. */
+/** A server with streams of events on its own port. */
 import type { Market } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import type { AppDeps } from '#src/server/app.ts'
 
 import { conditionIdOf, START_MS } from '../history/books.ts'
 import { followEvents } from './event-client.ts'
-import { createHarness } from './harness.ts'
+import { createHarness, type HarnessParts } from './harness.ts'
 
 const closers: (() => unknown)[] = []
-/** Ends what tests began; to be called after each. */
+/** Ends everything that tests started; call it after each test. */
 export async function closeAll(): Promise<void> {
   for (const close of closers.splice(0)) await close()
 }
@@ -18,13 +17,25 @@ export async function closeAll(): Promise<void> {
 export const WINDOW_MS = 300_000
 let batches = 0
 
-export function append(history: MarketHistory, snapshots: readonly Snapshot[]): void {
-  // With a reason it is no import, which would fill the gaps of other writers.
-  history.append({ id: `live-${++batches}`, source: 'simulated', snapshots, gapReason: 'import' })
+export async function append(
+  history: MarketHistory,
+  snapshots: readonly Snapshot[],
+): Promise<void> {
+  // With a reason the batch is not an import, which would fill the gaps of other writers.
+  await history.append({
+    id: `live-${++batches}`,
+    source: 'simulated',
+    snapshots,
+    gapReason: 'import',
+  })
 }
 
-export function putMarket(history: MarketHistory, number = 1, facts: Partial<Market> = {}): void {
-  history.putMarket({
+export async function putMarket(
+  history: MarketHistory,
+  number = 1,
+  facts: Partial<Market> = {},
+): Promise<void> {
+  await history.putMarket({
     conditionId: conditionIdOf(number),
     coin: 'btc',
     timeframe: '5m',
@@ -35,8 +46,8 @@ export function putMarket(history: MarketHistory, number = 1, facts: Partial<Mar
   })
 }
 
-/** A server on a port of its own, ticked every millisecond. */
-export function startServer(options: Partial<AppDeps> = {}) {
+/** A server on its own port, ticked every millisecond. */
+export async function startServer(options: HarnessParts = {}) {
   const history = openHistory(':memory:', { chunkCacheBytes: 1 << 24, lagMs: 0 })
   const { app, key, ...harness } = createHarness({ history, ...options })
   harness.time.nowMs = START_MS + 60_000
@@ -47,7 +58,7 @@ export function startServer(options: Partial<AppDeps> = {}) {
     await server.stop(true)
     history.dispose()
   })
-  putMarket(history)
+  await putMarket(history)
   const url = `http://127.0.0.1:${server.port}`
   const follow = async (path: string, headers: Record<string, string> = {}) => {
     const authorization = `Bearer ${key}`

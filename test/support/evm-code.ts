@@ -1,6 +1,6 @@
 /**
- * Contracts for tests, written by hand, an opcode a line. None checks anything that it need not:
- * they stand in for real ones where only the question and the answer matter.
+ * Hand-written contracts for tests, one opcode per line. They check only what tests need and
+ * replace real contracts where only call and result matter.
  */
 
 /** A word of 32 bytes. */
@@ -18,7 +18,7 @@ export const selectors = {
   'isValidSignature(bytes32,bytes)': '1626ba7e',
 } as const
 
-/** Goes on only if the call is of one function, and reverts otherwise. */
+/** Continues only if the call is of one function, and reverts otherwise. */
 const onlyFor = (selector: string): string[] => [
   '60 00', //        PUSH1 0        where the selector is
   '35', //           CALLDATALOAD   the first word of the call
@@ -55,7 +55,7 @@ export const listCode = (selector: string): string =>
 
 /**
  * A contract wallet (ERC-1271): accepts a signature if its first word is storage[hash], and answers
- * with zero otherwise. A call is selector, hash, offset of the signature, its length, the
+ * with zero otherwise. A call consists of selector, hash, offset of the signature, its length, the
  * signature.
  */
 export const walletCode: string = assemble(
@@ -80,12 +80,12 @@ export const revertingCode = assemble(
   'fd', //    REVERT
 )
 
-/** Has code, but answers with nothing. */
+/** Has code, but returns nothing. */
 export const emptyAnswerCode = assemble(
   '00', // STOP
 )
 
-/** Answers everything with 2, which is no boolean. */
+/** Answers every call with 2, which is not a boolean. */
 export const twoCode = assemble(
   '60 02', // PUSH1 2
   ...returnTop,

@@ -1,14 +1,14 @@
-/** What an export should hold, written down without any code of the exports. */
+/** The expected content of an export, computed without the code of exports. */
 
 import { expectedRows, type KnownMarket, toText } from './market-history.ts'
 import type { Send } from './page-client.ts'
 import { withParams } from './page-client.ts'
 
-/** Address of the export of a market. */
+/** The path of a market's export. */
 export const exportOf = ({ path }: KnownMarket, params: Record<string, string> = {}): string =>
   withParams(path.replace(/snapshots$/, 'export'), params)
 
-/** The lines that an export should have; ids are those of the page route. */
+/** The expected lines of an export; ids are those of the page route. */
 export async function expectedLines(send: Send, market: KnownMarket): Promise<string[]> {
   const ids: string[] = []
   let cursor: string | null = ''

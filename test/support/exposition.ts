@@ -1,4 +1,4 @@
-/** Reads what Prometheus reads, strictly. */
+/** A strict parser of the Prometheus exposition format. */
 
 export type Exposition = { types: Map<string, string>; samples: Map<string, number> }
 
@@ -17,7 +17,7 @@ export function parseExposition(text: string): Exposition {
   return { types, samples }
 }
 
-/** The families that rules or panels name. */
+/** The families named by rules or panels. */
 export const familiesIn = (text: string): string[] => [
   ...new Set(
     [...text.matchAll(/\b(?:bookfeed|process)_[a-z_]+\b/g)].map(([name]) =>

@@ -1,15 +1,15 @@
-/** A disk that has no room for some writes of a process, which `strace` fails in its place. */
+/** A disk without room for some writes of a process, simulated by `strace`. */
 import { join } from 'node:path'
 
-/** Of each thread by itself; numbers are of its writes, from 1 on. */
+/** The failing writes of each thread, numbered from 1. */
 export type Failing = { first: number; last: number }
 
-/** The files that are to be written: both databases and their logs. */
+/** The written files: both databases and their logs. */
 const files = ['history.db', 'history.db-wal', 'ledger.db', 'ledger.db-wal']
 
 /**
- * The command that starts a server on a folder whose files cannot take these writes (ENOSPC), and
- * tells each that failed in a file; the process is its own.
+ * The command that starts a server whose writes to the files of a folder fail (ENOSPC), and logs
+ * each failure to a file; it becomes the process itself.
  */
 export const failingDisk = (folder: string, { first, last }: Failing, told: string): string[] => [
   'strace',

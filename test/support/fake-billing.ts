@@ -1,4 +1,4 @@
-/** Billing without a chain: every account has bought Pro once, and has a payment on its way. */
+/** Billing without a chain: every account has bought Pro once, and has a payment in flight. */
 import type { Billing, PaymentRequired, Settlement } from '#src/billing/billing.ts'
 import { AppError, type ErrorCode, type ErrorExtras } from '#src/domain/errors.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
@@ -72,7 +72,7 @@ export const fakePeriod = (accountId: string, change: Partial<Subscription> = {}
   ...change,
 })
 
-/** A payment of an account in a state, with all that belongs to it. */
+/** A payment of an account in a state, with its related records. */
 export function fakeSettlement(
   accountId: string,
   state: PaymentState,
@@ -111,10 +111,10 @@ export function fakeSettlement(
   return { payment, offer, subscription }
 }
 
-/** Of whoever pays without a key. */
+/** The account of a payer without a key. */
 export const PAYER_ACCOUNT = 'acc_fake'
 
-/** Answers as the real one would; `script` replaces verbs. */
+/** Responds like the real billing; `script` replaces verbs. */
 export function fakeBilling(script: Partial<Billing> = {}): Billing {
   const all = ({ accountId }: Caller) => [
     fakeSettlement(accountId, 'settling', { createdMs: NOW_MS + 1 }),
@@ -181,7 +181,7 @@ export function fakeBilling(script: Partial<Billing> = {}): Billing {
   }
 }
 
-/** Every verb that a route asks throws. */
+/** Every verb used by a route throws. */
 export function failingBilling(error: () => Error): Billing {
   const fail = (): never => {
     throw error()

@@ -4,7 +4,7 @@ const refuse = (): never => {
   throw new Error('The fake history was asked for more than its test gives it.')
 }
 
-/** A history for tests of what lies around the store: empty, and only with the verbs given. */
+/** An empty history with the given verbs only, for tests of the code around the store. */
 export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
   return {
     append: refuse,
@@ -25,6 +25,9 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     spot: () => [],
     lastSpotId: () => 0,
     lastTradeId: () => 0,
+    recorders: () => [],
+    putRecorder: refuse,
+    endRecorder: refuse,
     gaps: () => [],
     coinTotals: () => [],
     sourcesOf: () => [],
@@ -34,11 +37,12 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     latest: refuse,
     tops: refuse,
     runs: refuse,
+    changes: refuse,
     lines: refuse,
     events: refuse,
     lastPosition: refuse,
     findPosition: refuse,
-    probeWrite: () => {},
+    probeWrite: async () => {},
     verify: () => [],
     deleteOldest: refuse,
     listOldest: refuse,
@@ -51,7 +55,7 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
       setPlace: refuse,
       due: () => [],
       pack: refuse,
-      takeOrphans: () => [],
+      takeOrphans: async () => [],
       forget: refuse,
       totals: () => ({ objects: 0, bytes: 0 }),
     },
@@ -62,7 +66,9 @@ export function fakeHistory(verbs: Partial<MarketHistory> = {}): MarketHistory {
     revisions: {
       sinceMs: () => 0,
       lastIdBefore: () => 0,
+      lastChangeMs: () => undefined,
       list: () => [],
+      factsOf: () => [],
     },
     manifests: {
       publicKey: refuse,

@@ -1,11 +1,11 @@
-/** A clock and timers that stand still until a test moves them. */
+/** A clock and timers that only a test moves. */
 export function createFakeTimers(nowMs: number) {
   const pending = new Map<object, { dueMs: number; callback: () => void }>()
   let now = nowMs
 
   return {
     clock: () => now,
-    /** Calls back once when the time has come; what it returns cancels that. */
+    /** Calls back once when the time has come; returns a function that cancels the call. */
     startTimer(callback: () => void, delayMs: number): () => void {
       const handle = {}
       pending.set(handle, { dueMs: now + delayMs, callback })
@@ -14,7 +14,7 @@ export function createFakeTimers(nowMs: number) {
     /** Milliseconds until each timer, soonest first. */
     delays: (): number[] =>
       [...pending.values()].map(({ dueMs }) => dueMs - now).sort((a, b) => a - b),
-    /** Moves the clock, and calls what is due. */
+    /** Moves the clock and calls the due timers. */
     advance(ms: number): void {
       now += ms
       for (const [handle, { dueMs, callback }] of [...pending]) {

@@ -1,4 +1,4 @@
-/** libfaketime, by which a process has another time than the machine. */
+/** libfaketime, which gives a process another time than the machine. */
 import { existsSync } from 'node:fs'
 
 const library = ['x86_64', 'aarch64']

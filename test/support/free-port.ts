@@ -1,4 +1,4 @@
-/** A port of loopback that nobody listens on now, for a program that cannot say which it took. */
+/** A free port of loopback, for a program that cannot report which port it took. */
 export function findFreePort(): number {
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
   const { port } = server

@@ -5,7 +5,7 @@ import { type Draft, draftsOf } from './body-drafts.ts'
 import type { Entry, Parameter } from './openapi-document.ts'
 import { exampleOf, isKeyless, paymentHeader, requiredQueryOf } from './operation-requests.ts'
 
-/** A pair of a query, ready to be sent; undefined for none. */
+/** An encoded pair of a query; undefined for none. */
 type Pair = string | undefined
 export type Call = {
   path: string
@@ -41,7 +41,7 @@ const foreign: Arbitrary<string> = fc.oneof(
   fc.integer({ min: 10, max: 400 }).map((length) => '9'.repeat(length)),
 )
 
-/** What there is to be asked for. */
+/** Data that requests can refer to. */
 export type Ground = {
   markets: readonly { coin: string; conditionId: string }[]
   cursors: readonly string[]
@@ -50,7 +50,9 @@ export type Ground = {
   signups: readonly Record<string, unknown>[]
 }
 
-/** What the schema of a query parameter allows, with its bounds and what lies next to them. */
+/**
+ * Values that the schema of a query parameter allows, including its bounds, and their neighbours.
+ */
 function valuesOf(ground: Ground, { name, schema: given }: Parameter): Arbitrary<string> {
   const { cursors, timesMs } = ground
   const [schema = given, ...others] = given.anyOf ?? []
@@ -96,12 +98,12 @@ const headers = fc.record(
 
 const payments = fc.constantFrom(paymentHeader, {}, { 'payment-signature': 'e30=' })
 
-// Dots alone would be taken as steps in the path by the address itself.
+// URL parsing would treat dots alone as steps in the path.
 const segment = foreign.filter((text) => text !== '' && !/^(\.|%2e)+$/i.test(text))
 
 /**
- * The path with known values, or with one of its parameters foreign;
- * `{id}` is put in when it is sent.
+ * The path with known values, or with a foreign value for one parameter; `{id}` is replaced when it
+ * is sent.
  */
 function pathsOf({ markets }: Ground, { path }: Entry): Arbitrary<string> {
   const fillMarket = (template: string, { coin, conditionId }: Ground['markets'][number]) =>
@@ -134,18 +136,20 @@ function bodiesOf({ signups }: Ground, entry: Entry): Arbitrary<Draft | undefine
   return fc.option(draftsOf(body, samples), { nil: undefined, freq: 8 })
 }
 
-/** What is sent to an operation that reads none. */
+/** A body for an operation that reads none. */
 const noBody = { required: false, content: { 'application/json': { schema: {}, example: {} } } }
 
 const nameOf = (pair: string): string => pair.split('=')[0] ?? ''
 
-/** Optional parameters of a call that is meant to succeed: with more, few would. */
+/**
+ * The maximum number of optional parameters of a call that should succeed: with more, few would.
+ */
 const FEW = 2
 
 /**
- * Half of the calls have what is required in their query. A quarter of all have a few parameters
- * beside it, each with a value that its schema allows, so that some succeed however many there are;
- * the others have whatever is drawn of all parameters.
+ * Half of the calls have the required parameters in their query. A quarter of all have a few more,
+ * each with a value that its schema allows, so that some succeed; the others draw from all
+ * parameters.
  */
 export function callsOf(ground: Ground, entry: Entry): Arbitrary<Call> {
   const inQuery = (entry.parameters ?? []).filter((parameter) => parameter.in === 'query')

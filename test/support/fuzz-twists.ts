@@ -1,12 +1,13 @@
 /**
- * What makes a request strange beside its parameters: method, spelling, host, key, more headers.
+ * Unusual properties of a request besides its parameters: method, spelling, host, key, more
+ * headers.
  */
 import fc, { type Arbitrary } from 'fast-check'
 
-/** Keys to ask with: of every tier, the best of them, one of few requests, one that has ended. */
+/** Keys: of every tier, of the best tier, of a tier with few requests, and one that has ended. */
 export type Keys = { all: readonly string[]; best: string; slow: string; ended: string }
 
-/** How a request is made strange; most are not. */
+/** The unusual property of a request; most have none. */
 export type Twist = {
   method: string | undefined
   spell: (target: string) => string

@@ -1,22 +1,21 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A moment in a conversation: the first message with a text in it, after some that may pass. */
+/** A moment in a conversation: the first message that contains a text, after `skip` matches. */
 export type Moment = { text: string; skip?: number; side?: 'question' | 'answer' }
 
 /**
- * Stands before a server of this machine and passes on every byte, until it has to hold. What is
- * held outlives the process that sent it: it is passed on when the gate is opened.
+ * A gate in front of a local server that passes on every byte until it must hold. Held messages
+ * outlive the process that sent them: they are passed on when the gate opens.
  */
 export type Gate = {
   url: string
   /**
-   * Holds a question, or the answer to it and all that comes after;
-   * resolves when the question is there.
+   * Holds a request, or its response with everything after it; resolves when the request is there.
    */
   hold(moment: Moment): Promise<void>
-  /** Passes on what is held, and holds no more. */
+  /** Passes on everything held, and stops holding. */
   open(): void
-  /** Called with each question before it is passed on. */
+  /** Called with each request before it is passed on. */
   onQuestion(listen: (text: string) => Promise<void>): void
   stop(): Promise<void>
 }
@@ -28,7 +27,7 @@ export async function startGate(target: string): Promise<Gate> {
   let holding: Hold | undefined
   let listen: (text: string) => Promise<void> = async () => {}
 
-  /** The hold that a question falls under, if any. */
+  /** The hold that applies to a request, if any. */
   function findHold(text: string): Hold | undefined {
     if (!holding || !text.includes(holding.text)) return undefined
     holding.skip -= 1

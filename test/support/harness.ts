@@ -9,14 +9,17 @@ import { createDayFiles } from '#src/extensions/day-files/server.ts'
 import { createFileStore, filesPathOf, type FileStore } from '#src/extensions/day-files/store.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import { openLedger } from '#src/ledger/open.ts'
-import { type App, type AppDeps, createApp } from '#src/server/app.ts'
+import { type App, type AppParts, createApp } from '#src/server/app.ts'
 import { loadExtensions } from '#src/server/extension.ts'
+import type { FirstThreadParts } from '#src/server/first-thread.ts'
+import { openPool } from '#src/server/pool-thread.ts'
 
 import { readConfig } from './config.ts'
 import { fakeHistory } from './fake-history.ts'
 import { createOneFile } from './one-file.ts'
 import './formats.ts'
 import { NOW_MS } from './now.ts'
+import { settled } from './settled.ts'
 
 export { NOW_MS }
 
@@ -24,9 +27,16 @@ const oneFile = createOneFile()
 export const loadedExtensions = await loadExtensions(extensions)
 const otherExtensions = await loadExtensions(extensions.filter(({ name }) => name !== 'day-files'))
 
-type HarnessOptions = Partial<AppDeps> & { files?: FileStore | undefined }
+/** Parts in place of those of the harness, those of the thread that writes among them. */
+export type HarnessParts = Partial<Omit<AppParts, 'first'> & FirstThreadParts>
 
-/** Everything, and more requests a minute than a test makes. */
+type HarnessOptions = HarnessParts & {
+  files?: FileStore | undefined
+  /** Of a ledger that is not in a file, in which it is made before. */
+  key?: string | undefined
+}
+
+/** Everything, with more requests a minute than a test makes. */
 const testTier: Tier = {
   tierId: 'test',
   name: 'Test',
@@ -38,27 +48,46 @@ const testTier: Tier = {
 }
 
 /**
- * The whole app behind its front door, with a clock that stands still until it is moved, counted
- * ids and the log as a list. `send` comes with a key of a tier that includes everything, unless it
- * is given another `authorization`; `sendAs(undefined)` is a caller without any.
+ * The whole app with its promises, with a clock that only the test moves, counted ids and the
+ * log as a list. `send` uses a key of a tier that includes everything, unless it is given another
+ * `authorization`; `sendAs(undefined)` is a caller without any.
  */
 export const createHarness = (options: HarnessOptions = {}) =>
   createHarnessBehind((app) => app, options)
 
-/** As `createHarness`, with requests answered by what `front` returns. */
+/** Like `createHarness`, with requests answered by the result of `front`. */
 export function createHarnessBehind<Front extends Pick<App, 'fetch'>>(
-  front: (app: App, deps: AppDeps) => Front,
-  { files = oneFile, ...options }: HarnessOptions = {},
+  front: (app: App, parts: AppParts) => Front,
+  { files = oneFile, key: given, ...options }: HarnessOptions = {},
 ) {
   const time = { nowMs: NOW_MS, timerMs: 0 }
   const lines: string[] = []
   let minted = 0
   const createId = () => `minted${++minted}`
   const ledger = options.ledger ?? openLedger(':memory:', { nowMs: NOW_MS })
-  const key = addKey(ledger, testTier)
+  const key = given ?? addKey(ledger, testTier)
   const { config = readConfig({ BOOKFEED_SIGNUPS_PER_DAY: '1000000' }) } = options
-  const deps: AppDeps = {
-    history: fakeHistory(),
+  const {
+    history = fakeHistory(),
+    screen = async (address: string) => clearOf(address, time.nowMs),
+    wallets = createWallets(undefined),
+    billing = closedBilling('Billing is not configured.'),
+    recording = () => undefined,
+    signup = () => ({ isOpen: true }),
+    origin = () => 'http://127.0.0.1:3000',
+    faults,
+    nodes,
+    isStarted,
+    operator,
+    exports,
+    fetch,
+    say,
+    ...others
+  } = options
+  const pool = openPool(history)
+  const parts: AppParts = {
+    history,
+    pool,
     config,
     extensions: [
       createDayFiles((path) =>
@@ -70,18 +99,27 @@ export function createHarnessBehind<Front extends Pick<App, 'fetch'>>(
     timer: () => time.timerMs,
     createId,
     randomBytes,
-    screen: async (address) => clearOf(address, time.nowMs),
-    wallets: createWallets(undefined),
-    billing: closedBilling('Billing is not configured.'),
-    recording: () => undefined,
-    signup: () => ({ isOpen: true }),
-    origin: () => 'http://127.0.0.1:3000',
     log: (line) => void lines.push(line),
     version: '0.0.0-test',
-    ...options,
+    ...others,
     ledger,
+    first: {
+      screen,
+      wallets,
+      billing,
+      recording,
+      signup,
+      origin,
+      faults,
+      nodes,
+      isStarted,
+      operator,
+      exports,
+      fetch,
+      say,
+    },
   }
-  const app = front(createApp(deps), deps)
+  const app = front(createApp(parts), parts)
   const sendAs = async (token: string | undefined, path: string, init: RequestInit = {}) => {
     const headers = new Headers(init.headers)
     if (token !== undefined && !headers.has('authorization')) {
@@ -89,7 +127,7 @@ export function createHarnessBehind<Front extends Pick<App, 'fetch'>>(
     }
     const request = new Request(`http://localhost${path}`, { ...init, headers })
     const response = await app.fetch(request)
-    // Its events are one answer, and end.
+    // Its events are a single response, and end.
     return path === '/mcp' ? response : received(response)
   }
   const send = (path: string, init?: RequestInit) => sendAs(key, path, init)
@@ -97,12 +135,13 @@ export function createHarnessBehind<Front extends Pick<App, 'fetch'>>(
     time.nowMs += ms
     time.timerMs += ms
   }
-  return { app, deps, ledger, key, send, sendAs, lines, time, advance }
+  const closePool = async () => pool?.dispose()
+  return { app, parts, closePool, ledger, key, send, sendAs, lines, time, advance }
 }
 
 /**
- * As a connection takes an answer: what a piece held is copied before the next one is asked for. Of
- * events, which have no end, it takes what is there at once, and leaves.
+ * Reads a response like a connection: each piece is copied before the next one is read. From an
+ * endless stream of events it takes what is there at once, and leaves.
  */
 async function received(response: Response): Promise<Response> {
   if (isLive(response)) {
@@ -134,27 +173,45 @@ const isLive = ({ headers, body }: Response): boolean =>
 
 const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
 
-/** Makes a key of a new account with a tier for ever, and returns it. */
-export function addKey(ledger: Ledger, tier: Tier | string | undefined, address?: string): string {
-  const by = { actor: 'operator', nowMs: NOW_MS } as const
-  const key = createApiKey(randomBytes)
-  const name = `${hintOf(key)}${ledger.listKeys().length}`
-  ledger.atomically(() => {
-    if (typeof tier === 'object') ledger.putTier(tier, by)
-    const tierId = typeof tier === 'object' ? tier.tierId : tier
-    ledger.createAccount({ id: `acc_${name}`, address }, by)
-    const keyId = `key_${name}`
-    if (tierId !== undefined) {
-      const grant = { id: `sub_${name}`, accountId: `acc_${name}`, tierId, startMs: 0 }
-      ledger.addSubscription(grant, by)
-    }
-    const draft = { id: keyId, accountId: `acc_${name}`, familyId: keyId, hint: hintOf(key) }
-    ledger.createKey({ ...draft, digest: digestOf(key) }, by)
-  })
+type KeyOf = [ledger: Ledger, tier: Tier | string | undefined, address?: string]
+
+/**
+ * Creates a key of a new account with an unlimited grant of a tier and returns it, for a ledger in
+ * a file.
+ */
+export function addKey(...given: KeyOf): string {
+  const { key, made } = beginKey(...given)
+  settled(made)
   return key
 }
 
-/** The verdict of a current list that does not name the address. */
+/** Like `addKey`, for any ledger. */
+export async function makeKey(...given: KeyOf): Promise<string> {
+  const { key, made } = beginKey(...given)
+  await made
+  return key
+}
+
+function beginKey(...[ledger, tier, address]: KeyOf): { key: string; made: Promise<void> } {
+  const by = { actor: 'operator', nowMs: NOW_MS } as const
+  const key = createApiKey(randomBytes)
+  const name = `${hintOf(key)}${ledger.listKeys().length}`
+  const made = ledger.atomically(({ putTier, createAccount, addSubscription, createKey }) => {
+    if (typeof tier === 'object') putTier(tier, by)
+    const tierId = typeof tier === 'object' ? tier.tierId : tier
+    createAccount({ id: `acc_${name}`, address }, by)
+    const keyId = `key_${name}`
+    if (tierId !== undefined) {
+      const grant = { id: `sub_${name}`, accountId: `acc_${name}`, tierId, startMs: 0 }
+      addSubscription(grant, by)
+    }
+    const draft = { id: keyId, accountId: `acc_${name}`, familyId: keyId, hint: hintOf(key) }
+    createKey({ ...draft, digest: digestOf(key) }, by)
+  })
+  return { key, made }
+}
+
+/** The verdict of a current list that does not contain the address. */
 export const clearOf = (address: string, timeMs: number): Verdict => ({
   verdict: 'clear',
   address: address.toLowerCase(),

@@ -1,6 +1,6 @@
 import type { Facilitator } from '#src/domain/selling/facilitator.ts'
 
-/** A facilitator that settles as another one does, but for payments that a test holds back. */
+/** A facilitator that settles like another one, except for payments that a test holds back. */
 export function createHeldFacilitator(facilitator: Facilitator) {
   let arrived = Promise.withResolvers<void>()
   let released: Promise<void> = Promise.resolve()

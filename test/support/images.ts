@@ -1,4 +1,4 @@
-/** The images of `deploy/compose.yaml`, with the programs of this machine in place of theirs. */
+/** The images of `deploy/compose.yaml`, with programs of this machine in place of theirs. */
 import { join } from 'node:path'
 
 import type { Image } from './compose.ts'
@@ -12,10 +12,10 @@ const weed = new URL('./weed.ts', import.meta.url).pathname
 const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so'
 const TRIES_MAX = 240
 const RETRY_MS = 500
-/** Of a container. */
+/** The path of a container. */
 export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** nginx with the module for TCP, which Debian packs by itself. */
+/** nginx with its TCP module, which is a separate package in Debian. */
 function installStreamModule(): boolean {
   if (Bun.file(STREAM_MODULE).size > 0) return true
   if (Bun.which('apt-get') === null || process.getuid?.() !== 0) return false
@@ -23,7 +23,7 @@ function installStreamModule(): boolean {
   return Bun.file(STREAM_MODULE).size > 0
 }
 
-/** What containers need and this machine lacks. */
+/** Requirements of containers that this machine lacks. */
 export const missing: readonly string[] = [
   hasContainers ? '' : 'namespaces',
   postgresPrograms === undefined ? 'PostgreSQL' : '',
@@ -31,7 +31,7 @@ export const missing: readonly string[] = [
   installStreamModule() ? '' : 'nginx with its stream module',
 ].filter(Boolean)
 
-/** What `Dockerfile` says of the image, with this program in place of the executable. */
+/** The image described by `Dockerfile`, with this program in place of the executable. */
 async function readOwnImage(): Promise<Image> {
   const text = await Bun.file(join(root, 'Dockerfile')).text()
   const wordsOf = (name: string): string[] =>
@@ -77,7 +77,7 @@ http { access_log off; include /etc/nginx/mime.types; include /etc/nginx/conf.d/
   }
 }
 
-/** Asks until it is true; `what` is for the message. */
+/** Waits until a condition is true; `what` is for the message. */
 export async function untilTrue(what: string, isTrue: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (await isTrue()) return

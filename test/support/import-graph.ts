@@ -6,12 +6,13 @@ const importPattern =
   /^\s*(?:import|export)\b[^'"`;=]*?\bfrom\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'|\bnew URL\(\s*'(\.[^']+)'/gm
 
 /**
- * Every specifier of a file: static (`import type` too), dynamic, and `new URL('./worker.ts', …)`.
+ * Every specifier of a file: static (including `import type`), dynamic, and `new URL('./worker.ts',
+ * …)`.
  */
 export const specifiersOf = (text: string) =>
   Array.from(text.matchAll(importPattern), (match) => match.slice(1).find(Boolean) ?? '')
 
-/** The file of ours that a specifier names; undefined for a package. */
+/** Our file that a specifier names; undefined for a package. */
 export function targetOf(file: string, specifier: string): string | undefined {
   if (/^#(src|db|dev|web)\//.test(specifier)) return specifier.slice(1)
   return specifier.startsWith('.') ? normalize(join(dirname(file), specifier)) : undefined
@@ -29,14 +30,14 @@ export function unitOf(file: string): string {
   return isDivided ? `${second}/${third}` : second
 }
 
-/** The code files that no root leads to. `roots` are process entries and test files. */
+/** Code files that no root leads to. `roots` are process entries and test files. */
 export function unreachable(tree: Tree, roots: RegExp): string[] {
   const reached = new Set<string>()
   const visit = (file: string) => {
     const text = tree[file]
     if (text === undefined || reached.has(file)) return
     reached.add(file)
-    // A test keeps its support files alive, but never a source file: that one needs a caller.
+    // A test keeps its support files alive, but never a source file, which needs another caller.
     const isTest = file.startsWith('test/')
     for (const specifier of specifiersOf(text)) {
       const target = targetOf(file, specifier)
@@ -49,8 +50,8 @@ export function unreachable(tree: Tree, roots: RegExp): string[] {
 }
 
 /**
- * Circles of imports, each as the files on it in turn, from the first that was reached. A process or
- * worker that a file starts by its URL has modules of its own.
+ * Import cycles, each as its files in order, from the first one reached. A process or worker that a
+ * file starts by its URL has separate modules.
  */
 export function findCircles(tree: Tree): string[] {
   const circles: string[] = []

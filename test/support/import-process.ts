@@ -1,6 +1,6 @@
 /**
- * Imports a file into a history and kills itself, as `kill -9` would, after some lines. A process
- * of its own, because nothing of it may live on. Arguments: the history, the file, the lines.
+ * Imports a file into a history and kills itself, like `kill -9`, after some lines. A separate
+ * process, because no part of it may survive. Arguments: the history, the file, the lines.
  */
 
 import { openHistory } from '#src/history/open.ts'

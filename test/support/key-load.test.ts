@@ -5,7 +5,7 @@ import { openLedger } from '#src/ledger/open.ts'
 import { lostKeys } from './key-load.ts'
 
 describe('lostKeys', () => {
-  // Of clocks that differ by two milliseconds: revoked a millisecond after it was acknowledged.
+  // Clocks that differ by two milliseconds: revoked a millisecond after its acknowledgement.
   const events = [
     { atMs: 102, key: 'key', state: 'made' as const },
     { atMs: 99, key: 'key', state: 'revoking' as const },

@@ -1,4 +1,4 @@
-/** Clients that sign up, rotate and revoke, and what was acknowledged to them. */
+/** Clients that sign up, rotate and revoke, with the acknowledgements that they received. */
 
 import { digestOf } from '#src/domain/selling/api-key.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -9,11 +9,11 @@ import { systemClock } from './venue/venue.ts'
 
 /**
  * `revoking` was sent after its time and may have happened; the others were acknowledged before
- * theirs, by whichever of two clocks.
+ * theirs, by either of two clocks.
  */
 type KeyEvent = { atMs: number; key: string; state: 'made' | 'revoking' | 'revoked' }
 
-/** The clock of a trace is another, and ours tells whole milliseconds. */
+/** The largest difference between the clock of a trace and ours, which has whole milliseconds. */
 const CLOCKS_MS = 2
 
 type Made = { key: string; id: string }
@@ -23,7 +23,10 @@ export type KeyLoad = ReturnType<typeof createKeyLoad>
 
 export function createKeyLoad(random: Random) {
   const events: KeyEvent[] = []
-  /** Answers that nobody should get; they would be lost with their client otherwise. */
+  /**
+   * Responses that no client should receive, stored here because they would be lost with their
+   * client.
+   */
   const faults: string[] = []
   const note = (key: string, state: KeyEvent['state']): void =>
     void events.push({
@@ -34,7 +37,7 @@ export function createKeyLoad(random: Random) {
 
   const anyAddress = (): string => `198.51.${random.integer(256)}.${random.integer(256)}`
 
-  /** A key that was acknowledged; on a loaded machine a request may be refused (503). */
+  /** An acknowledged key; on a loaded machine a request may be refused (503). */
   async function readNewKey(response: Response): Promise<Made | undefined> {
     const body = await response.text()
     if (response.status === 201) return JSON.parse(body) as Made
@@ -45,7 +48,7 @@ export function createKeyLoad(random: Random) {
   async function signUp(send: SendAs): Promise<Made | undefined> {
     const signer = createSigner(send)
     const challenge = await send('/v1/keys/challenge', asJson({ address: signer.address }))
-    // Until the sanctions list is read nobody may sign up.
+    // Signups are refused until the sanctions list is read.
     if (challenge.status === 503) {
       await Bun.sleep(20)
       return undefined
@@ -74,11 +77,11 @@ export function createKeyLoad(random: Random) {
 
     anyAddress,
 
-    /** Uses a server until it is gone; a failure then is no failure. */
+    /** Uses a server until it is gone; the failure at its end is expected. */
     async use(origin: string): Promise<void> {
       const send: SendAs = (path, init = {}, token) => {
         const headers = new Headers(init.headers)
-        // Each from elsewhere, or the allowance of one address would end the load.
+        // Each from another address, because the allowance of one address would end the load.
         headers.set('x-forwarded-for', anyAddress())
         if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
         return fetch(origin + path, { ...init, headers })
@@ -94,7 +97,7 @@ export function createKeyLoad(random: Random) {
   }
 }
 
-/** Keys of which a ledger does not say what was acknowledged by a moment. */
+/** Keys whose state in the ledger contradicts the acknowledgements before a moment. */
 export function lostKeys(ledger: Ledger, { events }: Pick<KeyLoad, 'events'>, byMs = Infinity) {
   const until = events.filter(({ atMs }) => atMs <= byMs)
   const states = new Map(until.map(({ key, state }) => [key, state]))

@@ -20,13 +20,13 @@ export async function newBuyer(
   return { key, address }
 }
 
-/** From elsewhere each time, or the allowance of one address would end a test. */
+/** Another address each time, because the allowance of one address would end a test. */
 export function anyAddress(): Record<string, string> {
   const [a, b, c] = crypto.getRandomValues(new Uint8Array(3))
   return { 'x-forwarded-for': `10.${a}.${b}.${c}` }
 }
 
-/** Sends a request, again where the machine is too busy to answer it. */
+/** Sends a request, and repeats it if the machine is too busy to respond. */
 export async function ask(url: string, init: RequestInit = {}): Promise<Response> {
   for (let tries = 0; ; tries++) {
     const headers = { ...anyAddress(), ...(init.headers as Record<string, string>) }
@@ -38,7 +38,7 @@ export async function ask(url: string, init: RequestInit = {}): Promise<Response
   }
 }
 
-/** A header that pays what is demanded at an address, in USDC, by a stock client. */
+/** A header that pays the demand of an address in USDC with a stock client. */
 export async function payFor(
   url: string,
   buyer: Buyer,
@@ -58,7 +58,7 @@ export async function payFor(
   return { 'payment-signature': Buffer.from(JSON.stringify(payload)).toString('base64') }
 }
 
-/** Sends a request over a connection of its own, which the caller ends as it likes. */
+/** Sends a request over a separate connection, which the caller may end. */
 export function openRequest(
   url: string,
   headers: Record<string, string>,

@@ -1,27 +1,27 @@
 import { bookfeed } from './program.ts'
 
-/** `bookfeed serve` as it is run, in a process of its own. */
+/** `bookfeed serve` in a separate process. */
 export type KillableServer = {
   origin: string
   pid: number
-  /** What it wrote on standard error so far. */
+  /** Standard error so far. */
   errors(): string
-  /** Its exit code, once it is gone. */
+  /** Its exit code after its end. */
   ended: Promise<number>
   /** kill -9; resolves when the process is gone. May be called twice. */
   kill(): Promise<void>
 }
 
 /**
- * Starts it with these variables and nothing else of the environment; resolves when it has greeted.
- * `watch` is a command that starts it in its own place.
+ * Starts it with these variables and no other environment; resolves after its banner. `watch` is a
+ * command that starts it in its own place.
  */
 export async function startKillableServer(
   env: Record<string, string>,
   watch: readonly string[] = [],
 ): Promise<KillableServer> {
   const child = Bun.spawn([...watch, ...bookfeed('serve')], {
-    // Making the data of test mode takes a processor for a second.
+    // Creating the data of test mode takes a processor for a second.
     env: { BOOKFEED_RECORD: 'off', BOOKFEED_TEST_MODE: 'off', ...env },
     stdout: 'pipe',
     stderr: 'pipe',
@@ -44,7 +44,7 @@ export async function startKillableServer(
   throw new Error(`The server ended before it listened:\n${greeting}${errors}`)
 }
 
-/** Up to the line about payments, or the end. */
+/** Reads up to the line about payments, or the end. */
 async function readGreeting(output: ReadableStream<Uint8Array>): Promise<string> {
   const reader = output.getReader()
   const decoder = new TextDecoder()
@@ -54,7 +54,7 @@ async function readGreeting(output: ReadableStream<Uint8Array>): Promise<string>
     text += decoder.decode(value, { stream: true })
     if (done || /^(Payments|Nothing is sold): .*\n/m.test(text)) break
   }
-  // Nobody reads the rest, which is short.
+  // The rest is short and not read.
   reader.releaseLock()
   return text
 }

@@ -1,4 +1,4 @@
-/** Preloaded, it makes of the program a later release, which has one migration of each store more. */
+/** A preload that turns the program into a later release with one more migration of each store. */
 
 import {
   historyMigrations,

@@ -1,14 +1,13 @@
-/** A server with its live stream on a port of its own, and a client that was not written by us. */
+/** A server with its live stream on its own port, and a client from another author. */
 
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { StreamData } from '#src/features/stream/sockets.ts'
 import type { MarketHistory, RowQuery } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import type { AppDeps } from '#src/server/app.ts'
 
 import { conditionIdOf, START_MS } from '../history/books.ts'
 import { readStreamDocument } from './asyncapi-document.ts'
-import { createHarness } from './harness.ts'
+import { createHarness, type HarnessParts } from './harness.ts'
 
 export type Message = Record<string, unknown> & {
   type: string
@@ -17,7 +16,7 @@ export type Message = Record<string, unknown> & {
 
 const { faultsOf } = await readStreamDocument()
 
-/** Throws for a message that the AsyncAPI document does not have. */
+/** Throws for a message that is not in the AsyncAPI document. */
 export function asDocumented(message: Message): Message {
   const faults = faultsOf(`${message.type}Message`, message)
   if (faults.length > 0) throw new Error(`${JSON.stringify(message)}: ${faults.join('; ')}`)
@@ -25,13 +24,13 @@ export function asDocumented(message: Message): Message {
 }
 
 const closers: (() => void)[] = []
-/** Ends what tests began; to be called after each. */
+/** Ends everything that tests started; call it after each test. */
 export function closeAll(): void {
   for (const close of closers.splice(0)) close()
 }
 
-/** Starts a server that is ticked every millisecond; its wall clock is moved by the test. */
-export function startLiveServer(options: Partial<AppDeps> = {}) {
+/** Starts a server that is ticked every millisecond; the test moves its wall clock. */
+export function startLiveServer(options: HarnessParts = {}) {
   const history = openHistory(':memory:', { chunkCacheBytes: 1 << 24, lagMs: 0 })
   // A test may replace the verb of `history`.
   const read = { ...history, page: (query: RowQuery) => history.page(query) }
@@ -70,7 +69,7 @@ export function connect(url: string, key?: string) {
     await opened
     socket.send(JSON.stringify(message))
   }
-  /** Waits until a message of the kind is there that was not taken, and takes those before it. */
+  /** Waits until an unread message matches, and takes it with all before it. */
   const until = async (isIt: (message: Message) => boolean): Promise<Message[]> => {
     for (;;) {
       const at = messages.findIndex(isIt)
@@ -83,12 +82,20 @@ export function connect(url: string, key?: string) {
 }
 
 let batches = 0
-export function append(history: MarketHistory, snapshots: readonly Snapshot[]): void {
-  // With a reason it is no import, which would fill the gaps of other writers.
-  history.append({ id: `live-${++batches}`, source: 'simulated', snapshots, gapReason: 'import' })
+export async function append(
+  history: MarketHistory,
+  snapshots: readonly Snapshot[],
+): Promise<void> {
+  // With a reason the batch is not an import, which would fill the gaps of other writers.
+  await history.append({
+    id: `live-${++batches}`,
+    source: 'simulated',
+    snapshots,
+    gapReason: 'import',
+  })
 }
 
-/** Puts a five-minute market whose window begins so many milliseconds after the first one's. */
+/** Stores a five-minute market whose window begins this many milliseconds after the first one's. */
 export const putMarket = (history: MarketHistory, number = 1, afterMs = 0) =>
   history.putMarket({
     conditionId: conditionIdOf(number),

@@ -1,6 +1,6 @@
 /**
- * Starts a server, waits for its greeting, stops it, and prints which packages were loaded by then.
- * A process of its own, because the test has loaded them all. Argument: the environment, JSON.
+ * Starts a server, waits for its banner, stops it, and prints the loaded packages. A separate
+ * process, because the test has loaded all of them. Argument: the environment as JSON.
  */
 import { runCli } from '#src/cli/program.ts'
 

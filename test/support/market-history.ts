@@ -1,6 +1,4 @@
-/**
- * A history with one market of each kind, and what is expected of it, written down independently.
- */
+/** A history with one market of each kind, and its expected content, computed independently. */
 import { type Coin, coins, type Outcome } from '#src/domain/market.ts'
 import type { Ladder, Snapshot } from '#src/domain/snapshot.ts'
 import type { SpotTick } from '#src/domain/spot.ts'
@@ -15,36 +13,34 @@ import { NOW_MS } from './harness.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 
-/**
- * A market whose rows are known; `rows` are in the order of acceptance, which is that of their ids.
- */
+/** A market with known rows; `rows` are in the order of acceptance, which is that of their ids. */
 export type KnownMarket = { coin: Coin; conditionId: string; path: string; rows: Snapshot[] }
 
 export const pathOf = (coin: string, conditionId: string): string =>
   `/v1/${coin}/markets/${conditionId}/snapshots`
 
-/** Names a market that no simulation makes. */
+/** Names a market that no simulation creates. */
 export const conditionIdOf = (digit: string): string => `0x${digit.repeat(64)}`
 
 /**
  * Fills a history: `both` is closed and has both outcomes in several chunks, `single` is closed and
- * has one, `open` has a chunk and an unfinished run, `edge` has what is rare, `empty` has nothing.
+ * has one, `open` has a chunk and an unfinished run, `edge` has rare values, `empty` has nothing.
  */
-export function createMarketHistory(history: MarketHistory = openHistory(':memory:')) {
-  const both = addSimulated(history, { coins: ['btc'], maxSnapshotsPerMarket: 330 }, true)
-  const single = addSimulated(
+export async function createMarketHistory(history: MarketHistory = openHistory(':memory:')) {
+  const both = await addSimulated(history, { coins: ['btc'], maxSnapshotsPerMarket: 330 }, true)
+  const single = await addSimulated(
     history,
     { coins: ['eth'], outcomes: 'up', maxSnapshotsPerMarket: 120 },
     true,
   )
-  const open = addSimulated(
+  const open = await addSimulated(
     history,
     { coins: ['btc'], maxSnapshotsPerMarket: 130, startMs: START_MS + 900_000 },
     false,
   )
-  const edge = addEdges(history)
+  const edge = await addEdges(history)
   const empty = aMarket('sol', conditionIdOf('e'), [])
-  history.putMarket({
+  await history.putMarket({
     conditionId: empty.conditionId,
     coin: 'sol',
     timeframe: '5m',
@@ -52,15 +48,15 @@ export function createMarketHistory(history: MarketHistory = openHistory(':memor
     windowStartMs: NOW_MS - 1_000,
     windowEndMs: NOW_MS + 299_000,
   })
-  history.putTrades({ id: 'trades', conditionId: both.conditionId, trades: someTrades(40) })
-  history.putSpot(coins.flatMap((coin) => someTicks(coin, 40)))
-  // The manifest of the day, as it is made later, and one of a day of which nothing is held.
-  for (const _ of makeManifests(history, NOW_MS + 10 * DAY_MS));
-  history.manifests.add({ day: '2025-12-31', madeMs: NOW_MS, series: [], files: [] })
+  await history.putTrades({ id: 'trades', conditionId: both.conditionId, trades: someTrades(40) })
+  await history.putSpot(coins.flatMap((coin) => someTicks(coin, 40)))
+  // Manifests of the day, made some days later, and of a day without data.
+  for await (const _ of makeManifests(history, NOW_MS + 10 * DAY_MS));
+  await history.manifests.add({ day: '2025-12-31', madeMs: NOW_MS, series: [], files: [] })
   return { history, both, single, open, edge, empty }
 }
 
-/** Trades, three of each millisecond. */
+/** Trades, three per millisecond. */
 const someTrades = (count: number): Trade[] =>
   Array.from({ length: count }, (_, index) => ({
     timestampMs: START_MS + Math.floor(index / 3),
@@ -70,7 +66,7 @@ const someTrades = (count: number): Trade[] =>
     side: 'buy',
   }))
 
-/** Prices of a coin, one a second, of two averages. */
+/** Prices of a coin, one per second, of two averages. */
 export const someTicks = (coin: Coin, count: number): SpotTick[] =>
   Array.from({ length: count }, (_, index) => ({
     coin,
@@ -82,14 +78,18 @@ export const someTicks = (coin: Coin, count: number): SpotTick[] =>
     sequence: index + 1,
   }))
 
-/** Adds rows as a recorder would, and keeps account of them. */
-export function appendRows(history: MarketHistory, market: KnownMarket, rows: Snapshot[]): void {
+/** Adds rows like a recorder, and keeps a record of them. */
+export async function appendRows(
+  history: MarketHistory,
+  market: KnownMarket,
+  rows: Snapshot[],
+): Promise<void> {
   const id = `${market.conditionId}-${market.rows.length}`
-  history.append({ id, source: sourceOf(history, market), snapshots: rows })
+  await history.append({ id, source: sourceOf(history, market), snapshots: rows })
   market.rows.push(...rows)
 }
 
-/** Makes rows that follow on a market's last: one a state, at the given times. */
+/** Creates rows that follow a market's last: one per state, at the given times. */
 export function rowsAt(market: KnownMarket, times: readonly number[]): Snapshot[] {
   const last = market.rows.at(-1)
   if (last === undefined) throw new Error('The market has a row to follow on.')
@@ -119,7 +119,7 @@ export function expectedRows(
   return order === 'desc' ? found.reverse() : found
 }
 
-/** The JSON text of a row as it is served; its id is given. */
+/** The JSON text of a row as served, with the given id. */
 export function toText(row: Snapshot, id: string): string {
   const texts = { id, assetId: row.assetId, conditionId: row.conditionId, symbol: row.coin }
   const more = { outcome: row.outcome, timeframe: row.timeframe }
@@ -135,7 +135,7 @@ function toLevels({ prices, sizes }: Ladder): string {
   return `[${levels.join(',')}]`
 }
 
-/** By long division: nothing here is a float. */
+/** Long division: no value becomes a float. */
 function toDecimal(millionths: number): string {
   const whole = BigInt(millionths) / 1_000_000n
   const rest = BigInt(millionths) % 1_000_000n
@@ -149,24 +149,24 @@ const aMarket = (coin: Coin, conditionId: string, rows: Snapshot[]): KnownMarket
   rows,
 })
 
-function addSimulated(
+async function addSimulated(
   history: MarketHistory,
   options: Partial<SimulateOptions> & { coins: [Coin] },
   isClosed: boolean,
-): KnownMarket {
+): Promise<KnownMarket> {
   const shared = { seed: 'front door', timeframes: ['5m'], markets: 1, startMs: START_MS } as const
   const batches = [...simulate({ ...shared, statesPerSecond: 2, ...options })]
   const rows = batches.flatMap(({ snapshots }) => snapshots)
   const facts = batches.flatMap((batch) => batch.facts).filter(({ winner }) => isClosed || !winner)
-  for (const fact of facts) history.putMarket(fact)
+  for (const fact of facts) await history.putMarket(fact)
   const conditionId = rows[0]?.conditionId ?? ''
-  history.append({ id: conditionId, source: 'simulated', snapshots: rows })
-  if (isClosed) history.close(conditionId)
+  await history.append({ id: conditionId, source: 'simulated', snapshots: rows })
+  if (isClosed) await history.close(conditionId)
   return aMarket(options.coins[0], conditionId, rows)
 }
 
 /** Empty sides, the smallest and largest numbers, and four rows at one moment. */
-function addEdges(history: MarketHistory): KnownMarket {
+async function addEdges(history: MarketHistory): Promise<KnownMarket> {
   const sides: [bids: Ladder, asks: Ladder][] = [
     [ladder([], []), ladder([], [])],
     [ladder([], []), ladder([100_001, 999_999], [Number.MAX_SAFE_INTEGER, 1_000_000])],
@@ -181,12 +181,12 @@ function addEdges(history: MarketHistory): KnownMarket {
     assetId: index % 4 < 2 ? '7' : '9'.repeat(77),
     outcome: index % 4 < 2 ? 'up' : 'down',
     timestampMs: START_MS + (index === 4 ? 1 : 0),
-    // As their source gave them, those of one moment too.
+    // In the order of their source, including rows of one moment.
     sequence: index % 2,
     bids,
     asks,
   }))
-  history.append({ id: 'edges', source: 'recorded', snapshots: rows })
+  await history.append({ id: 'edges', source: 'recorded', snapshots: rows })
   return aMarket('xrp', conditionIdOf('d'), rows)
 }
 

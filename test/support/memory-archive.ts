@@ -4,7 +4,7 @@ import { openHistory } from '#src/history/open.ts'
 
 export type MemoryArchive = {
   objects: Map<string, Uint8Array>
-  /** The parts that were fetched, in the order of the requests. */
+  /** The fetched parts in the order of the requests. */
   asked: (readonly Part[])[]
 }
 
@@ -35,18 +35,22 @@ addStores({
 })
 await prepareStore()
 
-/** Archives all that is sealed in a file. */
-export function archiveInMemory(path: string): MemoryArchive {
+/** Archives all sealed chunks of a file. */
+export async function archiveInMemory(path: string): Promise<MemoryArchive> {
   const place = SCHEME + path
   const made: MemoryArchive = { asked: [], objects: new Map() }
   archives.set(place, made)
   const history = openHistory(path)
   const { archive } = history
-  archive.setPlace(place)
+  await archive.setPlace(place)
   for (const marketId of archive.due(Number.MAX_SAFE_INTEGER)) {
-    for (let packed = archive.pack(marketId, 0); packed; packed = archive.pack(marketId, 0)) {
+    for (
+      let packed = await archive.pack(marketId, 0);
+      packed;
+      packed = await archive.pack(marketId, 0)
+    ) {
       made.objects.set(packed.name, packed.bytes)
-      packed.seal()
+      await packed.seal()
     }
   }
   history.dispose()

@@ -1,4 +1,4 @@
-/** A thread that answers in capitals, and ends in the way that it is asked to. */
+/** A thread that responds in capitals, and ends in the requested way. */
 
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 

@@ -1,4 +1,4 @@
-/** The program, whose threads end, or hang, when a file in the data folder says so. */
+/** The program with threads that end or hang when a file in the data folder orders it. */
 import { existsSync, rmSync } from 'node:fs'
 import { isMainThread, workerData } from 'node:worker_threads'
 

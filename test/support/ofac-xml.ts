@@ -1,11 +1,11 @@
-/** Sanctions lists in the formats of OFAC, about nobody: every name and address is made up. */
+/** Sanctions lists in the formats of OFAC; every name and address is fictitious. */
 
-/** The n-th made-up address, in mixed case as lists have them. */
+/** The n-th fictitious address, in mixed case as in real lists. */
 export const madeUpAddress = (n: number): string => `0xFaCe${n.toString(16).padStart(36, '0')}`
 
 export type SdnOptions = {
   addresses?: readonly string[]
-  /** The month first: `11/20/2026`. */
+  /** The date with the month first: `11/20/2026`. */
   date?: string
   recordCount?: number
 }
@@ -14,7 +14,7 @@ const xmlHead = '<?xml version="1.0" standalone="yes"?>\n'
 const ids = (type: string, value: string) =>
   `<id><uid>7</uid><idType>${type}</idType><idNumber>${value}</idNumber></id>`
 
-/** SDN.XML: each entry has a passport, and an address if there is one left. */
+/** SDN.XML: each entry has a passport, and an address if one is left. */
 export function sdnXml(options: SdnOptions = {}): string {
   const { addresses = [madeUpAddress(1)], date = '11/20/2026' } = options
   const entries = addresses.map(
@@ -25,7 +25,7 @@ export function sdnXml(options: SdnOptions = {}): string {
   return `${xmlHead}<sdnList xmlns="https://example.com/XML"><publshInformation><Publish_Date>${date}</Publish_Date><Record_Count>${count}</Record_Count></publshInformation>${entries.join('\n')}</sdnList>\n`
 }
 
-/** SDN_ADVANCED.XML; the number of a feature type is anything. */
+/** SDN_ADVANCED.XML with an arbitrary number of the feature type. */
 export function sdnAdvancedXml(options: { addresses?: readonly string[] } = {}): string {
   const { addresses = [madeUpAddress(1)] } = options
   const features = addresses.map((address) => advancedFeature('901', address))

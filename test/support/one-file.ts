@@ -1,4 +1,4 @@
-/** A store of files of days in which every name of a form is one small file. */
+/** A store of day files in which every valid name is one small file. */
 import { join } from 'node:path'
 
 import type { Coin } from '#src/domain/market.ts'
@@ -6,10 +6,10 @@ import type { DayFile, FileStore } from '#src/extensions/day-files/store.ts'
 
 const path = join(import.meta.dir, 'one-file.parquet')
 const BYTES = 'PAR1PAR1'
-/** That of the documentation. */
+/** The day of the documentation. */
 const DAY = '2026-04-14'
 
-/** The file of a coin that is always there. */
+/** The file of a coin that always exists. */
 export const fileNameOf = (coin: string): string => `${coin}-5m-${DAY}-quotes-decimal-r1.parquet`
 
 const aFile = (coin: Coin): DayFile => ({

@@ -1,6 +1,6 @@
 /**
- * The served OpenAPI document, and what it says of a value. Written
- * against 3.0.3, not our renderer.
+ * The served OpenAPI document, and validation against it. Written against 3.0.3, independently of
+ * our renderer.
  */
 import { expect } from 'bun:test'
 
@@ -62,7 +62,7 @@ export type Document = {
   security: Record<string, string[]>[]
   components: { schemas: Record<string, Schema>; headers: Record<string, unknown> }
 }
-/** An operation with what it is called by; the method in capitals. */
+/** An operation with its path and its method in capitals. */
 export type Entry = Operation & { path: string; method: string }
 
 export async function readDocument(send: Send) {
@@ -80,7 +80,7 @@ export async function readDocument(send: Send) {
   return { document, entries }
 }
 
-/** The error codes that an operation documents. */
+/** The error codes documented by an operation. */
 export const codesOf = ({ responses }: Entry): [status: string, code: ErrorCode][] =>
   Object.entries(responses).flatMap(([status, { content }]) =>
     Object.keys(content?.['application/problem+json']?.examples ?? {}).map(
@@ -88,7 +88,7 @@ export const codesOf = ({ responses }: Entry): [status: string, code: ErrorCode]
     ),
   )
 
-/** A part of a document with all that it refers to in place. */
+/** A part of a document with its references resolved. */
 function inlined(document: Document, part: unknown): unknown {
   if (typeof part !== 'object' || part === null) return part
   if (Array.isArray(part)) return part.map((each) => inlined(document, each))
@@ -106,7 +106,10 @@ function inlined(document: Document, part: unknown): unknown {
   )
 }
 
-/** Names every place where `value` is not what `schema` says; members that it does not name too. */
+/**
+ * Names every place where `value` does not match `schema`, including members that the schema does
+ * not name.
+ */
 export function faultsOf(document: Document, schema: Schema, value: unknown): string[] {
   return [...check({ document, schema, value, at: '' })]
 }
@@ -120,7 +123,7 @@ function* check({ document, schema: given, value, at }: Check): Generator<string
     if (schema.nullable !== true) yield `${at} is null`
   } else if (schema.anyOf) {
     const faults = schema.anyOf.map((each) => [...check({ document, schema: each, value, at })])
-    // Those of the last one, which is as good as another.
+    // The faults of the last variant, chosen arbitrarily.
     if (faults.every((each) => each.length > 0)) yield* faults.at(-1) ?? []
   } else if (isOfType(schema, value)) {
     yield* checkContent({ document, schema, value, at })
@@ -160,11 +163,18 @@ function* checkNumber(
   if (value < minimum || value > maximum) yield `${at} is out of bounds: ${value}`
 }
 
+const regExps = new Map<string, RegExp>()
+function regExpOf(pattern: string): RegExp {
+  const known = regExps.get(pattern) ?? new RegExp(pattern)
+  regExps.set(pattern, known)
+  return known
+}
+
 function* checkText(schema: Schema, value: string, at: string) {
   const { format, pattern = '', minLength = 0, maxLength = Infinity } = schema
   if (value.length < minLength) yield `${at} is too short`
   if (value.length > maxLength) yield `${at} is too long`
-  if (!new RegExp(pattern).test(value)) yield `${at} is not like ${pattern}: ${value}`
+  if (!regExpOf(pattern).test(value)) yield `${at} is not like ${pattern}: ${value}`
   if (format === 'date' && !/^\d{4}-\d\d-\d\d$/.test(value)) yield `${at} is no day: ${value}`
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value)
   if (format === 'date-time' && !isTime) yield `${at} is no time: ${value}`
@@ -191,7 +201,7 @@ export function undocumentedHeaders(answer: Answer, headers: Headers): string[] 
   return [...headers.keys()].filter((name) => !known.includes(name) && !framing.includes(name))
 }
 
-/** Checks that a response is one that its operation documents, body and headers included. */
+/** Expects a response that its operation documents, including body and headers. */
 export async function expectDocumented(document: Document, entry: Entry, response: Response) {
   const answer = entry.responses[response.status]
   const text = await response.text()
@@ -204,7 +214,7 @@ export async function expectDocumented(document: Document, entry: Entry, respons
   const value: unknown = /[/+]json$/.test(type) ? JSON.parse(text) : text
   expect(faultsOf(document, content.schema, value)).toEqual([])
   if (response.status < 400) return
-  // The body was checked against the schema of problems just above.
+  // The body was validated against the schema of problems just above.
   const { code } = value as { code: string }
   expect(Object.keys(content.examples ?? {})).toContain(code)
 }

@@ -1,5 +1,7 @@
-/** Requests that succeed, for any operation of the OpenAPI document. */
+/** Successful requests for any operation of the OpenAPI document. */
 
+import { createLinks } from '#src/access/links.ts'
+import type { Coin } from '#src/domain/market.ts'
 import { digestOf } from '#src/domain/selling/api-key.ts'
 import { toPaymentHeader } from '#src/http/x402.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
@@ -8,13 +10,14 @@ import { ACTIVE_ID, PAYER_ACCOUNT } from './fake-billing.ts'
 import { type createHarness, NOW_MS } from './harness.ts'
 import { fileNameOf } from './one-file.ts'
 import type { Entry } from './openapi-document.ts'
+import { settled } from './settled.ts'
 import { asJson, createSigner } from './signup-client.ts'
 
-type Server = Pick<ReturnType<typeof createHarness>, 'ledger' | 'key' | 'send'>
+type Server = Pick<ReturnType<typeof createHarness>, 'ledger' | 'key' | 'send' | 'parts'>
 type Place = { coin: string; conditionId: string }
 export type Asked = { path: string; init: RequestInit }
 
-/** Puts values in the place of the parameters of a path; throws at one that it is not given. */
+/** Fills in the parameters of a path; throws for a parameter without a value. */
 export function fillPath(template: string, values: Record<string, string>): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name]
@@ -23,30 +26,44 @@ export function fillPath(template: string, values: Record<string, string>): stri
   })
 }
 
-/** What an operation cannot be asked without. */
-const requiredQueries: Record<string, string> = {
-  getSnapshotsAt: `ts=${NOW_MS}`,
-  getFill: `ts=${NOW_MS}&outcome=up&side=buy&size=1`,
-  getPanel: 'timeframe=5m&offsets=-60s',
-  exportDay: 'day=2026-01-01',
-  getCitation: 'id=bookfeed:btc/5m/2026-01-01',
-  // All coins of the caller without it, so that no coin could be refused.
-  listRevisions: 'coin=btc',
+/** Required query parameters of operations. */
+export const requiredParameters: Readonly<Record<string, Record<string, string | number>>> = {
+  getSnapshotsAt: { ts: NOW_MS },
+  getFill: { ts: NOW_MS, outcome: 'up', side: 'buy', size: '1' },
+  getRestingFill: {
+    outcome: 'up',
+    side: 'buy',
+    price: '0.5',
+    size: '1',
+    from: NOW_MS - 172_800_000,
+    until: NOW_MS,
+  },
+  getPanel: { timeframe: '5m', offsets: '-60s' },
+  exportDay: { day: '2026-01-01' },
+  getArchiveSql: { kind: 'quotes', from: '2026-01-01', to: '2027-01-01' },
+  getCitation: { id: 'bookfeed:btc/5m/2026-01-01' },
+  // Without it, all coins of the caller are listed, so that no coin could be refused.
+  listRevisions: { coin: 'btc' },
 }
 
-/** What is required in the query of an operation; empty where nothing is. */
+/** The required query of an operation; empty if there is none. */
 export const requiredQueryOf = ({ operationId }: Pick<Entry, 'operationId'>): string =>
-  requiredQueries[operationId] ?? ''
+  Object.entries(requiredParameters[operationId] ?? {})
+    .map((pair) => pair.join('='))
+    .join('&')
 
-/** The path with what is required in its query. */
+/** The path with its required query. */
 export function addressOf(
   { path, operationId }: Pick<Entry, 'path' | 'operationId'>,
   values: Record<string, string>,
 ): string {
-  const query = requiredQueries[operationId]
+  const query = requiredQueryOf({ operationId })
   const { coin = '' } = values
-  if (isOfFile({ path })) return fillPath(path, { coin, id: fileNameOf(coin.toLowerCase()) })
-  return query === undefined ? fillPath(path, values) : `${fillPath(path, values)}?${query}`
+  if (isOfFile({ path })) {
+    const { link = 'bf_link_none' } = values
+    return fillPath(path, { coin, link, id: fileNameOf(coin.toLowerCase()) })
+  }
+  return query === '' ? fillPath(path, values) : `${fillPath(path, values)}?${query}`
 }
 
 /** Adds a pair to the query of an address. */
@@ -54,8 +71,9 @@ export const withPair = (address: string, pair: string): string =>
   `${address}${address.includes('?') ? '&' : '?'}${pair}`
 
 /**
- * Makes a request that succeeds for whoever may ask. What it uses up (a key to be replaced or
- * revoked, a signed message) is made again each time; the key is one of the account of `token`.
+ * Creates a request that succeeds for a permitted caller. Anything that it consumes (a key to
+ * replace or revoke, a signed message) is created for each request; the key belongs to the account
+ * of `token`.
  */
 export async function soundRequest(
   server: Server,
@@ -63,10 +81,12 @@ export async function soundRequest(
   { token = server.key, ...place }: Place & { token?: string | undefined },
 ): Promise<Asked> {
   const id = idFor(server, entry, token)
-  return { path: addressOf(entry, { ...place, id }), init: await soundInit(server, entry, place) }
+  const link = isLinked(entry) ? linkOf(server, token, place.coin) : ''
+  const path = addressOf(entry, { ...place, id, link })
+  return { path, init: await soundInit(server, entry, place) }
 }
 
-/** What stands for `{id}` in the path of an operation; empty where there is none. */
+/** The `{id}` in the path of an operation; empty if there is none. */
 export function idFor(
   server: Pick<Server, 'ledger' | 'key'>,
   { path }: Pick<Entry, 'path'>,
@@ -79,9 +99,30 @@ export function idFor(
   return path.includes('/payments/') ? ACTIVE_ID : addSpareKey(server, token)
 }
 
-const isOfFile = ({ path }: Pick<Entry, 'path'>): boolean => path.endsWith('/files/{id}')
+const isOfFile = ({ path }: Pick<Entry, 'path'>): boolean => /\/(files|{link})\/{id}$/.test(path)
 
-/** A payment in the header, for the operations whose body may be left out for it. */
+/** True for an operation whose path has a link, which says for whom it answers. */
+export const isLinked = ({ path }: Pick<Entry, 'path'>): boolean => path.includes('{link}')
+
+/** A link to the file of `createOneFile`, for a key or, if it is unknown, for nobody. */
+export function linkOf(
+  { ledger, parts }: Pick<Server, 'ledger' | 'parts'>,
+  token: string,
+  coin: string,
+): string {
+  const { history, clock } = parts
+  const links = createLinks({ key: history.cursorKey, clock })
+  const file = { coin: coin.toLowerCase() as Coin, name: fileNameOf(coin.toLowerCase()) }
+  const keyId = ledger.findKeyByDigest(digestOf(token))?.id
+  return (
+    links
+      .pathOf(file, { keyId, untilMs: NOW_MS + 86_400_000 })
+      .split('/')
+      .at(-2) ?? ''
+  )
+}
+
+/** A payment in a header, for operations that accept one in place of a body. */
 export function headersInsteadOf(entry: Entry): Record<string, string> {
   if (isKeyless(entry)) return paymentHeader
   return entry.operationId === 'settlePayment'
@@ -89,16 +130,16 @@ export function headersInsteadOf(entry: Entry): Record<string, string> {
     : {}
 }
 
-/** The account of every payment of the billing that is not real. */
-export function vouchForPayer(ledger: Ledger): void {
+/** Creates the account of every payment of the fake billing. */
+export async function vouchForPayer(ledger: Ledger): Promise<void> {
   if (ledger.findAccount(PAYER_ACCOUNT) !== undefined) return
-  ledger.createAccount({ id: PAYER_ACCOUNT }, { actor: 'operator', nowMs: NOW_MS })
+  await ledger.createAccount({ id: PAYER_ACCOUNT }, { actor: 'operator', nowMs: NOW_MS })
 }
 
-/** Of what passes for a payment where billing is not real. */
+/** A header that the fake billing accepts as a payment. */
 export const paymentHeader = { 'payment-signature': toPaymentHeader({ x402Version: 2 }) }
 
-/** Sells without a key. */
+/** True for an operation that sells without a key. */
 export const isKeyless = ({ path, method }: Pick<Entry, 'path' | 'method'>): boolean =>
   method === 'POST' && /\/billing\/(packs|buy)\//.test(path)
 
@@ -109,7 +150,7 @@ async function soundInit(
 ): Promise<RequestInit> {
   const { method, requestBody, operationId } = entry
   if (isKeyless(entry)) {
-    vouchForPayer(ledger)
+    await vouchForPayer(ledger)
     return { ...asJson({}, paymentHeader), method }
   }
   if (requestBody === undefined) return { method }
@@ -118,32 +159,32 @@ async function soundInit(
   return { ...asJson(exampleOf(entry)), method }
 }
 
-/** A moment that something is held of. */
+/** A moment with data. */
 const momentsOf = ({ conditionId }: Place) => ({
   requests: [{ conditionId, outcome: 'up', ts: NOW_MS }],
 })
 
-/** The body that the document shows; empty for an operation without one. */
+/** The example body in the document; empty for an operation without one. */
 export const exampleOf = ({ requestBody }: Entry): Record<string, unknown> =>
   requestBody?.content['application/json'].example ?? {}
 
-/** The account of a key; that of the server's own for what is no key of it. */
+/** The account of a key; for an unknown key, the server's own. */
 export function accountOf({ ledger, key }: Pick<Server, 'ledger' | 'key'>, token: string): string {
   const own = ledger.findKeyByDigest(digestOf(token)) ?? ledger.findKeyByDigest(digestOf(key))
   if (own === undefined) throw new Error('The key of the server is in its ledger.')
   return own.accountId
 }
 
-/** Adds a key that nobody knows to the account of `token`, and returns its id. */
+/** Adds an unknown key to the account of `token`, and returns its id. */
 export function addSpareKey(server: Pick<Server, 'ledger' | 'key'>, token: string): string {
   const id = `key_spare${server.ledger.listKeys().length}`
   const digest = digestOf(id)
   const draft = { id, accountId: accountOf(server, token), familyId: id, hint: 'none', digest }
-  server.ledger.createKey(draft, { actor: 'operator', nowMs: NOW_MS })
+  settled(server.ledger.createKey(draft, { actor: 'operator', nowMs: NOW_MS }))
   return id
 }
 
-/** The id of a key that is in the ledger. */
+/** The id of a key in the ledger. */
 export function idOf(ledger: Ledger, token: string): string {
   const found = ledger.findKeyByDigest(digestOf(token))
   if (found === undefined) throw new Error('The key is in the ledger.')

@@ -1,11 +1,10 @@
-/** A server with the operator's page, and requests to it from wherever a test says. */
+/** A server with the operator's page, and requests to it from any address. */
 
 import type { OperatorPorts } from '#src/features/admin/ports.ts'
 import type { Activity } from '#src/ledger/ledger.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
-import type { AppDeps } from '#src/server/app.ts'
 
-import { createHarness, NOW_MS } from './harness.ts'
+import { createHarness, type HarnessParts, NOW_MS } from './harness.ts'
 
 export const TOKEN = '0123456789abcdefghijklmnopqrstuv'
 const LOOPBACK = '127.0.0.1'
@@ -17,7 +16,7 @@ type From = {
   method?: string
   body?: object
 }
-type Options = Partial<AppDeps> & {
+type Options = HarnessParts & {
   access?: Partial<{ token: string; trustsLoopback: boolean }>
   recorder?: OperatorPorts['recorder']
 }
@@ -35,7 +34,7 @@ export const createOperatorParts = (access: Options['access'] = {}) => {
   }
 }
 
-/** As a recorder says of itself that hears four markets, one of them not at the moment. */
+/** The status of a recorder of four markets, one of which is currently not received. */
 export const recording: OperatorPorts['recorder'] = () => ({
   startedMs: NOW_MS - 3_600_000,
   writtenMs: NOW_MS - 900,
@@ -79,7 +78,7 @@ export function createOperatorServer({
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    // As Bun has it: of no other request the address is known.
+    // Like Bun, knows only the address of this request.
     const requestIP = (asked: Request) => (asked === request ? { address } : null)
     return Promise.resolve(harness.app.fetch(request, { requestIP }))
   }

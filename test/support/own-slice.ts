@@ -1,7 +1,7 @@
 import type { Slice } from '#src/history/codec/chunk-decoder.ts'
 import { ownChunkOf } from '#src/history/codec/own-chunk.ts'
 
-/** A slice of one outcome as pages are made of it: of a chunk that holds no other. */
+/** A slice of one outcome as used for pages: from a chunk with no other outcome. */
 export function ownSliceOf(slice: Slice): Slice {
   const { chunk, from, to, outcome } = slice
   if (outcome === undefined || !chunk.hasBoth) return slice

@@ -1,4 +1,4 @@
-/** A reader of pages, as a careful client would be. */
+/** A reader of pages that checks every response. */
 import { expect } from 'bun:test'
 
 import { Value } from '@sinclair/typebox/value'
@@ -8,12 +8,12 @@ import { Problem } from '#src/http/problem.ts'
 export type Send = (path: string, init?: RequestInit) => Promise<Response>
 export type Params = Record<string, string | number>
 
-/** A row of any list; only what distinguishes rows is named. */
+/** A row of any list, with the members that distinguish rows. */
 export type Row = { id: string; conditionId: string; timestamp: string; outcome: string }
 export type Envelope = { data: Row[]; nextCursor: string | null }
 export type PageAnswer = { text: string; body: Envelope; headers: Headers; resumeCursor: string }
 
-/** Sets parameters of an address, in the place of what it has of them. */
+/** Sets parameters of an address, replacing existing ones. */
 export function withParams(address: string, params: Params): string {
   const [path = '', query] = address.split('?')
   const search = new URLSearchParams(query)
@@ -21,7 +21,7 @@ export function withParams(address: string, params: Params): string {
   return `${path}?${search}`
 }
 
-/** Reads a page that must be one. */
+/** Reads a response that must be a page. */
 export async function readPage(send: Send, path: string, params: Params = {}): Promise<PageAnswer> {
   const response = await send(withParams(path, params))
   const text = await response.text()
@@ -30,7 +30,7 @@ export async function readPage(send: Send, path: string, params: Params = {}): P
   return { text, body: JSON.parse(text) as Envelope, headers: response.headers, resumeCursor }
 }
 
-/** Follows `nextCursor` to the end, taking the limits in turn. */
+/** Follows `nextCursor` to the end, with alternating limits. */
 export async function walk(
   send: Send,
   path: string,
@@ -48,13 +48,13 @@ export async function walk(
   return pages
 }
 
-/** Reads a failure that must be a whole problem document. */
+/** Reads a response that must be a complete problem document. */
 export async function readProblem(response: Response): Promise<Problem> {
   expect(response.headers.get('content-type')).toBe('application/problem+json')
   expect(response.headers.get('cache-control')).toBe('no-store')
   const body: unknown = await response.json()
   expect([...Value.Errors(Problem, body)]).toEqual([])
-  // The schema was checked just above.
+  // The schema was validated just above.
   const problem = body as Problem
   expect([problem.status, problem.error]).toEqual([response.status, problem.code])
   expect(problem.requestId).toBe(response.headers.get('x-request-id') ?? 'none')

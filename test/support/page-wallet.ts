@@ -1,4 +1,4 @@
-/** A wallet in a page, announced as EIP-6963 has it; its key and its chain are those of a test. */
+/** A wallet in a page, announced by EIP-6963, with the key and chain of a test. */
 import type { Page } from 'playwright-core'
 import { privateKeyToAccount } from 'viem/accounts'
 
@@ -7,20 +7,20 @@ import type { ReachedPolygon } from '#dev/sandbox/little-polygon.ts'
 type Call = { method: string; params?: readonly unknown[] }
 
 export type PageWallet = {
-  /** Each call that the page made, but for those that read the chain. */
+  /** Each call of the page, except those that read the chain. */
   asked: string[]
-  /** What was signed last by `eth_signTypedData_v4`. */
+  /** The last data signed with `eth_signTypedData_v4`. */
   signed: () => Record<string, unknown>
-  /** The visitor says no to the next request of this kind. */
+  /** Refuses the next request of this kind, like a visitor. */
   refuse: (method: string) => void
-  /** The network that the wallet is on. */
+  /** The current network of the wallet. */
   chainId: () => number
 }
 
 const ICON =
   'data:image/svg+xml,%3Csvg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"%3E%3Ccircle cx="4" cy="4" r="4" fill="%237a5cff"/%3E%3C/svg%3E'
 
-/** To be called before the page is loaded. */
+/** Adds the wallet. Call it before the page is loaded. */
 export async function addWallet(
   page: Page,
   {
@@ -43,7 +43,7 @@ export async function addWallet(
     personal_sign: ([message]) => account.signMessage({ message: { raw: message } }),
     eth_signTypedData_v4: ([address, json]) => {
       const typed = JSON.parse(json)
-      // As wallets do: the domain must be of the network that they are on.
+      // Like real wallets: the domain must name the current network.
       if (typed.domain.chainId !== chainId)
         throw new Error('Provided chainId must match the active chainId')
       if (address !== account.address) throw Object.assign(new Error('unknown'), { code: 4100 })

@@ -1,6 +1,4 @@
-/**
- * A whole server that sells on a chain of this machine, and customers with keys, wallets and money.
- */
+/** A complete selling server on a local chain, and customers with keys, wallets and money. */
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
@@ -23,7 +21,7 @@ import { createApp } from '#src/server/app.ts'
 import { type Draft, signUsdc, type Wish } from '../chain/signed-payments.ts'
 import { readConfig } from './config.ts'
 import { fakeHistory } from './fake-history.ts'
-import { addKey, loadedExtensions } from './harness.ts'
+import { loadedExtensions, makeKey } from './harness.ts'
 import { asJson } from './signup-client.ts'
 import { createStockClient, signPayment } from './stock-client.ts'
 import { systemClock } from './venue/venue.ts'
@@ -31,25 +29,25 @@ import { systemClock } from './venue/venue.ts'
 const SETTLE = '/v1/billing/x402/settle'
 const DAY_MS = 86_400_000
 
-/** The clock that wallets and chain go by. */
+/** The clock of wallets and chain. */
 export const wallClock = systemClock
 
 export type PaidServerOptions = {
   chain: LittlePolygon
   facilitator: Facilitator
-  /** The node that the server asks, if it is not that of the chain. */
+  /** The node of the server, if it is not that of the chain. */
   rpcUrl?: string
-  /** What else is sold on. */
+  /** Additional chains to sell on. */
   others?: readonly { chain: LittlePolygon; facilitator: Facilitator }[]
-  /** Whether requests may be paid for without a key. */
+  /** True if requests can be bought without a key. */
   isKeyless?: boolean
   history?: MarketHistory
   ledger?: Ledger
-  /** After how many blocks a payment counts; by default when it is final. */
+  /** Blocks after which a payment counts; by default it must be final. */
   confirmations?: number
 }
 
-/** Starts to listen on a free port; all parts but the history are the real ones. */
+/** Listens on a free port; all parts except the history are real. */
 export async function startPaidServer(options: PaidServerOptions) {
   const { chain, facilitator, rpcUrl = chain.url, others = [], isKeyless = false } = options
   const time = { skewMs: 0 }
@@ -91,10 +89,6 @@ export async function startPaidServer(options: PaidServerOptions) {
   const app = createApp({
     ...parts,
     ledger,
-    billing,
-    screen,
-    recording: () => undefined,
-    signup,
     createId,
     history: options.history ?? fakeHistory(),
     config: readConfig({
@@ -105,9 +99,15 @@ export async function startPaidServer(options: PaidServerOptions) {
     extensions: loadedExtensions,
     timer: () => performance.now(),
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-    wallets: createWallets(undefined),
-    origin: () => origin,
     version: '0.0.0-test',
+    first: {
+      billing,
+      screen,
+      signup,
+      recording: () => undefined,
+      wallets: createWallets(undefined),
+      origin: () => origin,
+    },
   })
   const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
   origin = server.url.origin
@@ -118,7 +118,7 @@ export async function startPaidServer(options: PaidServerOptions) {
     ledger,
     billing,
     lines,
-    /** Moves the clock of the server alone. */
+    /** Moves only the clock of the server. */
     time,
     stop: async () => {
       await server.stop(true)
@@ -135,7 +135,7 @@ export type QuoteAnswer = {
   paymentRequirements: PaymentRequirements
   paymentRequired: unknown
 }
-/** A payment of x402 v2 as it goes over the wire. */
+/** An x402 v2 payment in its wire format. */
 export type Payload = {
   x402Version: number
   accepted: PaymentRequirements
@@ -143,8 +143,8 @@ export type Payload = {
 }
 
 /**
- * An account without a subscription, signed up with a wallet that has
- * 100 USDC and 100 USDT on a chain.
+ * An account without a subscription, signed up with a wallet that has 100 USDC and 100 USDT on a
+ * chain.
  */
 export async function addCustomer(
   server: Pick<PaidServer, 'ledger' | 'origin' | 'chain'>,
@@ -157,7 +157,8 @@ export async function addCustomer(
 ) {
   const { ledger, origin } = server
   const wallet = { key: secret, address: privateKeyToAccount(secret).address }
-  const key = addKey(ledger, undefined, isLinked ? wallet.address.toLowerCase() : undefined)
+  const address = isLinked ? wallet.address.toLowerCase() : undefined
+  const key = await makeKey(ledger, undefined, address)
   const accountId = ledger.findKeyByDigest(digestOf(key))?.accountId ?? ''
   if (funds > 0n) await chain.mintUsdc(wallet.address, funds)
   if (funds > 0n) await chain.mintUsdt(wallet.address, funds)
@@ -193,16 +194,16 @@ export async function addCustomer(
     sign: async ({ paymentRequirements }: QuoteAnswer): Promise<Payload> =>
       (await signPayment(client, paymentRequirements)) as Payload,
     settle: (paymentPayload: unknown) => post(SETTLE, { paymentPayload }),
-    /** Asks what a quote has to be paid with. */
+    /** Requests the challenge of a quote. */
     challenge: (quoteId: string) => post(SETTLE, { quoteId }),
-    /** Identifier of the tier that the key has now. */
+    /** Id of the key's current tier. */
     tier: async () => ((await get('/v1/usage')).body.tier as { id: string }).id,
   }
 }
 
 export type Customer = Awaited<ReturnType<typeof addCustomer>>
 
-/** Signs a payment in USDC whose members are other than a stock client would make them. */
+/** Signs a payment in USDC whose members differ from a stock client's. */
 export async function signAs(
   { chain }: Pick<PaidServer, 'chain'>,
   { quote, key }: { quote: QuoteAnswer; key: `0x${string}` },
@@ -215,7 +216,7 @@ export async function signAs(
   return { x402Version: 2, accepted: quote.paymentRequirements, payload: toAuthorization(draft) }
 }
 
-/** What a signed payment in USDC is over the wire. */
+/** A signed payment in USDC in its wire format. */
 export const toAuthorization = ({ signed, signature }: Draft) => ({
   signature,
   authorization: {
@@ -228,13 +229,13 @@ export const toAuthorization = ({ signed, signature }: Draft) => ({
   },
 })
 
-/** What matters of an answer: the status, and what a payer's program goes by. */
+/** The parts of a response that a payer's program depends on, including the status. */
 export const outcomeOf = ({ status, body }: Answer) => {
   const { code = body.status, reason, retryAction } = body
   return [status, code, reason, retryAction].filter((value) => value !== undefined)
 }
 
-/** What a payment must not change, or must: money on the chain, and what was given for it. */
+/** The state that a payment may change: money on the chain, and the purchases for it. */
 export async function stateOf(
   { chain, ledger }: { chain: LittlePolygon; ledger: Ledger },
   { wallet, accountId }: Pick<Customer, 'wallet' | 'accountId'>,

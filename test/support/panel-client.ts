@@ -1,4 +1,4 @@
-/** Reads panels, each of which must be as documented. */
+/** Reads panels and checks that they match their documentation. */
 import { expect } from 'bun:test'
 
 import { Value } from '@sinclair/typebox/value'

@@ -1,4 +1,4 @@
-/** A visitor with a wallet, and the steps of a purchase in the page that tests share. */
+/** A visitor with a wallet, and shared steps of a purchase in a page. */
 import { expect } from 'bun:test'
 
 import type { ReachedPolygon } from '#dev/sandbox/little-polygon.ts'
@@ -10,7 +10,9 @@ export type Visit = { page: TestPage; wallet: PageWallet }
 export type Visitor = { secret: `0x${string}`; key?: string; onChain?: number; width?: number }
 type Ground = { browser: ReturnType<typeof createBrowser>; chain: ReachedPolygon }
 
-/** Opens a page for a visitor whose wallet is on the chain, signed in if he has a key. */
+/**
+ * Opens a page for a visitor whose wallet is on the chain, signed in with a key if there is one.
+ */
 export async function visitWith({ browser, chain }: Ground, path: string, visitor: Visitor) {
   const { secret, key, onChain, width = 1280 } = visitor
   let wallet: PageWallet | undefined
@@ -29,7 +31,7 @@ export const sign = (page: TestPage) => page.click('text=Sign and pay')
 export const waitForState = (page: TestPage, state: string) =>
   page.waitForSelector(`[data-state="${state}"]`)
 
-/** Nothing for axe-core to find, and a picture in both themes. */
+/** Expects no finding of axe-core, and saves a picture in both themes. */
 export async function shoot(page: TestPage, name: string): Promise<void> {
   expect(await accessFaults(page)).toEqual([])
   await page.evaluate('scrollTo(0, 0)')

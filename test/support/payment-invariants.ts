@@ -1,17 +1,16 @@
 /**
- * What must hold between the chain and the ledger whatever happened before: a program that reads
- * nothing but an RPC and the database, and shares no code with what it checks except the audit
- * chain's own hash.
+ * The invariants of chain and ledger, whatever happened before: a program that reads only an RPC
+ * and the database, and shares no code with the checked program except the audit chain's hash.
  */
 
 import type { Database } from '#src/database/database.ts'
 import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
-import { isPostgres } from '#src/extensions/postgres/address.ts'
-import { openPostgres } from '#src/extensions/postgres/database.ts'
-import { postgresLedger } from '#src/extensions/postgres/formats.ts'
+import { openReplica } from '#src/extensions/postgres/replica.ts'
 import { createAuditChain, createAuditedRows, verifyAudit } from '#src/ledger/audit.ts'
 
-/** An answer of `settle` to a signed payment. */
+import { toPlace } from './stores.ts'
+
+/** A response of `settle` to a signed payment. */
 export type GivenAnswer = { payer: string; nonce: string; status: number }
 
 export type Evidence = {
@@ -19,7 +18,7 @@ export type Evidence = {
   /** A file, or the address of a PostgreSQL. */
   ledgerPath: string
   payTo: string
-  /** Every answer that was given to whoever handed a payment in. */
+  /** Every response to a submitted payment. */
   answers: readonly GivenAnswer[]
 }
 
@@ -41,7 +40,7 @@ type Span = { account: string; tier: string; days: number }
 type Ledger = {
   payments: PaymentFact[]
   steps: Step[]
-  /** Payments that have a period, one entry for each. */
+  /** Payments with a period, one entry for each. */
   periods: string[]
   unmatched: string[]
   spans: Span[]
@@ -56,7 +55,7 @@ const IS_SANCTIONED = '0xdf592f7d'
 const ORACLE = '0x40C57923924B5c5c5455c48D93317139ADDaC8fb'
 const open = ['received', 'screened', 'settling', 'pending', 'unknown', 'settled']
 
-/** Where a payment may go from each of its states. */
+/** The permitted moves from each state. */
 const moves: Record<string, readonly string[]> = {
   '': ['received'],
   received: ['screened', 'rejected', 'void', 'review'],
@@ -69,11 +68,10 @@ const moves: Record<string, readonly string[]> = {
 }
 
 /**
- * A sentence for each invariant of DESIGN.md §6 that is broken; the
- * chain must have had its last word.
+ * A sentence for each broken invariant of DESIGN.md §6; the chain must have decided every payment.
  */
 export async function findBrokenInvariants(evidence: Evidence): Promise<string[]> {
-  const ledger = readLedger(evidence.ledgerPath)
+  const ledger = await readLedger(evidence.ledgerPath)
   const chain = await readChain(evidence, new Set(ledger.payments.map(({ payer }) => payer)))
   const facts = { ...ledger, ...chain }
   return [
@@ -87,13 +85,13 @@ export async function findBrokenInvariants(evidence: Evidence): Promise<string[]
   ]
 }
 
-/** The payment of a nonce, read from the ledger alone. */
-export const readPayment = (ledgerPath: string, nonce: string): PaymentFact | undefined =>
-  readLedger(ledgerPath).payments.find((payment) => payment.nonce === nonce)
+/** The payment of a nonce, read from the file of a ledger only. */
+export function readPayment(path: string, nonce: string): PaymentFact | undefined {
+  const { payments } = factsOf(openDatabase(path, { format: ledgerFormat, isReadOnly: true }))
+  return payments.find((payment) => payment.nonce === nonce)
+}
 
-/**
- * Accounts without a wallet pay amounts that are distinct, so the amount identifies the payment.
- */
+/** The amounts of accounts without a wallet are distinct, so the amount identifies the payment. */
 const isTransferOf = (payment: PaymentFact, transfer: Transfer): boolean =>
   transfer.asset === payment.asset &&
   transfer.from === payment.payer &&
@@ -118,8 +116,8 @@ function* checkPayment(facts: Facts, payment: PaymentFact): Generator<string> {
 }
 
 /**
- * Each move is one that may be made, nothing is sent for a payer who was not just found clear, and
- * each `settling` is an attempt of its own.
+ * Checks that each move is permitted, that nothing is sent for a payer who was not just screened,
+ * and that each `settling` is a separate attempt.
  */
 function* checkSteps({ steps }: Facts, { id, payer, state }: PaymentFact): Generator<string> {
   let before = ''
@@ -149,7 +147,9 @@ function* checkPeriods({ periods, payments }: Facts): Generator<string> {
   for (const id of periods) if (!known.has(id)) yield `A period names ${id}, which is no payment.`
 }
 
-/** All money is explained: by the period that it bought, or by a case for the operator. */
+/**
+ * Checks that all money is explained: by the period that it bought, or by a case for the operator.
+ */
 function* checkTransfers({ transfers, payments, unmatched, final }: Facts): Generator<string> {
   const explained = new Set(unmatched)
   for (const payment of payments) {
@@ -164,7 +164,7 @@ function* checkTransfers({ transfers, payments, unmatched, final }: Facts): Gene
   }
 }
 
-/** Whoever was asked to pay again must never have paid. */
+/** Checks that a payer who was asked to pay again has never paid. */
 function* checkAnswers(facts: Facts, answers: readonly GivenAnswer[]): Generator<string> {
   for (const { payer, nonce, status } of answers) {
     const payment = facts.payments.find((one) => one.nonce === nonce && one.payer === payer)
@@ -174,7 +174,7 @@ function* checkAnswers(facts: Facts, answers: readonly GivenAnswer[]): Generator
   }
 }
 
-/** No paid day is lost, and none is given twice, however periods were moved. */
+/** Checks that no paid day is lost or granted twice, however periods were moved. */
 function* checkDays({ spans, bought }: Facts): Generator<string> {
   const given = sumDays(spans)
   const due = sumDays(bought)
@@ -194,14 +194,27 @@ function sumDays(spans: readonly Span[]): Map<string, number> {
   return sums
 }
 
-/** The database of a ledger, past its verbs. */
-export const openRaw = (path: string, isReadOnly = false): Database =>
-  isPostgres(path)
-    ? openPostgres(path, postgresLedger)
-    : openDatabase(path, { format: ledgerFormat, isReadOnly })
+/** Opens the tables of a ledger, bypassing its verbs. */
+async function openRaw(place: string): Promise<Database> {
+  const { path, address } = toPlace('ledger', place)
+  if (address !== undefined) {
+    const replica = openReplica({
+      place: address,
+      store: 'ledger',
+      path,
+      server: '',
+      timer: () => performance.now(),
+    })
+    await replica.pull()
+    replica.close()
+  }
+  return openDatabase(path, { format: ledgerFormat, isReadOnly: true })
+}
 
-function readLedger(path: string): Ledger {
-  const db = openRaw(path, true)
+const readLedger = async (path: string): Promise<Ledger> => factsOf(await openRaw(path))
+
+/** Reads the facts and closes the database. */
+function factsOf(db: Database): Ledger {
   const all = <T>(sql: string): T[] => db.query<T, []>(sql).all()
   try {
     const payments = all<Omit<PaymentFact, 'proof'> & { proof: string | null }>(
@@ -247,7 +260,7 @@ async function askNode(rpcUrl: string, method: string, params: unknown[]): Promi
 
 const wordOf = (address: string) => address.slice(2).toLowerCase().padStart(64, '0')
 
-/** All that an address ever got, by the events of the tokens. */
+/** All transfers to an address, from the events of the tokens. */
 export async function readTransfers({
   rpcUrl,
   payTo,

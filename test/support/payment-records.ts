@@ -8,14 +8,17 @@ const by = { actor: 'system', nowMs: NOW_MS } as const
 const PAY_TO = `0x${'1'.repeat(40)}`
 const USDC = findChain('eip155:137')?.tokens[0]?.address ?? ''
 
-/** Makes an account with an offer of the Pro tier and a payment that was taken for it. */
-export function addPayment(ledger: Ledger, name: string): { payment: Payment; offer: Offer } {
+/** Creates an account with an offer of the Pro tier and an admitted payment for it. */
+export async function addPayment(
+  ledger: Ledger,
+  name: string,
+): Promise<{ payment: Payment; offer: Offer }> {
   const accountId = `acc_${name}`
-  ledger.createAccount({ id: accountId }, by)
+  await ledger.createAccount({ id: accountId }, by)
   const terms = ledger.listTiers().find(({ tierId }) => tierId === 'pro')
   const chain = findChain('eip155:137')
   if (!terms || !chain) throw new Error('There is no Pro tier, or no Polygon.')
-  const opened = ledger.payments.openOffer(
+  const opened = await ledger.payments.openOffer(
     {
       id: `quote_${name}`,
       accountId,
@@ -46,13 +49,13 @@ export function addPayment(ledger: Ledger, name: string): { payment: Payment; of
   if (!('offer' in opened)) throw new Error(opened.kind)
   const { offer } = opened
   const signed = sign(offer, name)
-  const { payment } = ledger.payments.claim({ id: `pay_${name}`, offer, signed }, by)
+  const { payment } = await ledger.payments.claim({ id: `pay_${name}`, offer, signed }, by)
   return { payment, offer }
 }
 
 const PAYLOAD = '{"signature":"0xc0ffee"}'
 
-/** As if it had been read from a wallet's payload. */
+/** A payment as read from a wallet's payload. */
 function sign({ requirements }: Offer, name: string): SignedPayment {
   const hex = Buffer.from(name).toString('hex')
   return {

@@ -6,7 +6,7 @@ import { growthOf } from './plateau.ts'
 
 const bounds = { memory: { share: 0.1, more: 8 }, descriptors: { share: 0, more: 2 } }
 
-/** An hour, a look a second: caches fill in ten minutes, and garbage comes and goes. */
+/** An hour with a sample a second: caches fill within ten minutes, and garbage fluctuates. */
 function looksOf({ leakAnHour = 0, descriptorsAnHour = 0, seconds = 3600 } = {}) {
   const random = createRandom('plateau')
   const each = Array.from({ length: seconds }, (_, second) => second)
@@ -22,7 +22,7 @@ function looksOf({ leakAnHour = 0, descriptorsAnHour = 0, seconds = 3600 } = {})
 }
 
 describe('growthOf', () => {
-  test('default: a process that fills its caches and then rests grows in nothing', () => {
+  test('default: a process that fills its caches and then rests does not grow', () => {
     expect(growthOf(looksOf(), bounds)).toEqual([])
   })
 
@@ -33,7 +33,7 @@ describe('growthOf', () => {
     expect(growthOf(looksOf(leak), bounds).map((text) => text.split(' grows:')[0])).toEqual([name])
   })
 
-  test('error: what was hardly seen proves nothing', () => {
+  test('error: too few samples prove nothing', () => {
     expect(growthOf(looksOf({ seconds: 20 }), bounds)).toHaveLength(2)
     expect(growthOf({}, bounds)).toHaveLength(2)
   })

@@ -1,20 +1,20 @@
-/** Whether what a process takes has stopped growing. */
+/** Detects if the resources of a process have stopped growing. */
 
-/** What one look at a process saw, by name. */
+/** Samples of a process by name. */
 export type Looks = Readonly<Record<string, readonly number[]>>
 
-/** How much the last third may be above the middle one: a share of it, and so much more. */
+/** The permitted excess of the last third over the middle one: a share of it, plus an amount. */
 export type Bound = { share: number; more: number }
 
-/** Fewer in a third say nothing. */
+/** The minimum number of samples in a third. */
 const LOOKS_LEAST = 10
 
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 /**
- * One sentence for each that grows: the median of the last third of its values is above that of
- * the middle third by more than its bound. The first third is for what fills, as caches do.
+ * One sentence for each growing series: the median of its last third exceeds that of the middle
+ * third by more than its bound. The first third is ignored, because caches fill in it.
  */
 export function growthOf(looks: Looks, bounds: Readonly<Record<string, Bound>>): string[] {
   return Object.entries(bounds).flatMap(([name, { share, more }]) => {

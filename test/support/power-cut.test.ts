@@ -16,7 +16,7 @@ const at = (name: string): string => `9<${toHex(name === '' ? '/data' : `/data/$
 const write = (name: string, text: string, offset: number): string =>
   `pwrite64(${at(name)}, "${toHex(text)}", ${text.length}, ${offset}`
 
-/** Lines of a thread and what it did, a millisecond after another from 1 on. */
+/** Lines of a thread with its calls, at consecutive milliseconds from 1 on. */
 function read(lines: readonly (readonly [thread: number, text: string])[], rest = '') {
   const trace = join(folder, 'trace')
   const texts = lines.map(
@@ -30,7 +30,7 @@ const summaryOf = (calls: Awaited<ReturnType<typeof readTrace>>) =>
   calls.map((call) => [call.atMs, call.file, call.kind === 'sync' ? call.covers : 'change'])
 
 describe('readTrace', () => {
-  test('behavior: a sync counts at its end, for what was written before it began', async () => {
+  test('behavior: a sync covers, from its end, writes that precede its beginning', async () => {
     const calls = await read([
       [11, `${write('a.db-wal', 'a', 0)}) = 1`],
       [11, `fsync(${at('a.db-wal')} <unfinished ...>`],
@@ -47,7 +47,7 @@ describe('readTrace', () => {
     ])
   })
 
-  test('behavior: the sync of a folder is none of the file that its thread synced before', async () => {
+  test('behavior: the sync of a folder does not sync a file that its thread synced before', async () => {
     const calls = await read([
       [11, `fsync(${at('a.db-wal')} <unfinished ...>`],
       [12, `${write('b.db-wal', 'a', 0)}) = 1`],
@@ -63,7 +63,7 @@ describe('readTrace', () => {
     ])
   })
 
-  test('behavior: a sync that failed or never ended is none, nor is a line that was cut off', async () => {
+  test('behavior: failed and unfinished syncs and truncated lines are ignored', async () => {
     const calls = await read(
       [
         [11, `ftruncate(${at('a.db')}, 4096) = 0`],
@@ -77,7 +77,7 @@ describe('readTrace', () => {
   })
 })
 
-test('explore: keeps what a sync covers, and any part of the rest', async () => {
+test('explore: keeps synced writes and any part of the others', async () => {
   const calls = await read([
     [11, `${write('a.db', 'a', 0)}) = 1`],
     [11, `fsync(${at('a.db')} <unfinished ...>`],

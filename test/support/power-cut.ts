@@ -1,6 +1,6 @@
 /**
- * What a disk may hold after a power cut. The writes of a process, as `strace` tells them, are
- * played again: what was synced is there, and of the rest any part, in any order, torn at sectors.
+ * The possible states of a disk after a power cut. The writes of a process, as traced by `strace`,
+ * are replayed: synced data is there, and of the rest any part, in any order, torn at sectors.
  */
 
 import { createReadStream, mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 
 import type { Random } from '#src/platform/random.ts'
 
-/** The command that writes the trace of what it starts to a file; the process is its own. */
+/** The command that traces the process that it starts to a file; it becomes the process itself. */
 export const tracing = (trace: string): string[] => [
   'strace',
   '-D',
@@ -34,7 +34,7 @@ const SECTOR = 512
 type Change = { data: Uint8Array; offset: number } | { length: number }
 export type DiskCall = { atMs: number; file: string } & (
   | { kind: 'change'; change: Change }
-  /** At its end; `covers` is how many changes of the file were made before it began. */
+  /** The time of its end; `covers` is the number of changes of the file before it began. */
   | { kind: 'sync'; covers: number }
 )
 
@@ -45,13 +45,13 @@ const resumedPattern = /^(?<thread>\d+) +(?<time>[\d.]+) <\.\.\. f(?:data)?sync 
 const fromHex = (text: string): Uint8Array => Buffer.from(text.replaceAll('\\x', ''), 'hex')
 
 /**
- * Reads the calls on databases of a folder. A call during which another thread made one is two
- * lines, `<unfinished ...>` and `<... resumed>`. Lines that were cut off are passed over.
+ * Reads the calls on databases of a folder. A call that overlaps one of another thread is split
+ * into two lines, `<unfinished ...>` and `<... resumed>`. Truncated lines are skipped.
  */
 export async function readTrace(trace: string, folder: string): Promise<DiskCall[]> {
   const calls: DiskCall[] = []
   const changes = new Map<string, number>()
-  /** What each thread waits for; undefined where that is no file of ours. */
+  /** The pending call of each thread; undefined for a file that is not ours. */
   const unfinished = new Map<string, DiskCall | undefined>()
   for await (const line of createInterface({ input: createReadStream(trace) })) {
     const resumed = resumedPattern.exec(line)?.groups
@@ -88,10 +88,10 @@ function toCall(
   return { ...common, kind: 'change', change }
 }
 
-/** How syncs count: `normal` as SQLite has it, where only those before a checkpoint are made. */
+/** The syncs that take effect: `normal` as in SQLite, which only syncs before a checkpoint. */
 export type Syncs = 'all' | 'normal' | 'none'
 
-/** The calls without the syncs that a setting would leave out. */
+/** The calls without the syncs that a setting omits. */
 export const withSyncs = (calls: readonly DiskCall[], syncs: Syncs): DiskCall[] =>
   calls.filter((call, at) => {
     if (call.kind !== 'sync' || syncs === 'all') return true
@@ -104,7 +104,7 @@ export const withSyncs = (calls: readonly DiskCall[], syncs: Syncs): DiskCall[] 
 class DiskFile {
   #bytes = new Uint8Array(0)
   #length = 0
-  /** How many changes were synced. */
+  /** The number of synced changes. */
   #durable = 0
   readonly pending: Change[] = []
 
@@ -128,14 +128,14 @@ class DiskFile {
     this.#bytes = grown
   }
 
-  /** Makes what is pending durable, up to the change of this number since the first. */
+  /** Makes pending changes durable, up to the change with this number since the first. */
   sync(covers: number): void {
     const changes = this.pending.splice(0, Math.max(0, covers - this.#durable))
     for (const change of changes) DiskFile.apply(this, change)
     this.#durable += changes.length
   }
 
-  /** The file with some of what was not synced. */
+  /** The file with some of the unsynced changes. */
   imageWith(changes: readonly Change[]): Uint8Array {
     const image = new DiskFile()
     image.#bytes = this.#bytes.slice()
@@ -147,7 +147,7 @@ class DiskFile {
 
 type Choice = (changes: readonly Change[], random: Random) => readonly Change[]
 
-/** What of the writes that were not synced is on the disk. */
+/** The parts of the unsynced writes that reached the disk. */
 const choices: readonly Choice[] = [
   (changes) => changes,
   () => [],
@@ -167,15 +167,15 @@ function tear(change: Change, random: Random): Change[] {
 
 type Explore = {
   random: Random
-  /** About so many. */
+  /** The approximate number of images. */
   images: number
-  /** No cut is before it, Unix milliseconds. */
+  /** The earliest time of a cut, in Unix milliseconds. */
   fromMs: number
-  /** Looks at an image, a folder that is removed then. */
+  /** Examines an image, a folder that is removed afterwards. */
   look: (folder: string, cutMs: number) => void
 }
 
-/** Writes images of cuts at random moments under a folder; returns how many there were. */
+/** Writes images of cuts at random moments below a folder; returns their number. */
 export function explore(calls: readonly DiskCall[], folder: string, options: Explore): number {
   const { random, look } = options
   const files = new Map<string, DiskFile>()
@@ -192,7 +192,7 @@ export function explore(calls: readonly DiskCall[], folder: string, options: Exp
     else file.pending.push(call.change)
     if (at < first || random.integer(each) !== 0) continue
     for (const choose of choices) {
-      // A file of its own each: what a process knows of one it would believe of the next.
+      // A separate path each: a process would apply its knowledge of one to the next.
       const image = join(folder, String(count++))
       mkdirSync(image, { recursive: true })
       for (const [name, { pending }] of files) {

@@ -1,9 +1,12 @@
-/** A private authority, and a certificate for `localhost` that it has signed, made by openssl. */
+/**
+ * A private certificate authority, and a certificate for `localhost` signed by it, created by
+ * openssl.
+ */
 import { join } from 'node:path'
 
 export const hasOpenssl = Bun.which('openssl') !== null
 
-/** Makes both in a folder; returns the paths of the files. */
+/** Creates both in a folder; returns the paths of the files. */
 export async function makeAuthority(folder: string) {
   function openssl(words: string): void {
     const { exitCode, stderr } = Bun.spawnSync(['openssl', ...words.split(' ')], { cwd: folder })

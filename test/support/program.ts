@@ -1,4 +1,7 @@
-/** How tests start the program: from its source, or as the executable that `PROGRAM` names. */
+/**
+ * The command that starts the program in tests: from its source, or the executable named by
+ * `PROGRAM`.
+ */
 
 // biome-ignore lint/style/noProcessEnv: what is tested is not for the product's settings.
 const { PROGRAM } = process.env

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** A project as text: path from its root → content, which is empty for what is not read. */
+/** A project as text: content by path from its root; empty for files that are not read. */
 export type Tree = Record<string, string>
 
 export const isCode = (file: string) =>
@@ -11,7 +11,7 @@ const globs = ['*', '.ci/*', '{src,clients,db,deploy,dev,docs,examples,test,web}
   (pattern) => new Bun.Glob(pattern),
 )
 
-/** Reads this project without what is installed or generated. */
+/** Reads this project without installed and generated files. */
 export async function readProject(): Promise<Tree> {
   const cwd = join(import.meta.dir, '../..')
   const files = globs.flatMap((glob) => [...glob.scanSync({ cwd, dot: true })])

@@ -1,4 +1,7 @@
-/** A real Prometheus as a child process, which reads metrics of this machine and applies alert rules. */
+/**
+ * A real Prometheus as a child process, which reads metrics of this machine and applies alert
+ * rules.
+ */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,11 +12,14 @@ import { findFreePort } from './free-port.ts'
 const DOWNLOAD_MS_MAX = 180_000
 const LOOK_MS = 100
 const LOOKS_MAX = 300
-/** Longer than a server takes to answer while an engine hangs. */
+/** Exceeds the time of a server's response while an engine hangs. */
 const SCRAPE_SECONDS = 5
 const silent = { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' } as const
 
-/** The folder of its programs; undefined if `ENGINES` leaves out what it watches, or they cannot be had. */
+/**
+ * The folder of its programs; undefined if `ENGINES` excludes what it watches, or they cannot be
+ * installed.
+ */
 export const prometheusPrograms: string | undefined = isChosen('postgres')
   ? (findInPath() ?? unpack())
   : undefined
@@ -23,7 +29,7 @@ function findInPath(): string | undefined {
   return path === null || Bun.which('prometheus') === null ? undefined : join(path, '..')
 }
 
-/** Of the package of Debian, which is not installed: that would start a service. */
+/** Unpacks Debian's package without installing it, which would start a service. */
 function unpack(): string | undefined {
   if (Bun.which('apt-get') === null || Bun.which('dpkg-deb') === null) return undefined
   const folder = join(tmpdir(), `bookfeed-prometheus-${process.getuid?.()}`)
@@ -45,7 +51,7 @@ function unpack(): string | undefined {
 
 export type Alert = { labels: Record<string, string>; annotations: Record<string, string> }
 
-/** What `promtool check rules` says of a file, and whether it finds no fault. */
+/** Runs `promtool check rules` on a file; returns its output, and true if it finds no fault. */
 export function checkRules(path: string): { isSound: boolean; output: string } {
   const { success, stdout, stderr } = Bun.spawnSync([
     join(prometheusPrograms ?? '', 'promtool'),
@@ -56,7 +62,10 @@ export function checkRules(path: string): { isSound: boolean; output: string } {
   return { isSound: success, output: `${stdout}${stderr}` }
 }
 
-/** Reads `targets` (`host:port` by instance) as one job; `rules` fire at once, and not after their `for`. */
+/**
+ * Scrapes `targets` (`host:port` by instance) as one job; `rules` fire at once, without their
+ * `for`.
+ */
 export async function startPrometheus(targets: readonly string[], rules: string) {
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-prometheus-data-'))
   const port = findFreePort()

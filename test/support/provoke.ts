@@ -1,10 +1,10 @@
-/** Gets a documented failure out of an operation that documents it. */
+/** Provokes a documented failure of an operation. */
 import type { ErrorCode } from '#src/domain/errors.ts'
 
 import { codesOf, type Entry } from './openapi-document.ts'
 import { waysToFail } from './ways-to-fail.ts'
 
-/** These say that there is no operation to ask, or none for customers. */
+/** Codes that mean that there is no operation, or none for customers. */
 export const ofNoOperation: readonly ErrorCode[] = [
   'not_found',
   'method_not_allowed',

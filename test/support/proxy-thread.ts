@@ -1,4 +1,4 @@
-/** A cutting proxy in a thread of its own, for a test that stands still behind it. */
+/** A cutting proxy in a separate thread, for a test that blocks its own. */
 
 import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
@@ -29,7 +29,7 @@ export function openProxy(port: number) {
     delay: (delayMs: number) => order({ delayMs }),
     lag: (lagMs: number) => order({ lagMs }),
     refuse: (isRefusing: boolean) => order({ isRefusing }),
-    /** Cuts what there is, and leads to another port from now on. */
+    /** Cuts existing connections, and leads to another port from now on. */
     leadTo: (port: number) => order({ leadTo: port }),
     stop: thread.close,
   }

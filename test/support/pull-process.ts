@@ -1,6 +1,6 @@
 /**
- * Keeps a replica up to date until it is killed, and prints a line for each time that it changed.
- * Arguments: the store, its place, the file.
+ * Updates a replica until it is killed, and prints a line for each change. Arguments: the store,
+ * its place, the file.
  */
 import { writeSync } from 'node:fs'
 

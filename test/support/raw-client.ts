@@ -1,7 +1,7 @@
-/**
- * A connection that sends bytes as they are, and reads what is answered by the letter of HTTP/1.1.
- */
+/** A connection that sends raw bytes, and parses responses strictly by HTTP/1.1. */
 import { connect, type Socket } from 'node:net'
+
+import { textOf } from './event-client.ts'
 
 const ANSWER_MS_MAX = 20_000
 
@@ -11,14 +11,14 @@ type Waiting = { isHead: boolean; resolve: (answer: RawAnswer | undefined) => vo
 
 export type RawClient = {
   /**
-   * Sends one request and resolves to the first final answer; to undefined if the server closes
-   * without a whole one. Throws if it says nothing for twenty seconds.
+   * Sends a request; resolves with the first final response, or undefined if the server closes
+   * without a complete one. Throws after twenty seconds without data.
    */
   ask(bytes: Uint8Array, isHead: boolean): Promise<RawAnswer | undefined>
   close(): void
 }
 
-/** Connects when it is first asked, and again whenever the connection was closed. */
+/** Connects on the first request, and again after the connection was closed. */
 export function createRawClient(port: number): RawClient {
   let socket: Socket | undefined
   let received: Buffer<ArrayBuffer> = Buffer.alloc(0)
@@ -38,7 +38,8 @@ export function createRawClient(port: number): RawClient {
       received = withoutInterim(received)
       const read = waiting && readAnswer(received, { ...waiting, isOver: false })
       if (read === undefined) return
-      // What comes after the answer would be one to bytes of ours that were taken for a request.
+      // Bytes after the response would be a response to bytes of ours that were taken for a
+      // request.
       const isClean =
         read.length === received.length && read.answer.headers.get('connection') === null
       received = Buffer.alloc(0)
@@ -78,17 +79,19 @@ export function createRawClient(port: number): RawClient {
   }
 }
 
-/** `100 Continue` is no answer yet; a server that takes WebSockets says it twice. */
+/** Skips `100 Continue`, which a server that accepts WebSockets sends twice. */
 function withoutInterim(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
   const end = bytes.indexOf('\r\n\r\n')
   const isInterim = end >= 0 && bytes.toString('latin1', 0, 10) === 'HTTP/1.1 1'
   return isInterim ? withoutInterim(bytes.subarray(end + '\r\n\r\n'.length)) : bytes
 }
 
-/** `isOver` once the server has closed the connection. */
+/** `isOver` is true when the server has closed the connection. */
 type Reading = { isHead: boolean; isOver: boolean }
 
-/** The answer that some bytes begin with, and its length; undefined while a part is missing. */
+/**
+ * The response at the beginning of some bytes, and its length; undefined while it is incomplete.
+ */
 function readAnswer(bytes: Buffer, { isHead, isOver }: Reading) {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return undefined
@@ -111,25 +114,39 @@ function readAnswer(bytes: Buffer, { isHead, isOver }: Reading) {
 
 type Body = { start: number; headers: Headers; isOver: boolean }
 
-/** Without a length it goes on until the connection is closed, as to a client of HTTP/1.0. */
-function readToEnd(bytes: Buffer, { isOver, isEndless }: { isOver: boolean; isEndless: boolean }) {
+/**
+ * Without a length the body continues until the connection is closed, as in HTTP/1.0. Events are
+ * taken once the bytes that are here end with a whole one.
+ */
+function readToEnd(bytes: Buffer, headers: Headers, isOver: boolean) {
   if (isOver) return { bytes, length: bytes.length }
-  return isEndless && bytes.length > 0 ? { bytes, length: 0 } : undefined
+  return isEndless(headers) && endsWhole(bytes, headers) ? { bytes, length: 0 } : undefined
+}
+
+/** Events have no end: the present bytes are taken and the connection is closed. */
+const isEndless = (headers: Headers): boolean => headers.get('content-type') === 'text/event-stream'
+
+function endsWhole(bytes: Buffer, headers: Headers): boolean {
+  try {
+    return textOf(headers, Uint8Array.from(bytes)) !== ''
+  } catch {
+    return false
+  }
 }
 
 function readBody(bytes: Buffer, { start, headers, isOver }: Body) {
-  /** Events have no end: what is there is taken, and the connection closed. */
-  const isEndless = headers.get('content-type') === 'text/event-stream'
   if (headers.get('transfer-encoding') !== 'chunked') {
     const held = bytes.subarray(start)
     const length = headers.get('content-length')
-    if (length === null) return readToEnd(held, { isOver, isEndless })
+    if (length === null) return readToEnd(held, headers, isOver)
     const body = held.subarray(0, Number(length))
     return body.length < Number(length) ? undefined : { bytes: body, length: body.length }
   }
   const pieces: Buffer[] = []
   const rest = () =>
-    isEndless && pieces.length > 0 ? { bytes: Buffer.concat(pieces), length: 0 } : undefined
+    isEndless(headers) && pieces.length > 0
+      ? { bytes: Buffer.concat(pieces), length: 0 }
+      : undefined
   for (let at = start; ;) {
     const lineEnd = bytes.indexOf('\r\n', at)
     if (lineEnd < 0) return rest()

@@ -1,11 +1,11 @@
-/** Bytes as they are, to a server of this machine: what no client library would send. */
+/** Raw bytes to a local server, which no client library would send. */
 import { connect } from 'node:net'
 
-/** How long the server may take to answer, and how long we listen for a second answer. */
+/** The time limit of a response, and of listening for a second one. */
 const ANSWER_MS = 4_000
 const QUIET_MS = 250
 
-/** Sends bytes and returns all that comes back until the server closes, or says no more. */
+/** Sends bytes and returns the response until the server closes or becomes silent. */
 export function exchange(port: number, bytes: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let text = ''
@@ -15,7 +15,7 @@ export function exchange(port: number, bytes: string): Promise<string> {
     text += chunk.toString('latin1')
     socket.setTimeout(QUIET_MS)
   })
-  // A server that closes in the middle of what we send is an answer too.
+  // A server that closes while we send has responded too.
   socket.on('error', () => socket.destroy())
   socket.on('close', () => resolve(text))
   return promise

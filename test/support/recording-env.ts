@@ -1,6 +1,6 @@
 import type { Venue } from './venue/venue.ts'
 
-/** The variables of a server that records a venue of this machine, BTC in windows of 5m. */
+/** The variables of a server that records a local venue: BTC in windows of 5m. */
 export const recordingEnv = (data: string, venue: Venue): Record<string, string> => ({
   BOOKFEED_DATA: data,
   BOOKFEED_PORT: '0',
@@ -12,9 +12,10 @@ export const recordingEnv = (data: string, venue: Venue): Record<string, string>
   BOOKFEED_RECORD_TIMEFRAMES: '5m',
   BOOKFEED_FEED_URL: venue.marketUrl,
   BOOKFEED_CATALOGUE_URL: venue.gammaUrl,
+  BOOKFEED_ORDER_BOOK_URL: venue.clobUrl,
 })
 
-/** With which customers of `createKeyLoad` may sign up, each from an address of its own. */
+/** Variables that let customers of `createKeyLoad` sign up, each from its own address. */
 export const signupEnv = (list: string): Record<string, string> => ({
   BOOKFEED_SANCTIONS_LIST: list,
   BOOKFEED_SIGNUPS_PER_DAY: '1000000',

@@ -1,24 +1,32 @@
-/** A history on PostgreSQL as a server reads it: a replica that is kept up to date. */
+/** A history on PostgreSQL as read by a server: an updated replica. */
 import { join } from 'node:path'
 
+import { type Copies, openCopies } from '#src/database/copies.ts'
 import type { Replicas } from '#src/database/stores.ts'
 import { postgresEngine } from '#src/extensions/postgres/engine.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 
-export type ReplicatedHistory = AsyncDisposable & { history: MarketHistory; replicas: Replicas }
+export type ReplicatedHistory = AsyncDisposable & {
+  history: MarketHistory
+  replicas: Replicas
+  copies: Copies
+}
 
-/** The history was opened before; `folder` is empty, or has the replica of it. */
+/** Opens it; the history exists already, and `folder` is empty or has its replica. */
 export async function openReplicatedHistory(
   place: string,
   folder: string,
 ): Promise<ReplicatedHistory> {
   const path = join(folder, 'replica-history.db')
   const chunkCache = { path: join(folder, 'chunks.db'), bytesMax: 1e8 }
-  const stores = [{ store: 'history' as const, place, path }]
+  const timer = () => performance.now()
+  const copies = openCopies({ clock: Date.now, timer })
+  const stores = [{ store: 'history' as const, address: place, path }]
   const replicas = await postgresEngine.startReplicas(stores, {
     server: crypto.randomUUID(),
-    timer: () => performance.now(),
+    timer,
+    known: copies.memory,
     say: () => {},
   })
   const history = openHistory(path, {
@@ -29,6 +37,7 @@ export async function openReplicatedHistory(
   return {
     history: { ...history, probeWrite: () => replicas.probeWrite('history') },
     replicas,
+    copies,
     async [Symbol.asyncDispose]() {
       history.dispose()
       await replicas.close()

@@ -1,10 +1,10 @@
 const program = new URL('../../src/main.ts', import.meta.url).pathname
 
-/** Runs a command of the real program to its end, with these variables and no others. */
+/** Runs a command of the real program to its end, with only these variables. */
 export const runCommand = (env: Record<string, string>, ...args: string[]) =>
   runCommandUnder([], env, ...args)
 
-/** The same, started by another command. */
+/** Like `runCommand`, started by another command. */
 export async function runCommandUnder(
   starter: readonly string[],
   env: Record<string, string>,

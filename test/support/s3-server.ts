@@ -1,6 +1,6 @@
 /**
- * A bucket of an S3-compatible service on loopback, as strict as one: it checks each signature
- * (AWS Signature Version 4), lists in short pages, and stores what came whole.
+ * A strict S3-compatible bucket on loopback: it checks each signature (AWS Signature Version 4),
+ * lists in short pages, and stores only complete objects.
  */
 import { createHash, createHmac } from 'node:crypto'
 
@@ -27,7 +27,7 @@ const encode = (text: string): string =>
 const authorization =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/
 
-/** Why a request is refused; undefined for one that is signed as it must be. */
+/** The reason why a request is refused; undefined for a correctly signed one. */
 function faultOf({ method, url, headers }: Request, body: Uint8Array): string | undefined {
   const match = authorization.exec(headers.get('authorization') ?? '')
   if (match === null) return 'MissingAuthorization'
@@ -71,7 +71,7 @@ export type S3Server = ReturnType<typeof startS3Server>
 export function startS3Server(bucket: string) {
   const objects = new Map<string, Uint8Array>()
   const refused: string[] = []
-  /** Requests from now on that fail as a service under load does. */
+  /** The number of further requests that fail as under load. */
   const state = { failing: 0 }
 
   function list(query: URLSearchParams): Response {
@@ -89,7 +89,7 @@ export function startS3Server(bucket: string) {
     const held = objects.get(key)
     if (method === 'GET' || method === 'HEAD')
       return held ? new Response(held) : refuse('NoSuchKey', 404)
-    // Uploads in parts have a query.
+    // Multipart uploads have a query.
     if (new URL(url).search !== '') return refuse('NotImplemented', 501)
     if (method === 'DELETE') objects.delete(key)
     if (method === 'DELETE') return new Response(null, { status: 204 })

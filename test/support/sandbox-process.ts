@@ -1,17 +1,18 @@
-/** `bookfeed sandbox` as a user starts it: a process of its own, with its chain and its server. */
+/** `bookfeed sandbox` in a separate process, with its chain and its server. */
 import { join } from 'node:path'
 
 /**
- * Of a test that starts a sandbox: on a loaded machine its start alone takes half a minute. At the
- * end of a test's time Bun ends every process that its file has started, so the tests after it fail.
+ * The time limit of a test that starts a sandbox: on a loaded machine its start alone takes half a
+ * minute. When a test exceeds its limit, Bun ends every process started by its file, so that later
+ * tests fail.
  */
 export const SANDBOX_TEST_MS_MAX = 300_000
 
 const program = join(import.meta.dir, '../../src/main.ts')
 
 /**
- * Starts one that keeps its files in `data`, and resolves when it has said all. `stop` ends it, and
- * resolves with its exit code.
+ * Starts a sandbox with its files in `data`, and resolves after its output is complete. `stop` ends
+ * it, and resolves with its exit code.
  */
 export async function startSandbox(data: string, more: Record<string, string> = {}) {
   // A variable of a real server must not reach a sandbox.
@@ -40,7 +41,7 @@ export async function startSandbox(data: string, more: Record<string, string> = 
   }
 }
 
-/** Reads what a sandbox prints, up to the last command that buys. */
+/** Reads the output of a sandbox up to the last purchase command. */
 async function readGreeting(output: ReadableStream<Uint8Array>, last: string): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''

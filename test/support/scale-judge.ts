@@ -1,5 +1,5 @@
 /**
- * Compares what was acknowledged to a load with what is there, without the code that reads our
+ * Compares the acknowledgements of a load with the stored data, without the code that reads our
  * stores: by HTTP bodies, plain SQL and the chain.
  */
 import { SQL } from 'bun'
@@ -22,27 +22,33 @@ import {
 } from './scale-load.ts'
 import { addDrillKey, type ScaleWorld } from './scale-world.ts'
 
-/** What was acknowledged so long ago must be in a body, or `/readyz` must fail; or on a stream. */
+/**
+ * The age from which acknowledged data must be in a body or on a stream; otherwise `/readyz` must
+ * fail.
+ */
 const STALE_MS = 3_000
 const LOOK_MS = 200
-/** A stream that was suspended with its server, or is new, may take so many looks to say so. */
+/**
+ * Looks granted to a new stream, or one that was suspended with its server, to report that it is
+ * late.
+ */
 const LATE_LOOKS = 3
 const TRIES_MAX = 50
 /** Rows of a batch of `append-process.ts`. */
 const BATCH_ROWS = 30
 const LISTS = ['snapshots', 'quotes']
 
-/** Which batch a row was appended with. */
+/** The batch of a row. */
 const batchOf = (number: number): number => Math.floor((number - 1) / 1000)
 const numberOf = ({ bids }: Row): number => Math.round((bids[0]?.size ?? 0) * 1e6)
 
-/** The newest batch that was acknowledged so long ago that every server must have it. */
+/** The newest batch that every server must have by now. */
 function knownBatch({ appends }: Load): number {
   const byMs = performance.now() - STALE_MS
   return Math.max(-1, ...[...appends].flatMap(([n, { atMs }]) => (atMs < byMs ? n : [])))
 }
 
-/** What a server leaves out, or lets in, although another thing was acknowledged long ago. */
+/** Data that a server omits, or accepts, in contradiction to an old acknowledgement. */
 async function findStale(origin: string, key: string, of: Load) {
   const { keys } = of
   const byMs = performance.now() - STALE_MS
@@ -73,7 +79,7 @@ function follow(origin: string, key: string) {
     newest: undefined as number | undefined,
     isStale: false,
     isOver: false,
-    /** In how many looks in a row it was behind without saying so. */
+    /** Consecutive looks in which it was late without reporting it. */
     lateLooks: 0,
     close: () => socket.close(),
   }
@@ -91,7 +97,7 @@ function follow(origin: string, key: string) {
 
 type Stream = ReturnType<typeof follow>
 
-/** What a stream does not have although another thing was acknowledged long ago, and it says nothing. */
+/** Data that a stream lacks in contradiction to an old acknowledgement, without reporting it. */
 function findLate(stream: Stream, of: Load): string[] {
   const { newest, isStale } = stream
   const known = knownBatch(of)
@@ -102,7 +108,7 @@ function findLate(stream: Stream, of: Load): string[] {
   return [`stale: a stream has batch ${newest} and not ${known}, and does not say so`]
 }
 
-/** Looks for what is stale although the server says that it is ready, or a stream that it is current. */
+/** Looks for stale data on servers that report ready, and on streams that report current. */
 export function watchStale({ servers }: ScaleWorld, key: string, of: Load) {
   let isOver = false
   const streams = new Map<ScaleWorld['servers'][number], Stream>()
@@ -120,7 +126,7 @@ export function watchStale({ servers }: ScaleWorld, key: string, of: Load) {
   }
   async function watch(): Promise<void> {
     for (; !isOver; await Bun.sleep(LOOK_MS))
-      // A server that does not answer serves nothing stale.
+      // A server that does not respond serves nothing stale.
       for (const server of servers) await look(server).catch(() => {})
   }
   const watching = watch()
@@ -131,7 +137,7 @@ export function watchStale({ servers }: ScaleWorld, key: string, of: Load) {
   }
 }
 
-/** Every page of a list, as it is served; the code of a problem, which has an id of its own. */
+/** Every page of a list as served; for a problem its code, because its id differs. */
 async function readList(origin: string, key: string, path: string): Promise<string[]> {
   const bodies: string[] = []
   for (let cursor: string | null = ''; cursor !== null;) {
@@ -144,7 +150,7 @@ async function readList(origin: string, key: string, path: string): Promise<stri
   return bodies
 }
 
-/** A server on a busy machine may ask to try again. */
+/** Retries while a server on a busy machine requests it. */
 async function readPatiently(url: string, key: string): Promise<Answer> {
   for (let tries = 1; ; tries++) {
     const answer = await request(url, asKey(key))
@@ -173,7 +179,7 @@ function* judgeRows({ rows: read }: Load, rows: readonly Row[]): Generator<strin
   for (const [id, text] of read) if (kept.get(id) !== text) yield `lost: row ${id}, which was read`
 }
 
-/** By plain SQL, after all programs of ours have ended. */
+/** Checks tables with plain SQL, after all our programs have ended. */
 async function judgeTables({ postgres, chain }: ScaleWorld, of: Load, hasKilledServer: boolean) {
   await using sql = new SQL(postgres.url, { max: 1 })
   const found: string[] = []
@@ -198,7 +204,7 @@ async function judgeTables({ postgres, chain }: ScaleWorld, of: Load, hasKilledS
     FROM bookfeed_ledger.usage WHERE key_id = ${reader?.id ?? ''}`
   const { sent, answered } = of.readings
   if (usage.requests > sent) found.push(`doubled: usage ${usage.requests} of ${sent} requests`)
-  // A killed server loses what it had counted in memory, as documented.
+  // A killed server loses the counts in its memory, as documented.
   if (usage.requests < answered && !hasKilledServer)
     found.push(`lost: usage ${usage.requests} of ${answered} answers`)
   const transfers = await readTransfers({ rpcUrl: chain.url, payTo: chain.payee.address })
@@ -215,7 +221,7 @@ async function judgeTables({ postgres, chain }: ScaleWorld, of: Load, hasKilledS
   return found
 }
 
-/** Compares everything that was acknowledged with what is there; ends all programs. */
+/** Compares everything acknowledged with the stored data; ends all programs. */
 export async function judgeAll(
   world: ScaleWorld,
   of: Load,
@@ -231,7 +237,7 @@ export async function judgeAll(
   )
   const [first = '', second = ''] = servers.map((server) => server.life()?.origin ?? '')
   const bodies = new Map<string, string[]>()
-  const judging = addDrillKey(world)
+  const judging = await addDrillKey(world)
   const found: string[] = []
   const compare = async (origin: string, name: string): Promise<void> => {
     for (const path of paths) {
@@ -263,7 +269,7 @@ export async function judgeAll(
     const judgement = await judge(ask, { market, states })
     found.push(...faultsOf([judgement]))
     for (const { outcome, fromMs, toMs, reason } of judgement.gaps) {
-      // A market is listed long before its window, and followed once it is found.
+      // A market is listed long before its window, and recorded once it is found.
       if (toMs <= sinceMs || reason === 'not_open') continue
       const times = rows.filter((row) => row.outcome === outcome).map(timeOf)
       const held = times.filter((ms) => fromMs < ms && ms < toMs).length

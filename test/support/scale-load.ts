@@ -1,6 +1,6 @@
 /**
- * What uses a world of several machines while parts of it fail: it appends, reads, buys, and
- * rotates and revokes keys. It keeps what was acknowledged, and what no client should see.
+ * A load on several machines while parts of them fail: it appends, reads, buys, and rotates and
+ * revokes keys. It records acknowledgements, and anything that no client should see.
  */
 import { digestOf } from '#src/domain/selling/api-key.ts'
 import { byOperator } from '#src/ledger/actor.ts'
@@ -20,7 +20,7 @@ const RETRY_MS = 100
 const TRIES_MAX = 600
 const ANSWER_MS_MAX = 15_000
 const FUNDS = 10n ** 12n
-/** Each purchase is meant as one of its own. */
+/** Each purchase requests a separate period. */
 const WISH = { tierId: 'starter', token: 'USDC', anotherPeriod: true }
 const QUOTE = '/v1/billing/x402/quote'
 const SETTLE = '/v1/billing/x402/settle'
@@ -41,7 +41,7 @@ type Key = { id: string; key: string }
 export const pageOf = (conditionId: string, query = 'limit=100&order=desc'): string =>
   `/v1/btc/markets/${conditionId}/snapshots?${query}`
 
-/** The market of the appended rows whose newest row is of the batch that was appended last. */
+/** The market of the appended rows, whose newest row is from the last batch. */
 export const appended = conditionIdOf(2)
 
 export async function request(url: string, init: RequestInit = {}): Promise<Answer> {
@@ -53,11 +53,11 @@ export const asKey = (key: string): RequestInit => ({ headers: { authorization: 
 
 export type Load = Awaited<ReturnType<typeof startLoad>>
 
-/** Begins to append, to read, to buy, and to change keys. */
+/** Begins to append, read, buy and change keys. */
 export async function startLoad(world: ScaleWorld) {
   const { servers, venue, hot, chain, postgres, s3 } = world
   const acknowledged: { kind: Kind; atMs: number }[] = []
-  /** What a client may have to bear, such as a 503 that asks to try again. */
+  /** Errors that a client must tolerate, such as a 503 that requests a retry. */
   const errors: { what: What; error: string }[] = []
   const findings: string[] = []
   const appends = new Map<number, { atMs: number }>()
@@ -70,7 +70,7 @@ export async function startLoad(world: ScaleWorld) {
   let turn = 0
   const note = (kind: Kind): void => void acknowledged.push({ kind, atMs: performance.now() })
 
-  /** Of the next server; undefined if it is dead, suspended, or dies meanwhile. */
+  /** A response of the next server; undefined if it is dead, suspended, or dies meanwhile. */
   async function ask(what: What, path: string, init: RequestInit): Promise<Answer | undefined> {
     const server = servers[turn++ % servers.length]
     const life = server?.life()
@@ -91,7 +91,7 @@ export async function startLoad(world: ScaleWorld) {
     }
   }
 
-  /** Asks again, another server where one failed, until the status is one of these. */
+  /** Repeats a request, at another server after a failure, until the status is one of these. */
   async function insist(
     what: What,
     path: string,
@@ -165,14 +165,14 @@ export async function startLoad(world: ScaleWorld) {
     return next
   }
 
-  const addKey = (): Key => {
-    const key = addDrillKey(world)
+  const addKey = async (): Promise<Key> => {
+    const key = await addDrillKey(world)
     keys.push({ key, atMs: performance.now() })
-    const id = withLedger(world, (ledger) => ledger.findKeyByDigest(digestOf(key))?.id ?? '')
+    const id = await withLedger(world, (ledger) => ledger.findKeyByDigest(digestOf(key))?.id ?? '')
     return { id, key }
   }
 
-  /** Buys a period with a wallet of its own, and insists on what it has signed. */
+  /** Buys a period with its own wallet, and repeats the signed payment until it is decided. */
   async function buy({ headers, wallet, sign }: Customer): Promise<void> {
     const order = asJson({ ...WISH, network: chain.network }, headers)
     const text = await insist('purchase', QUOTE, order, { wanted: 200, passing: [202, 429, 503] })
@@ -190,14 +190,16 @@ export async function startLoad(world: ScaleWorld) {
 
   const writerLink = await world.linkTo(() => portOf(postgres.url))
   let writer: Bun.Subprocess | undefined
-  /** A batch that was not acknowledged is appended again, by another process where one failed. */
+  /**
+   * Appends a batch; one without acknowledgement is repeated, by another process after a failure.
+   */
   async function append(): Promise<void> {
     const url = new URL(postgres.url)
     url.port = new URL(writerLink.origin).port
     const next = `${(appends.size > 0 ? Math.max(...appends.keys()) : -1) + 1}`
     const child = Bun.spawn(
       [process.execPath, appender, url.href, next, '1000000', `${APPEND_EVERY_MS}`],
-      // Late rows go into books that the servers may have moved to the bucket.
+      // Late rows belong to books that the servers may have moved to the bucket.
       { env: { ...s3.env }, stdout: 'pipe', stderr: 'ignore' },
     )
     writer = child
@@ -214,12 +216,12 @@ export async function startLoad(world: ScaleWorld) {
     await Bun.sleep(RETRY_MS)
   }
 
-  const reader = addDrillKey(world)
+  const reader = await addDrillKey(world)
   const buyers = await addBuyers(world)
   const repeat = async (act: () => Promise<void>): Promise<void> => {
     while (!isOver) await act()
   }
-  let ownKey = addKey()
+  let ownKey = await addKey()
   const loops = [
     repeat(append),
     repeat(read),
@@ -242,7 +244,7 @@ export async function startLoad(world: ScaleWorld) {
     readings,
     writerLink,
 
-    /** Resolves when all that was begun is acknowledged. */
+    /** Resolves when everything begun is acknowledged. */
     async stop(): Promise<void> {
       isOver = true
       writer?.kill('SIGKILL')
@@ -254,7 +256,7 @@ export async function startLoad(world: ScaleWorld) {
 export const codeOf = (text: string): string =>
   /"code":"(\w+)"/.exec(text)?.[1] ?? text.slice(0, 60)
 
-/** Accounts with a wallet and money; what is granted to them allows many calls. */
+/** Accounts with a wallet and money, granted many calls. */
 async function addBuyers(world: ScaleWorld): Promise<Customer[]> {
   const { chain } = world
   const customers: Customer[] = []
@@ -264,10 +266,10 @@ async function addBuyers(world: ScaleWorld): Promise<Customer[]> {
     )
     customers.push(customer)
   }
-  withLedger(world, (ledger) => {
+  await withLedger(world, async (ledger) => {
     for (const { accountId } of customers) {
       const grant = { id: `sub_of_${accountId}`, accountId, tierId: 'enterprise', startMs: 0 }
-      ledger.addSubscription(grant, byOperator(systemClock()))
+      await ledger.addSubscription(grant, byOperator(systemClock()))
     }
   })
   return customers

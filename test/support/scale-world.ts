@@ -1,7 +1,7 @@
 /**
- * Bookfeed on several machines, in small: two recorders of a venue and two servers that sell, on
- * one PostgreSQL with a synchronous standby, one bucket and one chain. Each program is a process
- * that can be killed and suspended, and its connections can be cut and delayed.
+ * Bookfeed on several machines, in small: two recorders of a venue and two selling servers, on one
+ * PostgreSQL with a synchronous standby, one bucket and one chain. Each program is a process that
+ * can be killed and suspended, and whose connections can be cut and delayed.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,8 +9,7 @@ import { join } from 'node:path'
 
 import { startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
-import { openHistory } from '#src/history/open.ts'
-import { openLedger } from '#src/ledger/open.ts'
+import type { Ledger } from '#src/ledger/ledger.ts'
 import type { RecorderStatus } from '#src/server/recorder-status.ts'
 
 import { fillAnswers } from './answers.ts'
@@ -18,13 +17,14 @@ import { startCuttingProxy } from './cutting-proxy.ts'
 import { startPostgres } from './engines/postgres.ts'
 import { startS3 } from './engines/s3.ts'
 import { startGate } from './gate.ts'
-import { addKey } from './harness.ts'
+import { makeKey } from './harness.ts'
 import { type KillableServer, startKillableServer } from './killable-server.ts'
 import { bookfeed } from './program.ts'
 import { openProxy } from './proxy-thread.ts'
 import { recordingEnv } from './recording-env.ts'
 import { runCommand } from './run-command.ts'
 import { startScriptedFacilitator } from './scripted-facilitator.ts'
+import { openHistoryIn, openLedgerIn } from './stores.ts'
 import { generatedPlaybook } from './venue/generated.ts'
 import { startVenue, systemClock, type Venue } from './venue/venue.ts'
 
@@ -37,10 +37,10 @@ export type ScaleWorld = Awaited<ReturnType<typeof startScaleWorld>>
 export type ScaleServer = Awaited<ReturnType<typeof startServer>>
 type Engines = Awaited<ReturnType<typeof startEngines>>
 
-/** One program of the world, and what can happen to it. */
+/** A program of the world and its possible faults. */
 export type Part = {
   kill(): Promise<unknown>
-  /** After `kill`. */
+  /** Restarts after `kill`. */
   restart(): Promise<unknown>
   suspend(): Promise<unknown>
   wake(): Promise<unknown>
@@ -48,14 +48,14 @@ export type Part = {
   links: readonly Link[]
 }
 export type Link = {
-  /** Ends its connections, and makes no more until it is false. */
+  /** Ends its connections, and permits none until it is false. */
   refuse(isSo: boolean): unknown
-  /** From now on everything comes so much later. */
+  /** Delays everything from now on. */
   lag(ms: number): unknown
 }
 type Proxy = Awaited<ReturnType<typeof startCuttingProxy>>
 
-/** Of everything that the drills read, without a limit that they could reach. */
+/** Includes all data of the drills, without reachable limits. */
 const unlimited: Tier = {
   tierId: 'drill',
   name: 'Drill',
@@ -66,7 +66,7 @@ const unlimited: Tier = {
   routes: ['markets', 'snapshots', 'quotes', 'prices'],
 }
 
-/** `stack`: ends all of it. */
+/** Starts the world; `stack` ends all of it. */
 export async function startScaleWorld(stack: AsyncDisposableStack) {
   const folder = mkdtempSync(join(tmpdir(), 'bookfeed-scale-'))
   stack.defer(() => rmSync(folder, { recursive: true, force: true }))
@@ -133,7 +133,7 @@ async function startEngines(stack: AsyncDisposableStack) {
   const [postgres, s3, chain] = await Promise.all([
     startPostgres({
       async linkTo(port) {
-        // In a thread: where the ledger is opened from outside, commits block this one.
+        // In a thread, because commits block this one when the ledger is opened from outside.
         const link = openProxy(port)
         stack.defer(link.stop)
         replication.push(link)
@@ -153,7 +153,7 @@ async function startEngines(stack: AsyncDisposableStack) {
   return { postgres, replication, s3, chain, facilitator, linkTo }
 }
 
-/** The same address behind a link. */
+/** The address of a proxy in front of the same server. */
 const behind = ({ origin }: Proxy, address: string): string => {
   const url = new URL(address)
   url.port = new URL(origin).port
@@ -164,10 +164,10 @@ export const portOf = (url: string): number => Number(new URL(url).port)
 
 type Run = (...words: string[]) => ReturnType<typeof runCommand>
 
-/** Two markets whose books are in the bucket alone. */
+/** Archives the books of two markets completely. */
 async function archiveOldMarkets(url: string, run: Run): Promise<[hot: string, cold: string]> {
-  const history = openHistory(url)
-  fillAnswers(history)
+  const history = await openHistoryIn(url)
+  await fillAnswers(history)
   const [, hot, cold] = history.listMarkets({ coin: 'btc', limit: 3, order: 'asc' })
   history.dispose()
   const { exitCode, errors } = await run('archive', '--days', '0')
@@ -190,7 +190,7 @@ async function startRecorder(venue: Venue, home: string, { postgres, s3, linkTo 
   let child = start()
   const statusPath = join(home, 'recorder.json')
 
-  /** Whether it has the books of all markets; what it wrote is incomplete while it writes. */
+  /** True if it has the books of all markets; its status file is incomplete during a write. */
   function isRecording(): boolean {
     try {
       const { markets } = JSON.parse(readFileSync(statusPath, 'utf8')) as Pick<
@@ -210,7 +210,7 @@ async function startRecorder(venue: Venue, home: string, { postgres, s3, linkTo 
       await child.exited
       rmSync(statusPath, { force: true })
     },
-    /** Resolves once it records: until then it would leave a gap if the other one were killed. */
+    /** Resolves when it records: before that, killing the other one would leave a gap. */
     async restart(): Promise<void> {
       child = start()
       for (let waited = 0; !isRecording(); waited += LOOK_MS) {
@@ -223,7 +223,7 @@ async function startRecorder(venue: Venue, home: string, { postgres, s3, linkTo 
   }
 }
 
-/** A server that can be killed and started again, with a gate before its facilitator. */
+/** A server that can be killed and restarted, with a gate before its facilitator. */
 async function startServer(home: string, engines: Engines) {
   const { postgres, s3, chain, facilitator, linkTo } = engines
   const gate = await startGate(facilitator.url)
@@ -262,10 +262,10 @@ async function startServer(home: string, engines: Engines) {
     kill,
     links: [database, bucket],
     bucket,
-    /** Undefined while it is dead; another after each start. */
+    /** Undefined while it is dead; a new one after each start. */
     life: () => life,
     isSuspended: () => isSuspended,
-    /** What it wrote in all its lives. */
+    /** Standard error of the process and its restarts. */
     errors: () => lives.map(({ errors }) => errors()).join(''),
     async restart(): Promise<void> {
       life = await start()
@@ -279,7 +279,7 @@ async function startServer(home: string, engines: Engines) {
       await signal('SIGCONT')
       isSuspended = false
     },
-    /** In order; resolves with its exit code. */
+    /** Stops in order; resolves with its exit code. */
     async stop(): Promise<number | undefined> {
       const ending = life
       life = undefined
@@ -293,15 +293,15 @@ async function startServer(home: string, engines: Engines) {
   }
 }
 
-/** Opens the ledger from outside for one thing; a connection would not outlive the primary. */
-export function withLedger<T>(
+/** Opens the ledger from outside for one action; a connection would not outlive the primary. */
+export async function withLedger<T>(
   { postgres }: Pick<ScaleWorld, 'postgres'>,
-  act: (ledger: ReturnType<typeof openLedger>) => T,
-): T {
-  using ledger = openLedger(postgres.url, { nowMs: systemClock() })
-  return act(ledger)
+  act: (ledger: Ledger) => T | Promise<T>,
+): Promise<T> {
+  using ledger = await openLedgerIn(postgres.url, { nowMs: systemClock() })
+  return await act(ledger)
 }
 
-/** A key that nothing limits. */
-export const addDrillKey = (world: Pick<ScaleWorld, 'postgres'>): string =>
-  withLedger(world, (ledger) => addKey(ledger, unlimited))
+/** A key without limits. */
+export const addDrillKey = (world: Pick<ScaleWorld, 'postgres'>): Promise<string> =>
+  withLedger(world, (ledger) => makeKey(ledger, unlimited))

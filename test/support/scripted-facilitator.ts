@@ -39,7 +39,7 @@ const text =
 const cut: Respond = (response) => response.socket?.destroy()
 const hang: Respond = () => {}
 
-/** A space each ten milliseconds is the beginning of JSON for as long as one will listen. */
+/** A space every ten milliseconds: an endless beginning of JSON. */
 const drip: Respond = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' })
   const timer = setInterval(() => response.write(' '), 10)
@@ -53,10 +53,10 @@ const huge: Respond = (response) => {
   response.end(`{"success":true,"padding":"${'x'.repeat(4_000_000)}"}`)
 }
 
-/** What it does with a call: whether the payment is sent to the chain, and what it says of it. */
+/** The scripts of a call: if the payment is sent to the chain, and the response. */
 const scripts = {
   ok: { sends: true, respond: answer((settled) => settled) },
-  // The money moves, and the answer is lost or does not say so.
+  // The money moves, and the response is lost or does not report it.
   'cut-after-broadcast': { sends: true, respond: cut },
   'timeout-after-broadcast': { sends: true, respond: hang },
   '500-after-broadcast': { sends: true, respond: text(500, '<h1>Oops</h1>') },
@@ -119,43 +119,40 @@ const scripts = {
 
 export type Script = keyof typeof scripts
 export const allScripts = Object.keys(scripts) as Script[]
-/** Whether the money moves, whatever is said of it. */
+/** True if the money moves, whatever the response. */
 export const sendsPayment = (script: Script): boolean => scripts[script].sends
 
 export type RecordedCall = {
   path: string
-  /** The very bytes, to see that a payment is always handed over in the same form. */
+  /** The exact bytes, to check that repeated payments are identical. */
   body: string
   authorization: string | undefined
   script: Script | undefined
-  /** What really became of the payment, if it was sent. */
+  /** The real outcome of the payment, if it was sent. */
   settled?: Settled | undefined
 }
 
 export type ScriptedFacilitator = {
   url: string
   calls: RecordedCall[]
-  /** Calls of `settle` alone. */
+  /** Calls of `settle` only. */
   settles(): RecordedCall[]
-  /** What to do with the next calls of `settle`, one each; `ok` from then on. */
+  /** Scripts for the next calls of `settle`, one each; `ok` afterwards. */
   next(...scripts: Script[]): void
-  /** Instead of `ok`, what to do with calls for which nothing is planned. */
+  /** The script for calls without a planned one, in place of `ok`. */
   always(script: Script): void
-  /** What `/supported` says; undefined answers 500. */
+  /** The response of `/supported`; undefined answers 500. */
   kinds(kinds: readonly unknown[] | undefined): void
-  /**
-   * Resolves when that many calls of `settle` since the start are at the point of being answered.
-   */
+  /** Resolves when this many calls of `settle` since the start are about to be answered. */
   reached(settles: number): Promise<void>
-  resetNonces(): void
   stop(): Promise<void>
 }
 
-/** The real facilitator behind a server that does with each call what its script says. */
+/** The real facilitator behind a server that answers each call by its script. */
 export async function startScriptedFacilitator(
   options: ExactFacilitatorOptions,
 ): Promise<ScriptedFacilitator> {
-  const { facilitator, resetNonces } = createExactFacilitator(options)
+  const facilitator = createExactFacilitator(options)
   const calls: RecordedCall[] = []
   const waiting: { settles: number; resolve: () => void }[] = []
   let planned: Script[] = []
@@ -171,7 +168,7 @@ export async function startScriptedFacilitator(
     if (sends) call.settled = await facilitator.settle(paymentPayload, paymentRequirements)
     reached += 1
     for (const { settles, resolve } of waiting) if (reached >= settles) resolve()
-    // What it could not send it reports as it is: there is nothing to lie about.
+    // A failure to send is reported truthfully.
     const isDone = !sends || call.settled?.success === true
     if (isDone) respond(response, call.settled ?? notSent)
     else json(response, 200, call.settled)
@@ -217,7 +214,6 @@ export async function startScriptedFacilitator(
         if (reached >= settles) resolve()
         else waiting.push({ settles, resolve })
       }),
-    resetNonces,
     stop: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -1,7 +1,7 @@
-/** A reader of series, which keeps the text of each row. */
+/** A reader of series that keeps the text of each row. */
 import { type Params, readPage, type Send } from './page-client.ts'
 
-/** The texts of the rows of a page; none of the values in them has a brace. */
+/** The texts of the rows of a page; their values contain no braces. */
 export function rowTexts(text: string): string[] {
   const list = text.slice(text.indexOf('[') + 1, text.lastIndexOf(']'))
   return list === '' ? [] : list.split(/(?<=\}),/)
@@ -9,7 +9,7 @@ export function rowTexts(text: string): string[] {
 
 export type SeriesWalk = { texts: string[]; pages: number; resumeCursor: string }
 
-/** Follows `nextCursor` to the end; `limitOf` says how many rows each page may have. */
+/** Follows `nextCursor` to the end; `limitOf` gives the limit of each page. */
 export async function walkSeries(
   send: Send,
   path: string,

@@ -1,6 +1,4 @@
-/**
- * What quotes and prices should be, made from books and trades by lists and long division alone.
- */
+/** The expected quotes and prices, computed from books and trades by lists and long division. */
 import type { Outcome } from '#src/domain/market.ts'
 import type { Ladder, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { Trade } from '#src/domain/trade.ts'
@@ -30,7 +28,7 @@ const best = ({ prices, sizes }: Ladder): [price: number, size: number] | [] => 
   return price === undefined || size === undefined ? [] : [price, size]
 }
 
-/** Ten millionths of half the sum; undefined where a side is empty. */
+/** Ten millionths of half the sum; undefined if a side is empty. */
 function midOf({ bids, asks }: Snapshot): bigint | undefined {
   const [[bid], [ask]] = [best(bids), best(asks)]
   return bid === undefined || ask === undefined ? undefined : (BigInt(bid) + BigInt(ask)) * 5n
@@ -46,11 +44,11 @@ function imbalanceText(bid: bigint, ask: bigint): string {
   return exact(bid < ask ? -rounded : rounded, 6)
 }
 
-/** What of a quote a change of is a change: its four numbers. */
+/** The four numbers whose change makes a new quote. */
 export const quoteKey = ({ bids, asks }: Snapshot): string =>
   JSON.stringify([best(bids), best(asks)])
 
-/** The members of a quote behind those of an interval. */
+/** The members of a quote after those of an interval. */
 export function quoteRow(row: StoredSnapshot): string {
   const [[bid, bidSize], [ask, askSize]] = [best(row.bids), best(row.asks)]
   const head = `"id":"${row.id}","outcome":"${row.outcome}","timestamp":"${iso(row.timestampMs)}"`
@@ -74,7 +72,7 @@ export const inRange = <Row extends { timestampMs: number; outcome: Outcome }>(
       row.timestampMs >= from && row.timestampMs < to && (outcome ?? row.outcome) === row.outcome,
   )
 
-/** Rows of which `keyOf` is another one than of the row of the same outcome before. */
+/** Rows whose `keyOf` differs from that of the previous row of the same outcome. */
 export const changesOf = <Row extends { outcome: Outcome }>(
   rows: readonly Row[],
   keyOf: (row: Row) => string,
@@ -93,7 +91,7 @@ const tradePrice = (trade: Trade | undefined, outcome: Outcome): string => {
   return millionths(isOther ? 1_000_000 - trade.price : trade.price)
 }
 
-/** What of a price a change of is a change. */
+/** The values whose change makes a new price. */
 export const priceKey =
   (trades: readonly Trade[]) =>
   (row: Snapshot): string => {
@@ -117,7 +115,7 @@ function tradeMembers(trade: Trade | undefined, outcome: Outcome): string {
 
 export type BarStep = { startMs: number; stepMs: number; outcome: Outcome }
 
-/** A bar without its last member, `covered`; undefined where there is no state. */
+/** A bar without its last member, `covered`; undefined if there is no state. */
 export function barText(
   { startMs, stepMs, outcome }: BarStep,
   rows: readonly Snapshot[],
@@ -147,7 +145,8 @@ const drawLadder = (random: Random, size: () => number): Ladder => {
 const sizes = [1, 1_000_000, 1_000_001, 2_500_000, 12_480_060_000, 2 ** 51]
 
 /**
- * Books of market 1 of which many repeat the one before, with pauses longer and shorter than a gap.
+ * Books of market 1, many of which repeat the previous one, with pauses longer and shorter than a
+ * gap.
  */
 export function randomBooks(random: Random, count: number): Snapshot[] {
   const size = () => random.pick(sizes)
@@ -165,7 +164,7 @@ export function randomBooks(random: Random, count: number): Snapshot[] {
   })
 }
 
-/** Trades around the books of market 1, of known and of unknown outcomes, some of one moment. */
+/** Trades around the books of market 1, of known and unknown outcomes, some at the same moment. */
 export const randomTrades = (random: Random, count: number): Trade[] =>
   Array.from({ length: count }, () => ({
     timestampMs: START_MS + random.integer(random.pick([10, 20_000, 90_000])),
@@ -173,19 +172,20 @@ export const randomTrades = (random: Random, count: number): Trade[] =>
     outcome: random.pick([undefined, 'up', 'down']),
   }))
 
-/** Puts books and trades into a history; returns what is held of them, in its order. */
-export function fill(
+/** Stores books and trades in a history; returns the stored ones in its order. */
+export async function fill(
   history: MarketHistory,
   { books, trades = [] }: { books: readonly Snapshot[]; trades?: readonly Trade[] },
 ) {
   const conditionId = conditionIdOf(1)
-  history.putMarket({
+  await history.putMarket({
     ...({ conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' } as const),
     windowStartMs: START_MS,
     windowEndMs: Math.max(START_MS + 300_000, NOW_MS),
   })
-  if (books.length > 0) appendAll(history, books)
-  if (trades.length > 0) history.putTrades({ id: `trades ${trades.length}`, conditionId, trades })
+  if (books.length > 0) await appendAll(history, books)
+  if (trades.length > 0)
+    await history.putTrades({ id: `trades ${trades.length}`, conditionId, trades })
   const market = getMarket(history)
   const rows = [...snapshotRuns(history, { market })].flat()
   return { rows, trades: history.trades({ market }), base: `/v1/btc/markets/${conditionId}` }

@@ -1,4 +1,4 @@
-/** A wallet that signs up, as a careful client would. */
+/** A wallet that signs up and checks every response. */
 import { expect } from 'bun:test'
 
 import { Value } from '@sinclair/typebox/value'
@@ -17,7 +17,7 @@ export const asJson = (body: unknown, headers = {}): RequestInit => ({
   body: JSON.stringify(body),
 })
 
-/** A wallet of its own, and what it sends to a server. */
+/** A new wallet and its requests to a server. */
 export function createSigner(send: Send) {
   const wallet = privateKeyToAccount(generatePrivateKey())
   const address = wallet.address.toLowerCase()
@@ -50,11 +50,11 @@ export function createSignupRig(options: Parameters<typeof createHarness>[0] = {
   return { ...harness, signer, signUp, refusal, accountOf }
 }
 
-/** Makes a wallet one that the operator knows: its account may have several keys. */
+/** Marks a wallet as known to the operator, so that its account may have several keys. */
 export const vouchFor = (ledger: Ledger, address: string) =>
   ledger.createAccount({ id: `acc_${address}`, address }, { actor: 'operator', nowMs: NOW_MS })
 
-/** Reads an answer that must be a new key. */
+/** Reads a response that must contain a new key. */
 export async function readKey(response: Response): Promise<NewKey> {
   const body: unknown = await response.json()
   if (response.status !== 201) expect([response.status, body]).toEqual([201, {}])

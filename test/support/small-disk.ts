@@ -6,7 +6,7 @@ import { freeBytesOf } from '#src/server/room.ts'
 const DISK = '/dev/shm'
 const FREE_MB = 65_536
 
-/** Whether there is a disk that has less room than may be demanded. */
+/** True if there is a disk with less room than the configurable minimum. */
 export const hasSmallDisk =
   existsSync(DISK) && (freeBytesOf(DISK) ?? Number.POSITIVE_INFINITY) < FREE_MB * 2 ** 20
 

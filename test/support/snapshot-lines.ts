@@ -1,6 +1,8 @@
-/** Lines as recorders write them, for tests that read them. */
+/** Lines in the format of recorders. */
 
-/** A snapshot object in the recorded form; `changes` replace, add or (undefined) remove members. */
+/**
+ * A snapshot object in the recorded format; `changes` replace, add or (undefined) remove members.
+ */
 export function aRecord(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     id: '52afcae590bdca530ad679b2f4e164ec8e68bedd',
@@ -22,7 +24,9 @@ export function aRecord(changes: Record<string, unknown> = {}): Record<string, u
   }
 }
 
-/** `count` lines of one market, one second apart, each with its own book; ends in a newline. */
+/**
+ * `count` lines of one market, one second apart, each with a different book; ends with a newline.
+ */
 export function someLines(count: number, changes: Record<string, unknown> = {}): string {
   const startMs = Date.UTC(2026, 3, 14, 8)
   const lines = Array.from({ length: count }, (_, index) => {

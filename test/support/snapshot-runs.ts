@@ -1,7 +1,7 @@
 import type { StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory, RowRun, RunQuery } from '#src/history/history.ts'
 
-/** The runs of a query as snapshots, with all that is kept beside them. */
+/** The runs of a query as snapshots, with all additional columns. */
 export function* snapshotRuns(
   history: Pick<MarketHistory, 'runs'>,
   query: RunQuery,

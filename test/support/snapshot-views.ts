@@ -1,4 +1,4 @@
-/** What parts and views of snapshots should be, made from what was written by lists alone. */
+/** The expected parts and views of snapshots, computed from the written rows by lists. */
 import { consolidate, type TaggedLadder } from '#src/domain/consolidated.ts'
 import type { Outcome } from '#src/domain/market.ts'
 import type { Ladder, Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
@@ -6,7 +6,7 @@ import type { Ladder, Position, Snapshot, StoredSnapshot } from '#src/domain/sna
 import { expectedRows, type KnownMarket, toText } from './market-history.ts'
 import { readPage, type Send } from './page-client.ts'
 
-/** The rows of a market in its order, with the ids that they were given. */
+/** The rows of a market in order, with their assigned ids. */
 export async function readKnown(send: Send, market: KnownMarket): Promise<StoredSnapshot[]> {
   const { body } = await readPage(send, market.path, { limit: 1000 })
   return expectedRows(market).map((row, at) => ({ ...row, id: Number(body.data[at]?.id) }))
@@ -19,24 +19,21 @@ const cutLadder = ({ prices, sizes }: Ladder, depth?: number): Ladder => ({
 
 export type Wish = { depth?: number | undefined; fields?: readonly string[] | undefined }
 
-/** The JSON of a row of which only a part is wanted. */
+/** The JSON of a row with only the requested parts. */
 export function toCutText(row: Snapshot & { id: number }, { depth, fields }: Wish): string {
   const shorter = { ...row, bids: cutLadder(row.bids, depth), asks: cutLadder(row.asks, depth) }
   const text = toText(shorter, String(row.id))
   if (fields === undefined) return text
-  // Commas that a name of a field follows, not one of a level.
+  // Commas before the name of a field, not within a level.
   const members = text.slice(1, -1).split(/,(?="(?!price|size)\w+":)/)
   return `{${members.filter((each) => fields.some((name) => each.startsWith(`"${name}":`))).join(',')}}`
 }
 
-/** The last row of an outcome at or before a moment, of rows in their order. */
+/** The last row of an outcome at or before a moment, of rows in order. */
 export const rowAt = (rows: readonly StoredSnapshot[], outcome: Outcome, timeMs: number) =>
   rows.findLast((row) => row.outcome === outcome && row.timestampMs <= timeMs)
 
-/**
- * Of rows in their order those after which none of the same outcome comes in
- * the step; of any with `isAny`.
- */
+/** The last row of each outcome in each step, of rows in order; of any outcome with `isAny`. */
 export const lastInSteps = (
   rows: readonly StoredSnapshot[],
   stepMs: number,
@@ -50,8 +47,7 @@ export const lastInSteps = (
 type Steps = { stepMs: number; outcome?: Outcome | undefined; toMs: number }
 
 /**
- * Of rows that steps of an open market keep those behind whose step each
- * outcome asked for has a state.
+ * The last rows of an open market's steps that are followed by a state of each requested outcome.
  */
 export function decidedOf(
   kept: readonly StoredSnapshot[],
@@ -70,7 +66,7 @@ export function decidedOf(
 /** Steps end with their last millisecond. */
 const stepOf = ({ timestampMs }: Snapshot, stepMs: number) => Math.ceil(timestampMs / stepMs)
 
-/** The consolidated row of one outcome at a moment, as it is when it has been parsed. */
+/** The parsed consolidated row of one outcome at a moment. */
 export function toConsolidated(
   rows: readonly StoredSnapshot[],
   { outcome, timeMs, row }: { outcome: Outcome; timeMs: number; row?: StoredSnapshot },

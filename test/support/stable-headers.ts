@@ -1,12 +1,9 @@
 /**
- * They report how much of a window is left, or name the answer itself, so
- * no two responses have the same.
+ * Headers that report the remaining window or identify the response, so that they always differ.
  */
 const counting = ['x-ratelimit-remaining', 'ratelimit', 'x-export-id']
 
-/**
- * The headers of a response that an equal request gets again, without those of `except`, by name.
- */
+/** The headers that an equal request receives again, without those in `except`, by name. */
 export const stableHeaders = (
   { headers }: Response,
   except: readonly string[] = [],

@@ -1,19 +1,12 @@
-/** States in a plain list, read as a store's are. */
+/** States in a plain list, read like those of a store. */
 import type { ReadStates, State } from '#src/domain/series.ts'
 import { comparePositions } from '#src/domain/snapshot.ts'
 import type { Random } from '#src/platform/random.ts'
 
-/** A reader of states that ascend, which counts what it hands out. */
+/** A reader of ascending states that counts the states it returns. */
 export function readerOf<S extends State>(states: readonly S[]) {
   const counts = { reads: 0, states: 0 }
-  const read: ReadStates<S> = function* ({
-    order,
-    outcome,
-    fromMs = 0,
-    toMs = Infinity,
-    after,
-    limit,
-  }) {
+  const read: ReadStates<S> = ({ order, outcome, fromMs = 0, toMs = Infinity, after, limit }) => {
     const direction = order === 'asc' ? 1 : -1
     const matching = states.filter(
       (state) =>
@@ -32,7 +25,9 @@ export function readerOf<S extends State>(states: readonly S[]) {
 
 export type NumberedState = State & { value: number }
 
-/** `count` states of few values, several of one moment now and then, and sometimes a long pause. */
+/**
+ * `count` states of few values, sometimes several at a moment, and sometimes after a long pause.
+ */
 export function randomStates(random: Random, count: number): NumberedState[] {
   let timestampMs = 1_000 + random.integer(3_000)
   const both = random.integer(4) > 0

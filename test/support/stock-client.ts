@@ -9,21 +9,21 @@ import { addresses } from '#dev/sandbox/addresses.ts'
 import { describeChain } from '#dev/sandbox/exact-facilitator.ts'
 import { homeChain } from '#src/domain/selling/payment-chain.ts'
 
-/** The client of the makers of x402, unchanged, with a key of a local chain. */
+/** The unchanged client of the makers of x402, with a key of a local chain. */
 export function createStockClient(rpcUrl: string, key: `0x${string}`, on = homeChain): x402Client {
   const reader = createPublicClient({ chain: describeChain(on, rpcUrl), transport: http(rpcUrl) })
   const signer = toClientEvmSigner(privateKeyToAccount(key), {
     readContract: (query) => reader.readContract(query),
   })
   const client = new x402Client().register(on.network, new ExactEvmScheme(signer))
-  // It refuses to spend more than a dollar, or in USDT, until it is told otherwise.
+  // By default it refuses to spend more than a dollar, or in USDT.
   return client.setSpendControls({
     maxAmountPerPayment: '$1000',
     allowedAssets: [{ network: 'eip155:137', asset: addresses.usdt }],
   })
 }
 
-/** Signs one payment, as after a 402. */
+/** Signs a payment, as after a 402. */
 export const signPayment = (
   client: x402Client,
   requirements: PaymentRequirements,

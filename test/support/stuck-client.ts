@@ -1,15 +1,14 @@
-/** A connection of the stream in this process, whose test decides what it takes. */
-import { createLimits } from '#src/access/limits.ts'
+/** A connection of the stream in this process, whose test decides when it reads. */
 import type { Outcome } from '#src/domain/market.ts'
 import type { StreamData } from '#src/features/stream/sockets.ts'
-import { createWork } from '#src/http/work.ts'
+import { createRounds } from '#src/http/rounds.ts'
 
 import { aSnapshot, START_MS } from '../history/books.ts'
 import { append, asDocumented, type Message, putMarket, startLiveServer } from './live-client.ts'
 
 type Server = Pick<ReturnType<typeof startLiveServer>, 'app' | 'key'>
 
-/** A connection whose other end takes bytes only when the test says so. */
+/** A connection whose client reads only when the test says so. */
 export function openStuck({ app, key }: Server) {
   const { websocket } = app.stream
   const sent: Message[] = []
@@ -36,11 +35,11 @@ export function openStuck({ app, key }: Server) {
   return {
     state,
     sent,
-    /** Whether it gets nothing more; it is closed when it has taken all. */
+    /** True if it receives nothing more; it closes after the client has read everything. */
     isOver: () => data.session?.isOver ?? true,
     ask: (message: object) => websocket.message(connection, JSON.stringify(message)),
     close: () => websocket.close(connection),
-    /** The other end takes all that is on its way. */
+    /** Reads everything in flight. */
     take() {
       state.buffered = 0
       websocket.drain(connection)
@@ -48,30 +47,22 @@ export function openStuck({ app, key }: Server) {
   }
 }
 
-/** A market with one state of each outcome, and what writes on. */
-export function startWriting() {
-  const work = createWork({
-    timer: () => performance.now(),
-    limits: createLimits(8),
-  })
-  // What is asked is done at once, however slow the machine is.
-  const tryNow = (act: () => void) => {
-    act()
-    return true
-  }
-  const server = startLiveServer({ work: { ...work, tryNow } })
-  putMarket(server.history)
+/** A market with one state of each outcome, and a function that writes more. */
+export async function startWriting() {
+  // Operations are performed at once, however slow the machine is.
+  const server = startLiveServer({ replaced: { rounds: createRounds(() => 0) } })
+  await putMarket(server.history)
   let written = 0
   /** Levels make a row large. */
-  const write = (outcome: Outcome, levels = 1) => {
+  const write = async (outcome: Outcome, levels = 1) => {
     written++
     const prices = Array.from({ length: levels }, (_, index) => 500_000 - index * 1000)
     const bids = { prices, sizes: prices.map((_, index) => (written + index) * 10_000) }
-    append(server.history, [aSnapshot({ outcome, timestampMs: START_MS + written, bids })])
-    // A slice may be over before all have it.
+    await append(server.history, [aSnapshot({ outcome, timestampMs: START_MS + written, bids })])
+    // A slice may end before every connection has it.
     for (let ticks = 0; ticks < 4; ticks++) server.app.stream.tick()
   }
-  write('up')
-  write('down')
+  await write('up')
+  await write('down')
   return { ...server, write }
 }

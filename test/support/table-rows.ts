@@ -3,7 +3,7 @@ import { copyFileSync, rmSync } from 'node:fs'
 
 type Row = Record<string, unknown>
 
-/** All rows of all tables of a file that nobody has open, as texts; it is left untouched. */
+/** All rows of all tables of a closed file, as texts; the file stays unchanged. */
 export function tableRows(
   path: string,
   isWanted: (row: Row) => boolean = () => true,

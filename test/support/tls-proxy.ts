@@ -1,4 +1,4 @@
-/** The proxies that operators copy from `deploy`, run with other ports and a certificate of their own. */
+/** The proxies that operators copy from `deploy`, on other ports and with their own certificate. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -46,11 +46,11 @@ const caddy: TlsProxy = {
 
 export const tlsProxies = [nginx, caddy]
 
-/** Whether a proxy, and what makes its certificate, are installed. */
+/** True if a proxy and the program that creates its certificate are installed. */
 export const hasProxy = (name: string): boolean =>
   Bun.which(name) !== null && Bun.which('openssl') !== null
 
-/** Starts a proxy on `https://localhost`, whose certificate is its own, and waits until it answers. */
+/** Starts a proxy on `https://localhost` with its own certificate, and waits until it responds. */
 export async function startTlsProxy(
   name: string,
   { folder, port, serverOrigin }: { folder: string; port: number; serverOrigin: string },

@@ -1,7 +1,4 @@
-/**
- * The EIP-712 types that a payer signs, written down apart from those
- * of the code (EIP-3009, Permit2).
- */
+/** The EIP-712 types that a payer signs, independent of those in the code (EIP-3009, Permit2). */
 export const transferTypes = {
   TransferWithAuthorization: [
     { name: 'from', type: 'address' },
@@ -13,7 +10,7 @@ export const transferTypes = {
   ],
 }
 
-/** Permit2 without a witness, as everybody else uses it. */
+/** Permit2 without a witness, the usual form. */
 export const plainPermitTypes = {
   PermitTransferFrom: [
     { name: 'permitted', type: 'TokenPermissions' },

@@ -1,4 +1,4 @@
-/** For each error code a way to get it out of any operation that documents it. */
+/** A way to provoke each error code in any operation that documents it. */
 
 import { createWallets } from '#src/chain/wallets.ts'
 import { storageError } from '#src/database/database.ts'
@@ -25,6 +25,7 @@ import {
   fillPath,
   idFor,
   isKeyless,
+  isLinked,
   soundRequest,
   withPair,
 } from './operation-requests.ts'
@@ -33,20 +34,32 @@ import { withParams } from './page-client.ts'
 import { asJson, createSigner, vouchFor } from './signup-client.ts'
 
 type Options = Parameters<typeof createHarness>[0]
-/** Provokes the code at an operation. */
+/** Provokes the code in an operation. */
 export type Way = (entry: Entry) => Promise<Response>
 
-/** A server of its own for each provocation, so that none is in the way of another. */
+/** A separate server for each provocation that changes its state or its parts. */
 const serve = (options: Options = {}) =>
   createHarness({ history, billing: fakeBilling(), ...options })
 
-/** Where nothing is sold without a key, most have nothing to fail at. */
+/** If nothing is sold without a key, most operations cannot fail this way. */
 const keyless = readConfig({ BOOKFEED_SIGNUPS_PER_DAY: '1000000', BOOKFEED_KEYLESS: 'on' })
 const serveFor = (entry: Entry, options: Options = {}) =>
   serve({ ...(isKeyless(entry) ? { config: keyless } : {}), ...options })
 type Server = ReturnType<typeof serve>
 
-const { history, both } = createMarketHistory()
+/**
+ * One server for requests that are refused for what they say or for their key, with a keyless one
+ * beside it.
+ */
+function sharedFor(entry?: Entry): Server {
+  const isOpen = entry !== undefined && isKeyless(entry)
+  const server = shared.get(isOpen) ?? serve(isOpen ? { config: keyless } : {})
+  shared.set(isOpen, server)
+  return server
+}
+const shared = new Map<boolean, Server>()
+
+const { history, both } = await createMarketHistory()
 const by = { actor: 'operator', nowMs: NOW_MS } as const
 const placed = { coin: both.coin, conditionId: both.conditionId }
 const elsewhere = { name: 'elsewhere', filters: () => [], position: bytesPosition }
@@ -57,16 +70,16 @@ const fail = (): never => {
 }
 const failLater = () => Promise.reject(new Error('secret disk fault'))
 
-/** Sends a sound request that was changed on the way. */
+/** Sends a valid request after a change. */
 const changed =
   (change: (asked: Asked) => Asked): Way =>
   async (entry) => {
-    const server = serveFor(entry)
+    const server = sharedFor(entry)
     const { path, init } = change(await soundRequest(server, entry, placed))
     return server.send(path, init)
   }
 
-/** As a store answers that met damage: test/history/corruption.test.ts does the damage itself. */
+/** Responds like a store with damage; test/history/corruption.test.ts damages a real one. */
 async function askDamaged(entry: Entry): Promise<Response> {
   const refuse = () => {
     throw new AppError(
@@ -87,6 +100,7 @@ const refusingRevisions = (refuse: () => never) => ({
   sinceMs: refuse,
   lastIdBefore: refuse,
   list: refuse,
+  factsOf: refuse,
   lastRemovalMs: refuse,
   firstIdFrom: refuse,
   lastChangeMs: refuse,
@@ -110,29 +124,31 @@ const refusingManifests = (refuse: () => never) => ({
   add: refuse,
 })
 
-/** Puts a value in the place of one parameter of the path. */
+/** Replaces one parameter of the path. */
 const inPath =
   (values: Record<string, string>): Way =>
   (entry) => {
-    const path = fillPath(entry.path, { ...placed, id: 'key_none', ...values })
+    const path = fillPath(entry.path, { ...placed, id: 'key_none', link: 'none', ...values })
     const body = entry.requestBody ? asJson(exampleOf(entry)) : {}
-    return serveFor(entry).send(path, { ...body, method: entry.method })
+    return sharedFor(entry).send(path, { ...body, method: entry.method })
   }
 
-/** Sends a sound request with a key of the given tier. */
+/** Sends a valid request with a key of the given tier. */
 const asTier =
   (tier: Partial<Tier>): Way =>
   async (entry) => {
-    const server = serve()
+    const server = sharedFor()
     const token = addKey(server.ledger, aTier(tier))
     const { path, init } = await soundRequest(server, entry, { ...placed, token })
     return server.sendAs(token, path, init)
   }
 
+let tiers = 0
 const aTier = (tier: Partial<Tier>): Tier => ({
-  tierId: 'odd',
+  tierId: `odd${++tiers}`,
   name: 'Odd',
-  rank: 50,
+  // No two tiers of a ledger have the same.
+  rank: 100 + tiers,
   coins,
   routes: ['markets', 'prices', 'snapshots', 'quotes'],
   requestsPerMinute: 1000,
@@ -140,12 +156,12 @@ const aTier = (tier: Partial<Tier>): Tier => ({
   ...tier,
 })
 
-/** Signs up to a server of the given make, with a body that was changed after it was signed. */
+/** Signs up to a server with these options, with a body that was changed after it was signed. */
 const signup =
   (options: Options, change: (body: SignedBody) => object = (body) => body): Way =>
   async () => {
     const server = serve(options)
-    // The challenge is that of an open server: only the signup shall fail.
+    // The challenge is from an open server: only the signup must fail.
     const issuer = serve({ ledger: server.ledger })
     return server.send('/v1/keys', asJson(change(await createSigner(issuer.send).signed())))
   }
@@ -160,7 +176,7 @@ async function rotateAtLimit(entry: Entry): Promise<Response> {
   const server = serve({
     config: readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1', BOOKFEED_SIGNUPS_PER_DAY: '1000000' }),
   })
-  addSpareKey(server, server.key)
+  await addSpareKey(server, server.key)
   const { path, init } = await soundRequest(server, entry, placed)
   return server.send(path, init)
 }
@@ -176,12 +192,12 @@ async function signUpAtLimit(): Promise<Response> {
     config: readConfig({ BOOKFEED_KEYS_PER_ACCOUNT: '1', BOOKFEED_SIGNUPS_PER_DAY: '1000000' }),
   })
   const signer = createSigner(send)
-  vouchFor(ledger, signer.address)
+  await vouchFor(ledger, signer.address)
   await signer.signUp()
   return send('/v1/keys', asJson(await signer.signed()))
 }
 
-/** The first request succeeds; the answer is that of the second. */
+/** The first request succeeds; returns the response of the second. */
 async function twice(server: Server, token: string, requests: readonly [Asked, Asked]) {
   const [first, second] = requests
   const { status } = await server.sendAs(token, first.path, first.init)
@@ -190,13 +206,17 @@ async function twice(server: Server, token: string, requests: readonly [Asked, A
 }
 
 async function spend(entry: Entry): Promise<Response> {
-  const server = serveFor(entry)
+  const server = isLinked(entry) ? serve() : sharedFor(entry)
   const token = addKey(server.ledger, aTier({ requestsPerMinute: 1 }))
   const asked = await soundRequest(server, entry, { ...placed, token })
+  // Links have a window of their own, of a fixed size.
+  for (let left = isLinked(entry) ? LINKS_PER_MINUTE - 1 : 0; left > 0; left--)
+    await server.sendAs(token, asked.path, { method: 'HEAD' })
   return twice(server, token, [asked, asked])
 }
+const LINKS_PER_MINUTE = 3000
 
-/** The first is begun and not read, which is all that the tier includes. */
+/** The first stream is opened and not read, which uses the whole allowance of the tier. */
 async function streamTwice(entry: Entry): Promise<Response> {
   const server = serve()
   const token = addKey(server.ledger, aTier({ requestsPerMinute: 10 }))
@@ -215,12 +235,14 @@ const sold =
     return server.send(path, init)
   }
 
-const askForChallenge = (entry: Entry): Promise<Response> =>
+const askForChallenge = async (entry: Entry): Promise<Response> =>
   isKeyless(entry)
-    ? serveFor(entry).send(fillPath(entry.path, { id: idFor(serve(), entry) }), { method: 'POST' })
+    ? serveFor(entry).send(fillPath(entry.path, { id: await idFor(serve(), entry) }), {
+        method: 'POST',
+      })
     : serve().send(entry.path, asJson({ quoteId: 'quote_fake' }))
 
-/** Another tier under the same name; the answer of the first stays. */
+/** Another tier under the same name; the first response stays. */
 function reuseQuoteName(entry: Entry): Promise<Response> {
   const server = serve()
   const body = exampleOf(entry)
@@ -257,9 +279,9 @@ async function signUpLate(): Promise<Response> {
 }
 
 async function askBlocked(entry: Entry): Promise<Response> {
-  const server = serve()
+  const server = sharedFor()
   const token = addKey(server.ledger, 'pro')
-  server.ledger.setBlocked(accountOf(server, token), true, by)
+  await server.ledger.setBlocked(accountOf(server, token), true, by)
   const { path, init } = await soundRequest(server, entry, { ...placed, token })
   return server.sendAs(token, path, init)
 }
@@ -286,6 +308,7 @@ async function askBroken(entry: Entry): Promise<Response> {
   })
   const tiers = () => defaultTiers.map((tier) => Object.defineProperty({ ...tier }, 'name', broken))
   const verbs: Partial<Ledger> = {
+    atomically: fail,
     findKey: fail,
     listKeys: fail,
     rotateKey: fail,
@@ -294,14 +317,14 @@ async function askBroken(entry: Entry): Promise<Response> {
     listTiers: tiers,
   }
   Object.assign(server.ledger, verbs)
-  const id = isKeyless(entry) ? idFor(server, entry) : 'key_none'
+  const id = isKeyless(entry) ? await idFor(server, entry) : 'key_none'
   const path = addressOf(entry, { ...placed, id })
   const body = entry.requestBody ? asJson(exampleOf(entry)) : {}
   return server.send(path, { ...body, method: entry.method })
 }
 const broken = { get: fail }
 
-/** The ledger cannot be read, so nobody is known. */
+/** The ledger is unreadable, so no caller is known. */
 async function askWithoutLedger(entry: Entry): Promise<Response> {
   const server = serve()
   const { path, init } = await soundRequest(server, entry, placed)
@@ -309,11 +332,11 @@ async function askWithoutLedger(entry: Entry): Promise<Response> {
   return server.send(path, init)
 }
 
-/** The ledger is read as ever, and cannot be written. */
+/** The ledger is readable, but not writable. */
 async function askFull(entry: Entry): Promise<Response> {
   const server = serve()
   const { path, init } = await soundRequest(server, entry, placed)
-  const full = (): never => {
+  const full = async (): Promise<never> => {
     throw storageError('No room is left on the disk. Free some space and try again.')
   }
   Object.assign(server.ledger, {
@@ -321,7 +344,7 @@ async function askFull(entry: Entry): Promise<Response> {
     rotateKey: full,
     putAnswer: full,
     revokeKey: full,
-    labelKey: full,
+    atomically: full,
   })
   Object.assign(server.ledger.payments, { openOffer: full, claim: full })
   return server.send(path, init)
@@ -331,6 +354,33 @@ async function askDraining(): Promise<Response> {
   const { app, send } = serve()
   app.drain()
   return send('/readyz')
+}
+
+/** A link needs the ledger, so that the files fail behind it. */
+async function askBrokenFiles(entry: Entry): Promise<Response> {
+  const server = serve({ files: { ...createOneFile(), findFile: fail } })
+  const { path, init } = await soundRequest(server, entry, placed)
+  return server.send(path, init)
+}
+
+async function askWithoutFiles(entry: Entry): Promise<Response> {
+  const none = { find: () => undefined, findFile: () => undefined }
+  const server = serve({ files: { ...createOneFile(), ...none } })
+  const { path, init } = await soundRequest(server, entry, placed)
+  return server.send(path, init)
+}
+
+/** The file has a second revision. */
+async function askReplaced(entry: Entry): Promise<Response> {
+  const first = createOneFile()
+  const find: typeof first.find = (place) => {
+    const [file] = first.find(place)?.files ?? []
+    const newest = file && { ...file, name: file.name.replace('-r1.', '-r2.'), revision: 2 }
+    return { source: '', files: file && newest ? [file, newest] : [], isDamaged: false }
+  }
+  const server = serve({ files: { ...first, find } })
+  const { path, init } = await soundRequest(server, entry, placed)
+  return server.send(path, init)
 }
 
 const isQuote = ({ operationId }: Entry): boolean => operationId === 'createQuote'
@@ -351,6 +401,11 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
     path: withPair(path, `cursor=${foreignCursor}`),
     init,
   })),
+  link_invalid: changed(({ path, init }) => ({
+    path: path.replace(/bf_link_[\w-]{8}/, 'bf_link_AAAAAAAA'),
+    init,
+  })),
+  file_replaced: askReplaced,
   unauthenticated: askWithoutKey,
   tier_coin: asTier({ coins: ['eth'] }),
   tier_route: (entry) => asTier({ routes: [isOfPrices(entry) ? 'quotes' : 'prices'] })(entry),
@@ -362,7 +417,7 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
   // Long before anything was recorded, and a day after.
   no_snapshot: changed(({ path, init }) => ({ path: withParams(path, { ts: 0 }), init })),
   stale: changed(({ path, init }) => ({ path: withParams(path, { maxAgeMs: 0 }), init })),
-  unknown_file: inPath({ id: 'none' }),
+  unknown_file: askWithoutFiles,
   range_not_satisfiable: changed(({ path, init }) => ({
     path,
     init: { ...init, headers: { ...init.headers, range: 'bytes=99999-' } },
@@ -388,7 +443,7 @@ export const waysToFail: Partial<Record<ErrorCode, Way>> = {
     if (isKeyless(entry)) return sold('sanctioned')(entry)
     return isSignup(entry) ? signup({ screen: sayingOf('hit') })(entry) : askBlocked(entry)
   },
-  internal: askBroken,
+  internal: (entry) => (isLinked(entry) ? askBrokenFiles(entry) : askBroken(entry)),
   damaged: askDamaged,
   payment_invalid: sold('payment_invalid'),
   payment_required: askForChallenge,

@@ -1,4 +1,4 @@
-/** Passes for SeaweedFS, with Ceph's gateway: `weed server -s3 …` and `weed shell`. */
+/** A replacement for SeaweedFS by Ceph's gateway: `weed server -s3 …` and `weed shell`. */
 import { startS3 } from './engines/s3.ts'
 
 const WAIT_MS = 500
@@ -15,7 +15,7 @@ if (command === 'server') {
   process.on('SIGTERM', () => resolve())
   await promise
 } else {
-  // The bucket is there as soon as anything answers.
+  // The bucket exists as soon as the service responds.
   const [host] = optionOf('master').split(':')
   for (let waits = 0; waits < WAITS_MAX; waits++) {
     if (await fetch(`http://${host}:8333`).then(Boolean, () => false)) break

@@ -1,4 +1,4 @@
-/** Markets of BTC that are recorded whole, so that all that X-Coverage can miss is others. */
+/** Completely recorded markets of BTC, so that X-Coverage can only miss other ones. */
 import { type Timeframe, timeframeMs } from '#src/domain/market.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
@@ -7,16 +7,20 @@ import { aSnapshot, assetIdOf, conditionIdOf } from '../history/books.ts'
 
 export const DAY_START_MS = Date.UTC(2026, 0, 1)
 
-/** Makes histories of windows by their number in the first day of 2026, counted from 0. */
-export function wholeMarkets(
+/** Creates histories of windows by their number in the first day of 2026, from 0. */
+export async function wholeMarkets(
   windows: Partial<Record<Timeframe, readonly number[]>>,
-): MarketHistory {
+): Promise<MarketHistory> {
   const history = openHistory(':memory:')
   let number = 0
   for (const timeframe of Object.keys(windows) as Timeframe[]) {
     const lengthMs = timeframeMs[timeframe]
     for (const window of windows[timeframe] ?? []) {
-      addWhole(history, { number: ++number, timeframe, startMs: DAY_START_MS + window * lengthMs })
+      await addWhole(history, {
+        number: ++number,
+        timeframe,
+        startMs: DAY_START_MS + window * lengthMs,
+      })
     }
   }
   return history
@@ -25,14 +29,17 @@ export function wholeMarkets(
 type Draft = { number: number; timeframe: Timeframe; startMs: number }
 
 /**
- * Adds a market with a state of each outcome every sixtieth of its window,
- * the longest quiet that is no gap.
+ * Adds a market with a state of each outcome every sixtieth of its window, the longest silence that
+ * is not a gap.
  */
-export function addWhole(history: MarketHistory, { number, timeframe, startMs }: Draft): string {
+export async function addWhole(
+  history: MarketHistory,
+  { number, timeframe, startMs }: Draft,
+): Promise<string> {
   const conditionId = conditionIdOf(number)
   const identity = { conditionId, timeframe } as const
   const windowEndMs = startMs + timeframeMs[timeframe]
-  history.putMarket({
+  await history.putMarket({
     ...identity,
     coin: 'btc',
     source: 'simulated',
@@ -46,7 +53,7 @@ export function addWhole(history: MarketHistory, { number, timeframe, startMs }:
     const assetId = assetIdOf(conditionId, outcome)
     return aSnapshot({ ...identity, outcome, timestampMs, assetId }, index + 1)
   })
-  history.append({ id: `whole-${number}`, source: 'simulated', snapshots })
-  history.close(conditionId)
+  await history.append({ id: `whole-${number}`, source: 'simulated', snapshots })
+  await history.close(conditionId)
   return conditionId
 }

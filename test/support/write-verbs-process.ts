@@ -1,6 +1,6 @@
 /**
- * Applies random verbs to a store until it is killed, and prints a line for each that was applied.
- * What a verb refuses is left out. Arguments: the store, its place, a seed.
+ * Applies random verbs to a store until it is killed, and prints a line for each applied one.
+ * Refused verbs are skipped. Arguments: the store, its place, a seed.
  */
 import { writeSync } from 'node:fs'
 
@@ -8,9 +8,7 @@ import { type GapReason, gapReasons } from '#src/domain/coverage.ts'
 import { outcomes } from '#src/domain/market.ts'
 import type { Snapshot } from '#src/domain/snapshot.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { openHistory } from '#src/history/open.ts'
 import { ACTIVITY_STEP_MS, type Ledger } from '#src/ledger/ledger.ts'
-import { openLedger } from '#src/ledger/open.ts'
 import { createRandom } from '#src/platform/random.ts'
 
 import {
@@ -33,7 +31,7 @@ import {
   tierOf,
 } from '../ledger/ledger-records.ts'
 import { buy, claimUpTo, openOffer } from '../ledger/payment-records.ts'
-import './stores.ts'
+import { openHistoryIn, openLedgerIn } from './stores.ts'
 
 const MARKETS = 6
 const RECORDS = 40
@@ -49,7 +47,7 @@ function randomRows(): Snapshot[] {
   const isMixed = random.integer(3) === 0
   const only = marketNumber()
   const make = createBookMaker(random)
-  // Each second of a run is later than what was written before, and some rows are late.
+  // Each second of a run is later than the written data, and some rows are late.
   const fromMs = START_MS + (random.integer(3) === 0 ? random.integer(60_000) : count * 500)
   return Array.from({ length: random.pick([1, 1, 3, 20, 150]) }, (_, at) => {
     const conditionId = conditionIdOf(isMixed ? marketNumber() : only)
@@ -130,7 +128,7 @@ function historyVerbs(history: MarketHistory): Verb[] {
         },
       ]),
     () => history.close(conditionId()),
-    () => random.integer(8) === 0 && history.deleteOldest(START_MS + 3_600_000),
+    async () => random.integer(8) === 0 && (await history.deleteOldest(START_MS + 3_600_000)),
   ]
 }
 
@@ -151,23 +149,23 @@ function ledgerVerbs(ledger: Ledger): Verb[] {
         aSubscription(fresh(), { accountId: accountIdOf(number()) }),
         operator(),
       ),
-    // Two entries of the catalogue change places by a third.
+    // Two entries of the catalogue swap ranks through a third.
     () =>
-      ledger.atomically(() => {
+      ledger.atomically((transaction) => {
         const pro = tierOf('pro')
         const free = tierOf('free')
-        const ranks = ledger.listTiers().find(({ tierId }) => tierId === 'pro')?.rank
+        const ranks = transaction.listTiers().find(({ tierId }) => tierId === 'pro')?.rank
         const isSwapped = ranks !== pro.rank
-        ledger.putTier({ ...pro, rank: 1000 }, operator())
-        ledger.putTier({ ...free, rank: isSwapped ? free.rank : pro.rank }, operator())
-        ledger.putTier({ ...pro, rank: isSwapped ? pro.rank : free.rank }, operator())
+        transaction.putTier({ ...pro, rank: 1000 }, operator())
+        transaction.putTier({ ...free, rank: isSwapped ? free.rank : pro.rank }, operator())
+        transaction.putTier({ ...pro, rank: isSwapped ? pro.rank : free.rank }, operator())
       }),
     () => ledger.addUsage([someUsage(number()), someUsage(number(), { route: 'snapshots' })]),
     () => ledger.addUsage([someUsage(number())], { meter: `2026-11-21 ${seed}`, number: count }),
     () => ledger.pruneUsage(random.integer(20) === 0 ? '2026-11-22' : '2026-11-01'),
-    () => {
+    async () => {
       const stepMs = NOW_MS + random.integer(9) * ACTIVITY_STEP_MS
-      ledger.putActivity(
+      await ledger.putActivity(
         [
           {
             stepMs,
@@ -211,14 +209,14 @@ function ledgerVerbs(ledger: Ledger): Verb[] {
 
 const verbs =
   store === 'history'
-    ? historyVerbs(openHistory(place))
-    : ledgerVerbs(openLedger(place, { nowMs: NOW_MS }))
+    ? historyVerbs(await openHistoryIn(place))
+    : ledgerVerbs(await openLedgerIn(place, { nowMs: NOW_MS }))
 
 for (; ; count++) {
   try {
-    random.pick(verbs)()
+    await random.pick(verbs)()
     writeSync(1, `${count}\n`)
   } catch {
-    // It contradicts what the other process wrote, or there is nothing that it could be about.
+    // It contradicts a write of the other process, or has nothing to refer to.
   }
 }

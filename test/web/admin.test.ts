@@ -24,12 +24,16 @@ setDefaultTimeout(BROWSER_TEST_MS_MAX)
 const server = createOperatorServer({ recorder: recording })
 const { app, ledger, operator } = server
 const by = { actor: 'system', nowMs: NOW_MS } as const
-addPayment(ledger, 'odd')
-ledger.payments.move('pay_odd', { from: ['received'], to: 'review', reason: 'paid_twice' }, by)
+await addPayment(ledger, 'odd')
+await ledger.payments.move(
+  'pay_odd',
+  { from: ['received'], to: 'review', reason: 'paid_twice' },
+  by,
+)
 addKey(ledger, 'pro')
 for (let index = 0; index < 30; index++) addKey(ledger, index % 3 === 0 ? 'starter' : undefined)
 const stepMs = NOW_MS - (NOW_MS % ACTIVITY_STEP_MS)
-ledger.putActivity(
+await ledger.putActivity(
   Array.from({ length: 200 }, (_, index) => ({
     stepMs: stepMs - index * ACTIVITY_STEP_MS,
     server: 'one',
@@ -74,9 +78,9 @@ const shop = createOperatorServer({
   },
 })
 for (const name of ['one', 'two']) {
-  const { payment } = addPayment(shop.ledger, name)
+  const { payment } = await addPayment(shop.ledger, name)
   const change = { from: ['received'], to: 'rejected', reason: 'insufficient_balance' } as const
-  shop.ledger.payments.move(payment.id, change, by)
+  await shop.ledger.payments.move(payment.id, change, by)
 }
 const shopSite = Bun.serve({
   hostname: '127.0.0.1',

@@ -30,7 +30,7 @@ const history = openHistory(':memory:', { lagMs: 0 })
 const now = NOW_MS - (NOW_MS % 1000)
 const conditionId = conditionIdOf(1)
 const market = { conditionId, coin: 'btc', timeframe: '5m' } as const
-history.putMarket({
+await history.putMarket({
   ...market,
   source: 'recorded',
   windowStartMs: now - 200_000,
@@ -48,10 +48,10 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 let batches = 0
 /** The next second, with a price of the coin and a probability of up. */
-function say({ price, percent }: { price: number; percent: number }): void {
+async function say({ price, percent }: { price: number; percent: number }): Promise<void> {
   const timestampMs = now + 1000 * ++batches
   harness.time.nowMs = timestampMs
-  history.putSpot([
+  await history.putSpot([
     { coin: 'btc', source: 'chainlink', windowSeconds: 0, timestampMs, price: price.toFixed(2) },
   ])
   const mid = percent * 10_000
@@ -61,9 +61,9 @@ function say({ price, percent }: { price: number; percent: number }): void {
     bids: { prices: [mid - 5_000], sizes: [2_000_000] },
     asks: { prices: [mid + 5_000], sizes: [2_000_000] },
   }
-  history.append({ id: `${batches}`, source: 'recorded', snapshots: [aSnapshot(book)] })
+  await history.append({ id: `${batches}`, source: 'recorded', snapshots: [aSnapshot(book)] })
 }
-say({ price: 64_001, percent: 52 })
+await say({ price: 64_001, percent: 52 })
 
 /** A browser that allows notifications, and counts them and its tones. */
 const counting = `
@@ -107,7 +107,7 @@ const clock = () => new Date(harness.time.nowMs).toISOString().slice(11, 19)
 
 describe.skipIf(chromiumPath === undefined)('alerts of the board, in a browser', () => {
   test('default: one that is set fires once, is seen, heard and kept with its time', async () => {
-    say({ price: 64_001, percent: 52 })
+    await say({ price: 64_001, percent: 52 })
     const page = await open([])
     await page.click('button:has-text("Alerts")')
     await page.selectOption('.alert-form select >> nth=0', { label: 'Up is at or above' })
@@ -120,16 +120,16 @@ describe.skipIf(chromiumPath === undefined)('alerts of the board, in a browser',
     expect((await seen(page)).tones).toBe(2)
     await page.keyboard.press('Escape')
     await page.waitForSelector('button:has-text("Alerts (1)")')
-    say({ price: 64_001, percent: 69 })
+    await say({ price: 64_001, percent: 69 })
     await page.waitForSelector('.board-up >> text=69.0 %')
     expect(await news(page)).toEqual([])
-    say({ price: 64_001, percent: 71 })
+    await say({ price: 64_001, percent: 71 })
     await soon(async () => expect(await news(page)).toEqual(['BTC 5m: Up is at 71.0 %']))
     const at = clock()
     expect(await seen(page)).toEqual({ notes: ['BTC 5m: Up is at 71.0 %'], tones: 4 })
-    say({ price: 64_001, percent: 60 })
+    await say({ price: 64_001, percent: 60 })
     await page.waitForSelector('.board-up >> text=60.0 %')
-    say({ price: 64_001, percent: 75 })
+    await say({ price: 64_001, percent: 75 })
     await page.waitForSelector('.board-up >> text=75.0 %')
     await page.waitForTimeout(700)
     expect(await news(page)).toEqual(['BTC 5m: Up is at 71.0 %'])
@@ -148,16 +148,16 @@ describe.skipIf(chromiumPath === undefined)('alerts of the board, in a browser',
   })
 
   test('default: a strike that is crossed, a price below, and an edge', async () => {
-    say({ price: 64_001, percent: 52 })
+    await say({ price: 64_001, percent: 52 })
     const alert = (kind: string, value = 0) => ({ id: kind, kind, value, series: '' })
     const page = await open([alert('below', 40), alert('edge', 20), alert('strike')])
     await page.waitForTimeout(700)
     expect(await news(page)).toEqual([])
-    say({ price: 63_998.5, percent: 48 })
+    await say({ price: 63_998.5, percent: 48 })
     await soon(async () =>
       expect(await news(page)).toEqual(['BTC 5m: $63,998.50 is below the strike']),
     )
-    say({ price: 63_999, percent: 25 })
+    await say({ price: 63_999, percent: 25 })
     await soon(async () => {
       const texts = await news(page)
       expect(texts).toContain('BTC 5m: Up is at 25.0 %')
@@ -168,7 +168,7 @@ describe.skipIf(chromiumPath === undefined)('alerts of the board, in a browser',
   })
 
   test('behavior: sixty seconds left, and a recording that stops', async () => {
-    say({ price: 64_001, percent: 52 })
+    await say({ price: 64_001, percent: 52 })
     const alert = (kind: string) => ({ id: kind, kind, value: 0, series: 'btc-5m' })
     const page = await open([alert('left'), alert('recording')])
     expect(await news(page)).toEqual([])

@@ -35,11 +35,16 @@ const gone = 19
 const left = 41
 
 /** An open window with a book around a probability of up; it ends after so many seconds. */
-function addWindow(coin: Coin, timeframe: Timeframe, percent: number, seconds: number): string {
+async function addWindow(
+  coin: Coin,
+  timeframe: Timeframe,
+  percent: number,
+  seconds: number,
+): Promise<string> {
   const conditionId = conditionIdOf(coin.charCodeAt(0) * 100 + timeframe.charCodeAt(0))
   const windowEndMs = now + seconds * 1000
   const windowStartMs = windowEndMs - timeframeMs[timeframe]
-  history.putMarket({
+  await history.putMarket({
     conditionId,
     coin,
     timeframe,
@@ -60,12 +65,12 @@ function addWindow(coin: Coin, timeframe: Timeframe, percent: number, seconds: n
   }
   // The second says that nothing was missed until now.
   const snapshots = [windowStartMs, now].map((timestampMs) => aSnapshot({ ...book, timestampMs }))
-  history.append({ id: conditionId, source: 'recorded', snapshots })
+  await history.append({ id: conditionId, source: 'recorded', snapshots })
   return conditionId
 }
 
 for (const coin of ['btc', 'eth', 'sol'] as const) {
-  history.putSpot(
+  await history.putSpot(
     Array.from({ length: 120 }, (_, ago) => ({
       coin,
       source: 'chainlink',
@@ -75,11 +80,11 @@ for (const coin of ['btc', 'eth', 'sol'] as const) {
     })),
   )
 }
-const cheap = addWindow('btc', '5m', 40, 200)
-const dear = addWindow('btc', '1h', 90, 1_000)
-const few = addWindow('eth', '5m', 40, 200)
-const unknown = addWindow('eth', '1h', 50, 1_000)
-const last = addWindow('sol', '5m', 60, left)
+const cheap = await addWindow('btc', '5m', 40, 200)
+const dear = await addWindow('btc', '1h', 90, 1_000)
+const few = await addWindow('eth', '5m', 40, 200)
+const unknown = await addWindow('eth', '1h', 50, 1_000)
+const last = await addWindow('sol', '5m', 60, left)
 const tables = createTableStore(folder)
 tables.write('btc', [
   aCalibration({ coin: 'btc', timeframe: '5m' }),

@@ -25,6 +25,7 @@ import { callOf, readView } from '#web/pages/calibration/view.ts'
 import { aSnapshot, conditionIdOf } from '../history/books.ts'
 import {
   BROWSER_TEST_MS_MAX,
+  chooseExport,
   chromiumPath,
   createBrowser,
   keepKey,
@@ -46,7 +47,7 @@ const hasPython = Bun.which('python3') !== null
 const root = join(import.meta.dir, '../..')
 
 /** Markets with gaps, of which the first is not resolved and the second void. */
-function createHistory() {
+async function createHistory() {
   const history = openHistory(':memory:')
   const options = { seed: 'calibration', coins: ['btc'], timeframes: ['5m'] } as const
   const batches = [
@@ -56,26 +57,26 @@ function createHistory() {
   for (const fact of batches.flatMap((batch) => batch.facts)) {
     const place = ids.indexOf(fact.conditionId)
     const { winner, ...others } = fact
-    if (winner === undefined) history.putMarket(fact)
-    else if (place === 0) history.putMarket({ ...others, winnerSource: undefined })
-    else history.putMarket(place === 1 ? { ...fact, winner: 'void' } : fact)
+    if (winner === undefined) await history.putMarket(fact)
+    else if (place === 0) await history.putMarket({ ...others, winnerSource: undefined })
+    else await history.putMarket(place === 1 ? { ...fact, winner: 'void' } : fact)
   }
   for (const [index, { snapshots }] of batches.entries()) {
-    history.append({ id: `batch-${index}`, source: 'simulated', snapshots })
+    await history.append({ id: `batch-${index}`, source: 'simulated', snapshots })
   }
-  for (const id of ids) history.close(id)
+  for (const id of ids) await history.close(id)
   return history
 }
 
 const MANY = 510
 /** More markets than a page of the panel, each with one book a minute before its end. */
-function addMany(history: MarketHistory): void {
+async function addMany(history: MarketHistory): Promise<void> {
   const books: Snapshot[] = []
   for (let number = 1; number <= MANY; number++) {
     const conditionId = conditionIdOf(number)
     const windowStartMs = START_MS - number * WINDOW_MS
     const windowEndMs = windowStartMs + WINDOW_MS
-    history.putMarket({
+    await history.putMarket({
       conditionId,
       coin: 'eth',
       timeframe: '5m',
@@ -95,27 +96,27 @@ function addMany(history: MarketHistory): void {
       }),
     )
   }
-  history.append({ id: 'many', source: 'simulated', snapshots: books })
+  await history.append({ id: 'many', source: 'simulated', snapshots: books })
 }
 
 /** Down was recorded, and Up was not. */
-function addDown(history: MarketHistory): void {
+async function addDown(history: MarketHistory): Promise<void> {
   for (const number of [1, 2, 3]) {
     const conditionId = conditionIdOf(1000 + number)
     const windowStartMs = START_MS - number * WINDOW_MS
     const windowEndMs = windowStartMs + WINDOW_MS
     const facts = { conditionId, coin: 'sol', timeframe: '5m', source: 'simulated' } as const
     const winner = { winner: 'down', winnerSource: 'simulated' } as const
-    history.putMarket({ ...facts, windowStartMs, windowEndMs, ...winner })
+    await history.putMarket({ ...facts, windowStartMs, windowEndMs, ...winner })
     const book = { conditionId, coin: 'sol', outcome: 'down', assetId: `down ${number}` } as const
     const snapshots = [aSnapshot({ ...book, timestampMs: windowEndMs - 60_000 })]
-    history.append({ id: `down ${number}`, source: 'simulated', snapshots })
+    await history.append({ id: `down ${number}`, source: 'simulated', snapshots })
   }
 }
 
-const history = createHistory()
-addDown(history)
-addMany(history)
+const history = await createHistory()
+await addDown(history)
+await addMany(history)
 const harness = createHarness({
   history,
   config: readConfig({ BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' }),
@@ -199,6 +200,9 @@ async function runAsPage(rule: Rule) {
 beforeAll(async () => {
   rows = await readRows()
 })
+
+const sameCard = '.card:has(h2:has-text("The same in"))'
+const sameCode = `${sameCard} pre`
 
 describe('intervals', () => {
   test('default: Wilson’s, as tables of it have them', () => {
@@ -605,7 +609,7 @@ describe.skipIf(chromiumPath === undefined)('/calibration in a browser', () => {
   test.skipIf(!hasPython)('default: the code that is copied is what Python runs', async () => {
     const page = await browser.open(place, { prepare: keepKey(key) })
     await page.waitForSelector('.calibration-grid tbody td small')
-    const code = (await page.textContent('.calls pre')) ?? ''
+    const code = (await page.textContent(sameCode)) ?? ''
     const printed = await python(['-c', code], '', {
       KEY: key,
       PYTHONPATH: join(root, 'clients/python'),
@@ -613,9 +617,9 @@ describe.skipIf(chromiumPath === undefined)('/calibration in a browser', () => {
     })
     const { run } = await runAsPage(usual)
     expect(printed).toContain(`\n${run.trades.length} trades, `)
-    await page.click('.tabs >> text=curl')
-    await page.waitForSelector('.calls pre:has-text("/fill?")')
-    const curl = (await page.textContent('.calls pre')) ?? ''
+    await page.click(`${sameCard} .tabs >> text=curl`)
+    await page.waitForSelector(`${sameCode}:has-text("/fill?")`)
+    const curl = (await page.textContent(sameCode)) ?? ''
     const lines = curl.replaceAll('curl ', 'curl --fail -sS -o /dev/null ')
     const child = Bun.spawn(['env', `KEY=${key}`, 'sh', '-ec', lines])
     expect([curl, await child.exited]).toEqual([curl, 0])
@@ -628,7 +632,7 @@ describe.skipIf(chromiumPath === undefined)('/calibration in a browser', () => {
     const count = (await page.textContent('.calibration-count')) ?? ''
     expect(count).toContain('public test key')
     expect(count).toContain('simulated')
-    expect(await page.textContent('.calls pre')).toContain(`Client("${computedTestKey}"`)
+    expect(await page.textContent(sameCode)).toContain(`Client("${computedTestKey}"`)
     expect(page.faults).toEqual([])
   })
 
@@ -656,7 +660,7 @@ describe.skipIf(chromiumPath === undefined)('/calibration in a browser', () => {
     await page.waitForSelector('.calibration-grid tbody td small')
     const [first, second] = await Promise.all([
       page.waitForEvent('download'),
-      page.click('.figure >> nth=0 >> text=CSV'),
+      chooseExport(page, 'How often', 'CSV'),
     ]).then(async ([csv]) => {
       const text = await Bun.file((await csv.path()) ?? '').text()
       return text.split('\n')
@@ -667,18 +671,18 @@ describe.skipIf(chromiumPath === undefined)('/calibration in a browser', () => {
     expect(second).toEndWith(',simulated')
     const [trades] = await Promise.all([
       page.waitForEvent('download'),
-      page.click('.figure >> nth=2 >> text=CSV'),
+      chooseExport(page, 'Equity curve', 'CSV'),
     ])
     const cells = (await Bun.file((await trades.path()) ?? '').text()).split(/[,\n]/)
     const numbers = cells.filter((cell) => /^-?\d+\.\d+$/.test(cell))
     expect(numbers.length).toBeGreaterThan(0)
     for (const cell of numbers) expect(cell.replace(/\D|^-?0\.0*/g, '').length).toBeLessThan(16)
-    await page.click('.figure >> nth=2 >> text=API')
-    const code = (await page.textContent('.figure >> nth=2 >> pre')) ?? ''
+    await chooseExport(page, 'Equity curve', 'API')
+    const code = (await page.textContent('.figure-list .calls pre')) ?? ''
     expect(code).toContain('/v1/btc/panel?')
     expect(code).toContain('/fill?')
     const saved = page.waitForEvent('download')
-    await page.click('.figure >> nth=2 >> text=PNG')
+    await chooseExport(page, 'Equity curve', 'PNG')
     expect((await saved).suggestedFilename()).toBe('equity-btc-5m.png')
     expect(page.faults).toEqual([])
   })

@@ -3,6 +3,7 @@ import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from '
 import { renderGuide } from '#web/guide-plugin.ts'
 
 import {
+  accessFaults,
   BROWSER_TEST_MS_MAX,
   chromiumPath,
   createBrowser,
@@ -36,6 +37,7 @@ describe('renderGuide', () => {
     expect(render('[a](../examples/curl/markets.sh)')).toContain('"/docs/examples#curl-markets-sh"')
     expect(render('[a](https://a.example/)')).toContain('href="https://a.example/"')
     expect(render('[the map](../CONTRIBUTING.md)')).toBe('<p>the map</p>\n')
+    expect(render('[the pool](design/pool.md)')).toBe('<p>the pool</p>\n')
   })
 
   test('default: a heading has the anchor that it has elsewhere, codes with their underscores', () => {
@@ -152,29 +154,23 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
     },
   )
 
-  test('behavior: on a phone the list of guides shows the one that is open, and that there are more', async () => {
-    for (const path of ['/docs/scale', '/swagger']) {
+  test('behavior: on a phone the list of guides is a menu that names the page, and closes', async () => {
+    for (const [path, title] of [
+      ['/docs/scale', 'More than one machine'],
+      ['/swagger', 'API reference'],
+    ] as const) {
       const page = await browser.open(path, { width: 390 })
-      await page.waitForSelector('.docs-nav [aria-current]')
-      const [above, below] = await page.evaluate<number[]>(`(() => {
-        const list = document.querySelector('.docs-nav').getBoundingClientRect()
-        const here = document.querySelector('.docs-nav [aria-current]').getBoundingClientRect()
-        return [here.top - list.top, list.bottom - here.bottom]
-      })()`)
-      expect(above).toBeGreaterThan(0)
-      expect(below).toBeGreaterThan(0)
+      const menu = page.locator('.docs-toggle')
+      await menu.locator(`b:text-is("${title}")`).waitFor()
+      expect(await page.locator('.docs-nav [aria-current]').isVisible()).toBe(false)
+      await menu.click()
+      expect(await page.locator('.docs-nav [aria-current]').isVisible()).toBe(true)
+      expect(await accessFaults(page)).toEqual([])
+      await page.click('.docs-nav >> text=Examples')
+      await menu.locator('b:text-is("Examples")').waitFor()
+      expect(await page.locator('.docs-nav [aria-current]').isVisible()).toBe(false)
       expect(page.faults).toEqual([])
     }
-  })
-
-  test('default: the reference has one `main`, which is that of Swagger UI', async () => {
-    const page = await browser.open('/swagger')
-    await page.waitForSelector('main#operations')
-    expect(await page.locator('main').count()).toBe(1)
-    await page.click('.docs-nav >> text=Quick start')
-    await page.waitForSelector('main#content h1')
-    expect(await page.locator('main').count()).toBe(1)
-    expect(page.faults).toEqual([])
   })
 
   test('behavior: a key that is in memory alone is used by the reference', async () => {
@@ -184,15 +180,12 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
     await page.click('text=Use this key')
     await page.waitForSelector('.dot-on')
     await page.click('.docs-nav >> text=API reference')
-    await page.waitForSelector('.swagger-ui .btn.authorize.locked')
-    expect(await page.locator('.dot-on').count()).toBe(1)
+    await page.click('.api-tag summary >> text=account')
     const asked = page.waitForRequest((request) => request.url().endsWith('/v1/usage'))
-    await page.click('#operations-account-getUsage')
+    await page.click('#operations-account-getUsage .api-row')
     await page.click('#operations-account-getUsage >> text=Execute')
     expect((await asked).headers().authorization).toBe(`Bearer ${key}`)
-    await page.click('.docs-nav >> text=Quick start')
-    await page.click('.docs-nav >> text=API reference')
-    await page.waitForSelector('.swagger-ui .btn.authorize.locked')
+    expect(await page.locator('.dot-on').count()).toBe(1)
     expect(page.faults).toEqual([])
   })
 

@@ -2,6 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import {
   BROWSER_TEST_MS_MAX,
+  chooseExport,
   chromiumPath,
   keepKey,
   lookAtAll,
@@ -21,9 +22,9 @@ import {
 
 setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
-const { history, both, open } = createMarketHistory()
+const { history, both, open } = await createMarketHistory()
 // What is simulated goes with what is simulated alone.
-history.putSpot(someTicks('btc', 40).map((tick) => ({ ...tick, source: 'simulated' })))
+await history.putSpot(someTicks('btc', 40).map((tick) => ({ ...tick, source: 'simulated' })))
 const harness = createHarness({
   history,
   config: readConfig({ BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' }),
@@ -152,6 +153,7 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
         drawn.add(sum)
       })
     await isDrawnAnew()
+    await page.click('button:text-is("View")')
     await page.locator('.cut-off input').fill('60')
     await isDrawnAnew()
     const heatmap = (query: string) =>
@@ -225,6 +227,7 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
 
   test('behavior: a link to a moment shows that moment, zoom and cut-off', async () => {
     const page = await openMarket()
+    await page.click('button:text-is("View")')
     await page.locator('.cut-off input').fill('60')
     await page.click('button[aria-label="Zoom in"]')
     await page.keyboard.press('Home')
@@ -237,7 +240,9 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     expect(Number(searchParams.get('to')) - Number(searchParams.get('from'))).toBeLessThan(250_000)
     const other = await browser.open(pathname + search)
     await other.waitForSelector('.player > output:has-text("00:00:10.000")')
+    await other.click('button:text-is("View")')
     expect(await other.inputValue('.cut-off input')).toBe('60')
+    await other.keyboard.press('Escape')
     const picture = (tab: TestPage) =>
       tab.evaluate<string>("document.querySelector('canvas.heat').toDataURL()")
     await page.mouse.move(5, 5)
@@ -304,28 +309,25 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     // Asked for when it would be seen.
     await page.locator('footer').scrollIntoViewIfNeeded()
     await page.waitForSelector('text=BTC spot price and strike')
-    const figures = page.locator('.figure')
-    expect(await figures.count()).toBeGreaterThanOrEqual(4)
-    for (const figure of await figures.all()) {
-      await figure.locator('button:has-text("API")').click()
+    const titles = await page.locator('.figure h2').allTextContents()
+    expect(titles.length).toBeGreaterThanOrEqual(4)
+    for (const title of titles) {
+      await chooseExport(page, title, 'API')
+      const figure = page.locator('.figure-list .calls')
       for (const [language, run] of Object.entries(runners)) {
         await figure.locator(`.tabs button:has-text("${language}")`).click()
         await figure.locator(`.tabs [aria-pressed="true"]:has-text("${language}")`).waitFor()
         const code = (await figure.locator('pre').textContent()) ?? ''
         expect([code, await exitCodeOf(run(code))]).toEqual([code, 0])
       }
-      await figure.locator('button:has-text("API")').click()
+      await chooseExport(page, title, 'API')
     }
     for (const [name, start] of [
       ['PNG', '\x89PNG'],
       ['CSV', 'time,side,price,size,source\n20'],
     ] as const) {
       const saved = page.waitForEvent('download')
-      await page
-        .locator('.market-main .figure')
-        .first()
-        .locator(`button:has-text("${name}")`)
-        .click()
+      await chooseExport(page, 'heat map', name)
       const path = (await (await saved).path()) ?? ''
       const text = Buffer.from(await Bun.file(path).bytes()).toString('latin1')
       expect(text.slice(0, start.length)).toBe(start)
@@ -337,10 +339,9 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
   test('error: code that is loaded later and cannot be is said', async () => {
     const page = await openMarket()
     await page.route('**/assets/**', (route) => route.abort())
-    const figure = page.locator('.figure:has(.heat)')
-    await figure.locator('button:has-text("CSV")').click()
-    await figure.locator('[role=alert] >> text=could not be loaded').waitFor()
-    await figure.locator('button:has-text("API")').click()
+    await chooseExport(page, 'heat map', 'CSV')
+    await page.waitForSelector('[role=alert] >> text=could not be loaded')
+    await chooseExport(page, 'heat map', 'API')
     await page.waitForSelector('.calls >> text=The code could not be loaded.')
     page.forgive(/ERR_FAILED|dynamically imported/)
     expect(page.faults).toEqual([])
@@ -358,7 +359,7 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     const last = open.rows.findLast(({ outcome }) => outcome === 'up')
     const asks = { prices: [], sizes: [] }
     const row = { ...(last ?? fail()), asks, sourceHash: undefined, timestampMs: nowMs }
-    appendRows(history, open, [row])
+    await appendRows(history, open, [row])
     await until(
       page,
       `document.querySelector('.market-side .ladder').textContent.includes('one side only')`,
@@ -371,14 +372,15 @@ describe.skipIf(chromiumPath === undefined)('explore, in a browser', () => {
     const page = await browser.open('/coverage')
     await page.locator('.calendar rect.chosen').waitFor()
     await page.locator('.day-slider input').focus()
-    const card = () => page.textContent('.day-card')
+    // Without the words for each kind, which are loaded later.
+    const card = () => page.locator('.day-card strong, .day-card ul').allTextContents()
     await page.keyboard.press('Home')
     await until(page, "document.querySelector('.calendar-wrap rect').matches('.chosen')")
     const first = await card()
     await page.keyboard.press('End')
-    await soon(async () => expect(await card()).not.toBe(first))
+    await soon(async () => expect(await card()).not.toEqual(first))
     await page.locator('.calendar-wrap rect').first().hover()
-    await soon(async () => expect(await card()).toBe(first))
+    await soon(async () => expect(await card()).toEqual(first))
     expect(page.faults).toEqual([])
   })
 

@@ -21,7 +21,7 @@ import { appendRows, conditionIdOf, createMarketHistory } from '../support/marke
 setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
 const WINDOW_MS = 300_000
-const { history, both, open } = createMarketHistory()
+const { history, both, single, open } = await createMarketHistory()
 const harness = createHarness({ history })
 const { app, key, time } = harness
 const held = (conditionId: string) => {
@@ -37,11 +37,18 @@ const day = new Date(startMs).toISOString().slice(0, 10)
 const clock = new Date(startMs).toISOString().slice(11, 16)
 
 /** A market of the source of `open`, whose rows are those of it, put at another window. */
-function addWindow(letter: string, windowStartMs: number, hasBooks: boolean) {
+async function addWindow(letter: string, windowStartMs: number, hasBooks: boolean) {
   const conditionId = conditionIdOf(letter)
   const slug = `sim-btc-updown-5m-${windowStartMs / 1000}`
   const window = { windowStartMs, windowEndMs: windowStartMs + WINDOW_MS }
-  history.putMarket({ ...live, ...window, conditionId, slug, assetIds: {}, winner: undefined })
+  await history.putMarket({
+    ...live,
+    ...window,
+    conditionId,
+    slug,
+    assetIds: {},
+    winner: undefined,
+  })
   const rows = hasBooks ? open.rows.slice(0, 2) : []
   const shift = windowStartMs - (live.windowStartMs ?? 0)
   const moved = rows.map((row): Snapshot => ({
@@ -49,13 +56,32 @@ function addWindow(letter: string, windowStartMs: number, hasBooks: boolean) {
     conditionId,
     timestampMs: row.timestampMs + shift,
   }))
-  appendRows(history, { ...open, conditionId, rows: [] }, moved)
+  await appendRows(history, { ...open, conditionId, rows: [] }, moved)
   return conditionId
 }
+/** Ethereum has books of a window to come, as the recorder has of long windows. */
+const ethereum = held(single.conditionId)
+const aheadId = conditionIdOf('9')
+const aheadMs = Date.UTC(2100, 0, 1)
+await history.putMarket({
+  ...ethereum,
+  conditionId: aheadId,
+  slug: undefined,
+  assetIds: {},
+  winner: undefined,
+  windowStartMs: aheadMs,
+  windowEndMs: aheadMs + WINDOW_MS,
+})
+const aheadRows = single.rows.slice(0, 2).map((row): Snapshot => ({
+  ...row,
+  conditionId: aheadId,
+  timestampMs: row.timestampMs - startMs + aheadMs,
+}))
+await appendRows(history, { ...single, conditionId: aheadId, rows: [] }, aheadRows)
 /** Between the two, one that only a list names. */
-const unheld = addWindow('1', startMs + WINDOW_MS, false)
+const unheld = await addWindow('1', startMs + WINDOW_MS, false)
 const recorded = conditionIdOf('2')
-history.putMarket({
+await history.putMarket({
   conditionId: recorded,
   coin: 'doge',
   timeframe: '5m',
@@ -68,7 +94,7 @@ history.putMarket({
 /** More than the search shows. */
 for (let number = 0; number < 10; number++) {
   const windowStartMs = startMs - number * WINDOW_MS
-  history.putMarket({
+  await history.putMarket({
     conditionId: `0x${`${number}`.padStart(64, 'f')}`,
     coin: 'xrp',
     timeframe: '5m',
@@ -163,6 +189,17 @@ describe.skipIf(chromiumPath === undefined)('the search, in a browser', () => {
     expect(page.faults).toEqual([])
   })
 
+  test('behavior: a time without a day is not of a window to come that has books', async () => {
+    const page = await browser.open('/docs', { prepare })
+    await page.waitForSelector('.find-button')
+    await page.keyboard.press('/')
+    await page.locator('dialog input[role=combobox]').fill(`eth 5m ${clock}`)
+    await soon(async () => expect(await say(page)).toStartWith('1 market.'))
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**${pageOf(ethereum.slug ?? single.conditionId, 'eth')}`)
+    expect(page.faults).toEqual([])
+  })
+
   test('default: a coin is also its pages, and pages and guides are found by their names', async () => {
     const page = await browser.open('/docs', { prepare })
     const listed = async (text: string) => {
@@ -179,6 +216,7 @@ describe.skipIf(chromiumPath === undefined)('the search, in a browser', () => {
       'Ethereum calibration',
     ])
     await page.keyboard.press('Escape')
+    await page.waitForSelector('dialog', { state: 'detached' })
     expect(await listed('api ref')).toEqual(['API reference'])
     await page.keyboard.press('Enter')
     await page.waitForURL('**/swagger')
@@ -401,7 +439,7 @@ describe.skipIf(chromiumPath === undefined)('the head of a market, in a browser'
   })
 
   test('behavior: who follows a window goes on with the next, and may stay', async () => {
-    const following = addWindow('3', endMs, false)
+    const following = await addWindow('3', endMs, false)
     const [follower, stayer, reader] = await Promise.all(
       [1, 2, 3].map(() => browser.open(pageOf(open.conditionId), { prepare })),
     )

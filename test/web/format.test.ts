@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { gapReasons } from '#src/domain/coverage.ts'
 import {
   showChange,
   showCoinChange,
@@ -12,6 +13,8 @@ import {
   showShares,
   showWindow,
 } from '#web/lib/format.ts'
+import { describeReason, shortReason } from '#web/lib/gap-reasons.ts'
+import { withoutRoutes } from '#web/lib/without-routes.ts'
 
 describe('numbers and times of pages', () => {
   test('default: a price of a coin has the decimals that venues show at about this price', () => {
@@ -65,5 +68,32 @@ describe('numbers and times of pages', () => {
     expect(showDayMinute(ms)).toBe('Apr 14, 08:00')
     const [start, end] = [ms, ms + 300_000].map((each) => new Date(each).toISOString())
     expect(showWindow(start ?? null, end ?? null)).toBe('Apr 14, 08:00 – 08:05 UTC')
+  })
+})
+
+describe('withoutRoutes', () => {
+  test.each([
+    [
+      'There is no btc market 0xab. GET /v1/btc/markets lists the markets.',
+      'There is no btc market 0xab.',
+    ],
+    [
+      'The allowance of 10 requests a minute is used up. Wait 5 s; GET /v1/billing/tiers shows larger ones.',
+      'The allowance of 10 requests a minute is used up. Wait 5 s.',
+    ],
+    ['The server is busy. Try again.', 'The server is busy. Try again.'],
+  ])('default: %p is shown without routes', (detail, shown) => {
+    expect(withoutRoutes(detail)).toBe(shown)
+  })
+})
+
+describe('reasons of gaps', () => {
+  test('behavior: each reason of the API has words, and a reason to come is legible', () => {
+    for (const reason of gapReasons) {
+      expect(shortReason(reason)).not.toContain('_')
+      expect(describeReason(reason)).toMatch(/^[A-Z]/)
+    }
+    expect(describeReason('replica_behind')).toBe("The server's copy is behind")
+    expect(shortReason('not_yet_known')).toBe('not yet known')
   })
 })

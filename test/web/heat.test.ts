@@ -7,6 +7,7 @@ import { openHistory } from '#src/history/open.ts'
 import {
   accessFaults,
   BROWSER_TEST_MS_MAX,
+  chooseExport,
   chromiumPath,
   createBrowser,
   keepKey,
@@ -33,6 +34,8 @@ const moving = conditionIdOf('c')
 /** Trades of its last minute alone are recorded. */
 const late = conditionIdOf('d')
 const MILLION = 1_000_000
+/** Large trades are at its best prices, and large sizes at the best bid come and go. */
+const busy = conditionIdOf('9')
 /** Its best bid falls from 40 to 30 cents at once after 200 seconds. */
 const jumping = conditionIdOf('e')
 const assetIds: Record<string, string> = {
@@ -41,6 +44,7 @@ const assetIds: Record<string, string> = {
   [moving]: '5',
   [late]: '7',
   [jumping]: '9',
+  [busy]: '13',
 }
 
 /**
@@ -67,7 +71,9 @@ function* states(conditionId: string): Generator<Snapshot> {
       assetId: assetIds[conditionId] ?? '',
       outcome: 'up',
       timestampMs: START_MS + ms,
-      bids: side(bestBid, -1, (cents) => (cents === 35 && isLarge ? 900 : 100)),
+      bids: side(bestBid, -1, (cents) =>
+        cents === (conditionId === busy ? bestBid : 35) && isLarge ? 900 : 100,
+      ),
       asks: side(60, 1, () => 100),
     }
   }
@@ -80,6 +86,15 @@ function* trades(fromMs = 0): Generator<Trade> {
   const small = { ...trade, price: 900_000, size: MILLION }
   yield { ...small, timestampMs: START_MS + fromMs }
   yield { ...small, timestampMs: START_MS + WINDOW_MS - 1 }
+}
+
+/** At both best prices, so that dots cover one another and the lines. */
+function* busyTrades(): Generator<Trade> {
+  for (let ms = 10_000; ms < WINDOW_MS; ms += 8_000) {
+    const trade = { timestampMs: START_MS + ms, outcome: 'up', size: 800 * MILLION } as const
+    yield { ...trade, price: 400_000, side: 'sell' }
+    yield { ...trade, price: 600_000, side: 'buy' }
+  }
 }
 
 /** An hour. Its best bid falls from 40 to 30 cents after half of it and 2.5 s, and is 31 cents 1.5 s later. */
@@ -107,28 +122,30 @@ const history = openHistory(':memory:')
 {
   const windowEndMs = START_MS + 3_600_000
   const facts = { conditionId: hour, coin: 'btc', timeframe: '1h', source: 'recorded' } as const
-  history.putMarket({ ...facts, windowStartMs: START_MS, windowEndMs })
-  history.append({ id: hour, source: 'recorded', snapshots: [...hourStates()] })
-  history.close(hour)
+  await history.putMarket({ ...facts, windowStartMs: START_MS, windowEndMs })
+  await history.append({ id: hour, source: 'recorded', snapshots: [...hourStates()] })
+  await history.close(hour)
 }
-for (const conditionId of [traded, bare, moving, late, jumping]) {
+for (const conditionId of [traded, bare, moving, late, jumping, busy]) {
   const windowEndMs = START_MS + WINDOW_MS
   const facts = { conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' } as const
-  history.putMarket({ ...facts, windowStartMs: START_MS, windowEndMs })
+  await history.putMarket({ ...facts, windowStartMs: START_MS, windowEndMs })
   if (conditionId === moving) {
     const prices = { strike: '64000', strikeSource: 'catalogue' } as const
     const final = { finalPrice: '64999', finalPriceSource: 'catalogue' } as const
-    history.putMarket({ ...facts, ...prices, ...final })
+    await history.putMarket({ ...facts, ...prices, ...final })
   }
-  history.append({ id: conditionId, source: 'recorded', snapshots: [...states(conditionId)] })
+  await history.append({ id: conditionId, source: 'recorded', snapshots: [...states(conditionId)] })
   if (conditionId === traded)
-    history.putTrades({ id: 'trades', conditionId, trades: [...trades()] })
+    await history.putTrades({ id: 'trades', conditionId, trades: [...trades()] })
+  if (conditionId === busy)
+    await history.putTrades({ id: 'busy trades', conditionId, trades: [...busyTrades()] })
   if (conditionId === late)
-    history.putTrades({ id: 'late trades', conditionId, trades: [...trades(240_000)] })
-  history.close(conditionId)
+    await history.putTrades({ id: 'late trades', conditionId, trades: [...trades(240_000)] })
+  await history.close(conditionId)
 }
 /** The price of the coin is 64000 and one more each second. */
-history.putSpot(
+await history.putSpot(
   Array.from({ length: WINDOW_MS / 1000 }, (_, second) => ({
     coin: 'btc',
     source: 'chainlink',
@@ -187,7 +204,7 @@ const pixelsOf = (page: TestPage, name: string) =>
 
 async function saved(page: TestPage, name: 'CSV' | 'PNG'): Promise<Buffer> {
   const download = page.waitForEvent('download')
-  await page.locator('.figure:has(.heat)').locator(`button:has-text("${name}")`).click()
+  await chooseExport(page, 'heat map', name)
   return Buffer.from(await Bun.file((await (await download).path()) ?? '').bytes())
 }
 const rowsOf = async (page: TestPage) =>
@@ -274,6 +291,18 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     await page.keyboard.press('Escape')
     await soon(async () => expect(await readout(page)).toContain('best bid'))
     expect([...(await accessFaults(page)), ...page.faults]).toEqual([])
+  })
+
+  test('behavior: without room nothing fails, and with room it is drawn again', async () => {
+    const page = await open(traded)
+    await until(page, "performance.getEntriesByName('heat-drawn').length > 0")
+    const show = (display: string) =>
+      page.evaluate(`document.querySelector('.market-grid').style.display = '${display}'`)
+    await show('none')
+    await until(page, "document.querySelector('canvas.heat').width === 0")
+    await show('')
+    await soon(async () => expect(await pixelsOf(page, '--warn')).toBeGreaterThan(40))
+    expect(page.faults).toEqual([])
   })
 
   test('default: a button and a key go to the largest move, which all charts mark', async () => {
@@ -420,7 +449,7 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     expect(fromMs).toBeWithin(view.fromMs - stepMs, view.fromMs + 1)
     expect(times.at(-1)).toBeWithin(view.toMs - stepMs, view.toMs + 1)
     // The code of the API panel requests the same columns.
-    await page.locator('.figure:has(.heat)').locator('button:has-text("API")').click()
+    await chooseExport(page, 'heat map', 'API')
     const code = (await page.textContent('.calls pre')) ?? ''
     const [url = '', ofTrades = ''] = [...code.matchAll(/'(http[^']+)'/g)].map(
       ([, each]) => each ?? '',
@@ -439,6 +468,7 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     await page.waitForURL((now) => now.href !== before)
     expect(asked).toHaveLength(1)
     await page.click('.zoom >> text=All')
+    await chooseExport(page, 'heat map', 'API')
     await soon(async () => expect(await page.textContent('.calls pre')).toContain('timeBins=300'))
     expect(page.faults).toEqual([])
   })
@@ -449,10 +479,11 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     await soon(async () => {
       for (const count of await marks()) expect(count).toBeGreaterThan(40)
     })
-    await page.waitForSelector('.legend .pulled:has-text("× pulled")')
-    await page.waitForSelector('.legend .traded:has-text("◆ traded")')
+    await page.waitForSelector('.legend .pulled [data-sign=cross]')
+    await page.waitForSelector('.legend .traded [data-sign=diamond]')
     expect(await page.locator('.removed-share').count()).toBe(0)
-    await page.click('.legend .check')
+    await page.click('button:text-is("View")')
+    await page.click('.heat-view .check')
     await soon(async () => expect(await marks()).toEqual([0, 0]))
     await page.waitForURL('**/*marks=0*')
     expect(page.faults).toEqual([])
@@ -464,7 +495,7 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     const share = async () =>
       Number(
         /^Pulled and traded sizes are known for (\S+) % of this view/.exec(
-          (await page.textContent('.removed-share')) ?? '',
+          (await page.getAttribute('.removed-share', 'title')) ?? '',
         )?.[1],
       )
     await soon(async () => expect(await share()).toBeWithin(19, 21))
@@ -487,13 +518,13 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
           const { arc, fillText } = CanvasRenderingContext2D.prototype
           Object.assign(CanvasRenderingContext2D.prototype, {
             arc(...args) { radii.add(args[2]); return arc.apply(this, args) },
-            fillText(...args) { written.add(this.canvas.className + ' ' + args[0]); return fillText.apply(this, args) },
+            fillText(...args) { written.add((this.canvas.isConnected ? 'lines ' : 'heat ') + args[0]); return fillText.apply(this, args) },
           })
         })()`)
       },
     })
-    // The heat map, and the lines.
-    for (const name of ['heat', ''])
+    // The axis of the heat map is in the picture below the crosshair, which is not in the page.
+    for (const name of ['heat', 'lines'])
       await until(page, `['02', '04'].every((each) => written.has('${name} 00:' + each + ':00'))`)
     const largest = `2 * Math.max(...radii)`
     await until(page, `Math.abs(${largest} - 22 * 0.65) < 0.01`)
@@ -505,22 +536,95 @@ describe.skipIf(chromiumPath === undefined)('the heat map, in a browser', () => 
     expect(page.faults).toEqual([])
   })
 
+  test('behavior: no dot and no mark hides the best prices', async () => {
+    const page = await open(busy)
+    // Dots and marks are there.
+    await soon(async () => {
+      expect(await pixelsOf(page, '--warn')).toBeGreaterThan(40)
+      expect(await pixelsOf(page, '--accent')).toBeGreaterThan(40)
+    })
+    // The crosshair is away from the columns that are looked at.
+    await page.keyboard.press('End')
+    await page.mouse.move(5, 5)
+    /** The columns of pixels in which the line of a price, as thick as it is drawn, has another colour. */
+    const hidden = (name: string, price: number) =>
+      page.evaluate<number[]>(`(() => {
+        const canvas = document.querySelector('canvas.heat')
+        const { width, height } = canvas
+        const copy = Object.assign(document.createElement('canvas'), { width, height })
+        const context = copy.getContext('2d', { willReadFrequently: true })
+        context.drawImage(canvas, 0, 0)
+        const middle = Math.round((height - ${AXIS_HEIGHT}) * (1 - ${price}))
+        const { data } = context.getImageData(0, middle - 2, width - ${AXIS_WIDTH}, 4)
+        const across = width - ${AXIS_WIDTH}
+        context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('${name}')
+        context.fillRect(0, 0, 1, 1)
+        const wanted = context.getImageData(0, 0, 1, 1).data
+        const isLine = (x) => [0, 1, 2, 3].some((y) => [0, 1, 2].every((part) =>
+          Math.abs(data[4 * (y * across + x) + part] - wanted[part]) < 30))
+        return Array.from({ length: across - 8 }, (_, index) => index + 4).filter((x) => !isLine(x))
+      })()`)
+    await soon(async () => expect(await hidden('--bid', 0.4)).toEqual([]))
+    expect(await hidden('--ask', 0.6)).toEqual([])
+    await keepShot(page, 'heat-busy-1280-light')
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: beside the prices two fingers zoom them, and a drag moves them', async () => {
+    const page = await open(bare, { width: 390 })
+    const touch = await page.context().newCDPSession(page)
+    await touch.send('Emulation.setTouchEmulationEnabled', { enabled: true, maxTouchPoints: 2 })
+    await page.locator('canvas.heat').scrollIntoViewIfNeeded()
+    const box = await page.locator('canvas.heat').boundingBox()
+    if (box === null) throw new Error('There is a heat map.')
+    const height = box.height - AXIS_HEIGHT
+    /** The price at a part of the height, from above. */
+    const priceAt = async (part: number): Promise<number> => {
+      await page.mouse.move(box.x + 40, box.y + part * height)
+      await page.waitForTimeout(100)
+      return Number(/ · ([\d.]+)¢/.exec((await readout(page)) ?? '')?.[1])
+    }
+    expect(await priceAt(0.25)).toBeWithin(73, 77)
+    const x = box.x + box.width - AXIS_WIDTH / 2
+    const middle = box.y + height / 2
+    const put = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...ys: number[]) =>
+      touch.send('Input.dispatchTouchEvent', {
+        type,
+        touchPoints: ys.map((y, id) => ({ x, y, id })),
+      })
+    await put('touchStart', middle - 30)
+    await put('touchStart', middle - 30, middle + 30)
+    for (const spread of [40, 50, 60]) await put('touchMove', middle - spread, middle + spread)
+    await put('touchEnd')
+    // Twice as far apart: half of the prices, around the same one; the time stays.
+    await soon(async () => expect(await priceAt(0.25)).toBeWithin(61, 64))
+    expect(await priceAt(0.75)).toBeWithin(36, 39)
+    expect(new URL(page.url()).searchParams.has('from')).toBe(false)
+    // Prices that were chosen move with the pointer.
+    await page.mouse.move(box.x + 100, middle)
+    await page.mouse.down()
+    await page.mouse.move(box.x + 100, middle + height / 4, { steps: 4 })
+    await page.mouse.up()
+    await soon(async () => expect(await priceAt(0.75)).toBeWithin(48, 51))
+    await page.mouse.dblclick(box.x + 100, middle)
+    await soon(async () => expect(await priceAt(0.25)).toBeWithin(73, 77))
+    expect(page.faults).toEqual([])
+  })
+
   test('behavior: the area of a dot is as the size of its trade', async () => {
     const page = await open(traded)
     const widths = await page.evaluate<number[]>(
       `[...document.querySelectorAll('.legend .dot-key')].map((dot) => dot.getBoundingClientRect().width)`,
     )
     const [small = 0, large = 0] = widths
-    expect(await page.textContent('.legend span:has(.dot-key)')).toContain(
-      '10 and 100 shares, trades by side',
-    )
+    expect(await page.textContent('.legend .trade-sizes')).toContain('trades of 10 and 100')
     expect((large / small) ** 2).toBeCloseTo(10, 0)
     expect(page.faults).toEqual([])
   })
 
   test('behavior: without trades nothing is marked, and the legend says so', async () => {
     const page = await open(bare)
-    await page.waitForSelector('.legend >> text=no marks: trades are not recorded here')
+    await page.waitForSelector('.legend > :text("no marks: trades are not recorded here")')
     expect(await pixelsOf(page, '--warn')).toBe(0)
     await pointAt(page, 30_500, 0.355)
     await soon(async () => expect(await readout(page)).toEndWith(' · bid 100 shares'))

@@ -5,6 +5,7 @@ import type { Snapshot } from '#src/domain/snapshot.ts'
 
 import {
   BROWSER_TEST_MS_MAX,
+  chooseExport,
   chromiumPath,
   keepKey,
   servePages,
@@ -22,7 +23,7 @@ const GAP_MS = 60_000
 /** Beside and below the plot. */
 const AXIS_WIDTH = 64
 const AXIS_HEIGHT = 22
-const { history, open } = createMarketHistory()
+const { history, open } = await createMarketHistory()
 const harness = createHarness({ history })
 const { app, key, time } = harness
 const market = history.findMarket(open.conditionId)
@@ -39,12 +40,16 @@ const page = `/markets/${open.coin}/${open.conditionId}`
 const clock = (ms: number) => new Date(ms).toISOString().slice(11, 23)
 
 /** A book that no other is like, by its price. */
-function append(outcome: Snapshot['outcome'], timestampMs: number, price: number): void {
+async function append(
+  outcome: Snapshot['outcome'],
+  timestampMs: number,
+  price: number,
+): Promise<void> {
   const last = open.rows.findLast((row) => row.outcome === outcome)
   if (last === undefined) throw new Error('The market has a row.')
   const bids = { prices: [price * 10_000], sizes: [7_000_000] }
   const asks = { prices: [(price + 1) * 10_000], sizes: [7_000_000] }
-  appendRows(history, open, [{ ...last, bids, asks, sourceHash: undefined, timestampMs }])
+  await appendRows(history, open, [{ ...last, bids, asks, sourceHash: undefined, timestampMs }])
 }
 
 async function watch() {
@@ -62,7 +67,7 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     const tick = { coin: 'btc', source: 'simulated', windowSeconds: 0 } as const
     for (const [index, price] of ['64123.25', '65123.75'].entries()) {
       const timestampMs = lastMs() + index * 700
-      history.putSpot([{ ...tick, price, timestampMs, receivedMs: timestampMs }])
+      await history.putSpot([{ ...tick, price, timestampMs, receivedMs: timestampMs }])
       await until(tab, has('.readout', price.replace(/(\d{3}\.)/, ',$1')))
     }
     expect(tab.faults).toEqual([])
@@ -73,7 +78,7 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     await tab.waitForSelector('.tag.live:has-text("Live")')
     await tab.waitForSelector('.tag:has-text("simulated")')
     await tab.waitForSelector('.ladder .ladder-bid')
-    append('up', lastMs() + 700, 57)
+    await append('up', lastMs() + 700, 57)
     await until(tab, has('.market-side .ladder', '57¢'))
     expect(tab.faults).toEqual([])
   })
@@ -81,7 +86,7 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
   /** The times of the cells that the heat map shows. */
   const shownTimes = async (tab: TestPage): Promise<number[]> => {
     const saved = tab.waitForEvent('download')
-    await tab.locator('.market-main .figure').first().locator('button:has-text("CSV")').click()
+    await chooseExport(tab, 'heat map', 'CSV')
     const rows = (await Bun.file((await (await saved).path()) ?? '').text()).trim().split('\n')
     return rows.slice(1).map((row) => Date.parse(row.split(',')[0] ?? ''))
   }
@@ -100,7 +105,7 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
 
   test('default: the last two minutes fill the picture, with room for what comes, and move along', async () => {
     const tab = await watch()
-    append('up', lastMs() + 500, 55)
+    await append('up', lastMs() + 500, 55)
     const newestMs = lastMs()
     await until(tab, has('.market-side .ladder', '55¢'))
     const isPressed = (name: string) =>
@@ -124,7 +129,7 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
 
   test('default: prices fit the mid, are zoomed with Shift and reset by a double click', async () => {
     const tab = await watch()
-    append('up', lastMs() + 500, 55)
+    await append('up', lastMs() + 500, 55)
     await until(tab, has('.market-side .ladder', '55¢'))
     // Up to here it followed; pointing ends that, and the picture stays.
     const [top, bottom] = [await priceAt(tab, 0.01), await priceAt(tab, 0.99)]
@@ -148,10 +153,12 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
   test('default: colours are by the root or the logarithm of sizes, which this browser keeps', async () => {
     const tab = await watch()
     const half = () => tab.textContent('.scale b:nth-of-type(2)')
+    await tab.click('button:text-is("View")')
     const byRoot = await half()
     await tab.click('[aria-label="Colour by"] >> text=Log')
     await soon(async () => expect(await half()).not.toBe(byRoot))
     await tab.reload()
+    await tab.click('button:text-is("View")')
     await tab.waitForSelector('[aria-label="Colour by"] button[aria-pressed=true]:has-text("Log")')
     expect(tab.faults).toEqual([])
   })
@@ -161,25 +168,25 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     const fromMs = lastMs() + 1
     const toMs = fromMs + GAP_MS
     const gap = { outcome: 'up', reason: 'recorder_down', fromMs } as const
-    history.record({
+    await history.record({
       snapshots: [],
       trades: [],
       gaps: [{ kind: 'opened', conditionId: open.conditionId, gap: { ...gap, toMs: ENDLESS_MS } }],
     })
     time.nowMs = toMs + 1_000
-    append('down', fromMs + 1_000, 31)
+    await append('down', fromMs + 1_000, 31)
     await until(tab, has('.market-side', `No book: gap since ${clock(fromMs)} UTC`))
     expect(await tab.textContent('.market-side')).not.toContain('one side only')
-    history.record({
+    await history.record({
       snapshots: [],
       trades: [],
       gaps: [{ kind: 'ended', conditionId: open.conditionId, outcome: 'up', atMs: toMs }],
     })
-    append('up', toMs, 69)
+    await append('up', toMs, 69)
     await until(tab, has('.market-side .ladder', '69¢'))
     await soon(async () => {
       const saved = tab.waitForEvent('download')
-      await tab.locator('.market-main .figure').first().locator('button:has-text("CSV")').click()
+      await chooseExport(tab, 'heat map', 'CSV')
       const rows = (await Bun.file((await (await saved).path()) ?? '').text()).split('\n')
       const times = (pattern: RegExp) =>
         rows.flatMap((row) => {
@@ -226,12 +233,12 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
   test('behavior: trades that come are drawn by their side, and the legend names them', async () => {
     const tab = await watch()
     await tab.click('[aria-label="Time shown"] >> text=Window')
-    expect(await tab.locator('.legend .unseen:has-text("trades by side")').count()).toBe(1)
+    expect(await tab.locator('.legend .trade-sizes.unseen').count()).toBe(1)
     const timestampMs = endMs - 60_000
     const trade = { timestampMs, outcome: 'up', side: 'sell', price: 970_000 } as const
     const trades = [{ ...trade, size: 9_000_000_000 }]
-    history.putTrades({ id: 'big', conditionId: open.conditionId, trades })
-    await tab.waitForSelector('.legend span:not(.unseen):has-text("trades by side")')
+    await history.putTrades({ id: 'big', conditionId: open.conditionId, trades })
+    await tab.waitForSelector('.legend .trade-sizes:not(.unseen)')
     // Its dot is redder than anything else where no book is.
     const isRed = `(() => {
       const canvas = document.querySelector('canvas.heat')
@@ -254,7 +261,7 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     const asked: string[] = []
     tab.on('response', (response) => asked.push(new URL(response.url()).pathname))
     time.nowMs = endMs - 1
-    append('up', endMs - 2_000, 97)
+    await append('up', endMs - 2_000, 97)
     await until(tab, has('.market-side .ladder', '97¢'))
     await list.waitForSelector('.open-prices .up:has-text("97.5¢")')
     time.nowMs = endMs + 1
@@ -272,7 +279,7 @@ describe.skipIf(chromiumPath === undefined)('an open market, in a browser', () =
     // Who comes when it is over is not told by a stream.
     const late = await browser.open(page, { prepare: (opened) => opened.clock.install() })
     await late.waitForSelector('.tag:has-text("closed")')
-    if (market) history.putMarket({ ...market, winner: 'up' })
+    if (market) await history.putMarket({ ...market, winner: 'up' })
     await tab.waitForSelector('.tag.up:has-text("won")')
     // One answer that is lost takes nothing away.
     await late.route(`**/v1/**/${open.conditionId}`, (route) => route.abort('connectionreset'), {

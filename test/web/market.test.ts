@@ -7,6 +7,7 @@ import { simulate } from '#src/simulator/simulator.ts'
 import { aSnapshot } from '../history/books.ts'
 import {
   BROWSER_TEST_MS_MAX,
+  chooseExport,
   chromiumPath,
   createBrowser,
   keepKey,
@@ -32,9 +33,9 @@ const batches = simulate({
   maxSnapshotsPerMarket: 330,
 })
 for (const [index, { facts, snapshots }] of [...batches].entries()) {
-  for (const fact of facts) history.putMarket(fact)
-  history.append({ id: `batch ${index}`, source: 'simulated', snapshots })
-  for (const id of new Set(snapshots.map(({ conditionId }) => conditionId))) history.close(id)
+  for (const fact of facts) await history.putMarket(fact)
+  await history.append({ id: `batch ${index}`, source: 'simulated', snapshots })
+  for (const id of new Set(snapshots.map(({ conditionId }) => conditionId))) await history.close(id)
 }
 /** Recorded on one day, and simulated until today. */
 const TODAY_MS = START_MS + 400 * DAY_MS
@@ -44,9 +45,9 @@ for (const [source, windowStartMs, digit] of [
 ] as const) {
   const conditionId = conditionIdOf(digit)
   const window = { windowStartMs, windowEndMs: windowStartMs + 300_000 }
-  history.putMarket({ conditionId, coin: 'xrp', timeframe: '5m', source, ...window })
+  await history.putMarket({ conditionId, coin: 'xrp', timeframe: '5m', source, ...window })
   const book = { conditionId, coin: 'xrp', timeframe: '5m', timestampMs: windowStartMs } as const
-  history.append({ id: source, source, snapshots: [aSnapshot(book)] })
+  await history.append({ id: source, source, snapshots: [aSnapshot(book)] })
 }
 const slug = `sim-sol-updown-5m-${START_MS / 1000}`
 const harness = createHarness({
@@ -115,9 +116,9 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
     for (const width of [1280, 390]) {
       const page = await browser.open(`/markets/sol/${slug}`, { width })
       await page.waitForSelector('.ladder .ladder-bid')
-      const save = async (name: string) => {
+      const save = async (name: 'CSV' | 'PNG') => {
         const saved = page.waitForEvent('download')
-        await page.locator(`.market-main .figure button:has-text("${name}")`).first().click()
+        await chooseExport(page, 'heat map', name)
         return Buffer.from(await Bun.file((await (await saved).path()) ?? '').bytes())
       }
       const [head, first] = (await save('CSV')).toString().split('\n')
@@ -165,37 +166,37 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
   test('behavior: one panel of calls is open at a time, and Escape closes it', async () => {
     const page = await browser.open(`/markets/sol/${slug}`)
     await page.waitForSelector('.ladder .ladder-bid')
-    const buttons = page.locator('.figure-tools button:text-is("API")')
-    for (const index of [0, 1]) {
-      await buttons.nth(index).click()
+    for (const title of ['heat map', 'Mid price']) {
+      await chooseExport(page, title, 'API')
       await until(page, "document.querySelectorAll('.calls').length === 1")
     }
-    expect(await buttons.nth(0).getAttribute('aria-expanded')).toBe('false')
+    const first = page.locator('.figure-list button:text-is("API")').first()
+    expect(await first.getAttribute('aria-expanded')).toBe('false')
     await page.focus('.calls pre')
     await page.keyboard.press('Escape')
     await page.waitForSelector('.calls', { state: 'detached' })
-    expect(await page.textContent(':focus')).toBe('API')
+    expect(await page.textContent(':focus')).toBe('Export')
     expect(page.faults).toEqual([])
   })
 
   test('behavior: coverage opens at the newest recorded day, also beside newer simulated markets', async () => {
     const page = await browser.open('/coverage/xrp', { prepare: keepKey(harness.key) })
-    await page.waitForSelector('h2:has-text("182 days up to 2026-01-01")')
+    await page.waitForSelector('h2:has-text("182 days up to Jan 1, 2026")')
     await page.waitForSelector('.day-card:has-text("1 market")')
     expect(page.faults).toEqual([])
   })
 
   test('behavior: coverage ends with the last recorded day, and the address says which', async () => {
     const page = await browser.open('/coverage')
-    await page.waitForSelector('h2:has-text("182 days up to 2026-01-01")')
-    await page.waitForSelector('.day-card:has-text("no data is held")')
+    await page.waitForSelector('h2:has-text("182 days up to Jan 1, 2026")')
+    await page.waitForSelector('.day-card:has-text("Nothing was recorded or imported")')
     expect(await page.locator('button:has-text("Earlier")').isDisabled()).toBe(true)
     await page.click('button:has-text("Later")')
-    await page.waitForSelector('h2:has-text("182 days up to 2026-07-02")')
+    await page.waitForSelector('h2:has-text("182 days up to Jul 2, 2026")')
     await page.waitForURL('**/coverage?until=2026-07-02')
     await page.reload()
     await page.click('button:has-text("Earlier"):enabled')
-    await page.waitForSelector('h2:has-text("182 days up to 2026-01-01")')
+    await page.waitForSelector('h2:has-text("182 days up to Jan 1, 2026")')
     expect(page.faults).toEqual([])
   })
 
@@ -206,7 +207,7 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
     const facts = { coin: 'btc', timeframe: '5m', source: 'recorded' } as const
     const conditionId = conditionIdOf('7')
     const windowEndMs = windowStartMs + 300_000
-    history.putMarket({ ...facts, conditionId, windowStartMs, windowEndMs })
+    await history.putMarket({ ...facts, conditionId, windowStartMs, windowEndMs })
     const page = await browser.open(`/markets/btc/${conditionId}`, {
       prepare: keepKey(harness.key),
     })
@@ -216,7 +217,7 @@ describe.skipIf(chromiumPath === undefined)('what was recorded in part, in a bro
     // The window itself is 300 seconds long.
     expect(seconds).toBeGreaterThan(400)
     await page.waitForSelector('text=/markets · opens in \\d/')
-    await page.waitForSelector('.market-side >> text=Shown once the window opens')
+    await page.waitForSelector('.market-side >> text=Shown when the window opens')
     expect(await page.locator('text=trades are not recorded').count()).toBe(0)
     expect(page.faults).toEqual([])
   })

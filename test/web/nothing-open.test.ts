@@ -31,7 +31,7 @@ for (const [index, move] of [...moves, 40].entries()) {
       bids: { prices: [mid - 5_000], sizes: [2_000_000] },
       asks: { prices: [mid + 5_000], sizes: [2_000_000] },
     })
-  history.putMarket({
+  await history.putMarket({
     ...market,
     source: 'recorded',
     windowStartMs,
@@ -42,8 +42,8 @@ for (const [index, move] of [...moves, 40].entries()) {
     winnerSource: 'venue',
   })
   const snapshots = [book(0, 500_000), book(100, 600_000), book(299, 900_000)]
-  history.append({ id: `${index}`, source: 'recorded', snapshots })
-  history.close(market.conditionId)
+  await history.append({ id: `${index}`, source: 'recorded', snapshots })
+  await history.close(market.conditionId)
 }
 const { app, key } = createHarness({ history })
 const { browser } = servePages(app)
@@ -66,6 +66,24 @@ describe.skipIf(chromiumPath === undefined)('the board without an open window', 
     await soon(async () =>
       expect(await section.locator('path.bid >> nth=0').getAttribute('d')).toMatch(/^M0 500/),
     )
+    expect(page.faults).toEqual([])
+  })
+
+  test('behavior: a guest takes few requests of the allowance that all guests of an address share', async () => {
+    const asked: string[] = []
+    const page = await browser.open('/', {
+      prepare: async (tab) => {
+        tab.on('request', (request) => {
+          const { pathname, search } = new URL(request.url())
+          if (pathname.startsWith('/v1/')) asked.push(pathname + search)
+        })
+      },
+    })
+    await page.waitForSelector('section:has(h3:has-text("Largest moves")) li')
+    await page.waitForSelector('.strip')
+    // Longer than the page waits for anything.
+    await page.waitForTimeout(2_000)
+    expect(asked.length, asked.join('\n')).toBeLessThanOrEqual(4)
     expect(page.faults).toEqual([])
   })
 

@@ -20,7 +20,7 @@ import { appendRows, createMarketHistory } from '../support/market-history.ts'
 
 setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
-const { history, open } = createMarketHistory()
+const { history, open } = await createMarketHistory()
 const harness = createHarness({ history })
 const lastMs = () => open.rows.at(-1)?.timestampMs ?? 0
 harness.time.nowMs = lastMs() + 1_000
@@ -33,13 +33,13 @@ afterAll(async () => {
 })
 
 /** Adds a book of Up whose best bid is at a price in cents. */
-function append(cents: number): void {
+async function append(cents: number): Promise<void> {
   const last = open.rows.findLast((row) => row.outcome === 'up')
   if (last === undefined) throw new Error('The market has a row.')
   const bids = { prices: [cents * 10_000], sizes: [7_000_000] }
   const asks = { prices: [(cents + 1) * 10_000], sizes: [7_000_000] }
   const timestampMs = lastMs() + 700
-  appendRows(history, open, [{ ...last, bids, asks, sourceHash: undefined, timestampMs }])
+  await appendRows(history, open, [{ ...last, bids, asks, sourceHash: undefined, timestampMs }])
 }
 
 /** Points at a moment in the heat map; its axis is beside the plot. */
@@ -79,7 +79,7 @@ describe.skipIf(chromiumPath === undefined)(
       })
       await page.waitForSelector('.tag.live:has-text("Live")')
       await page.waitForSelector('.ladder .ladder-bid')
-      append(57)
+      await append(57)
       await until(page, "document.querySelector('.ladder').textContent.includes('57¢')")
       proxy.refuse(true)
       proxy.cut()
@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === undefined)(
       await until(page, "/^[0-9:.]+$/.test(document.querySelector('.heat-readout').textContent)")
       // The first was cut; after the third it would wait for six seconds.
       while (failures < 3) await page.waitForTimeout(50)
-      append(61)
+      await append(61)
       proxy.refuse(false)
       await until(page, "document.querySelector('.ladder').textContent.includes('61¢')")
       await page.waitForSelector('.tag.live:has-text("Live")')
@@ -130,7 +130,7 @@ describe.skipIf(chromiumPath === undefined)('a market page to which no row comes
     await page.waitForSelector('.tag:has-text("No new row for 0:3")')
     await page.waitForSelector('.page.is-silent')
     expect(await filtersOf(page)).toEqual(GREY)
-    append(63)
+    await append(63)
     await page.waitForSelector('.page:not(.is-silent) .tag.live:has-text("Live")')
     expect(page.faults).toEqual([])
   })
@@ -153,14 +153,26 @@ describe('the edge of a heat map of an open market', () => {
 
   test('default: that no book came is no gap; one that is stated reaches to what is known', () => {
     const knownToMs = startMs + 8_000
-    expect(missingTo(heat, [], knownToMs)).toBe(startMs + 3_000)
-    expect(missingTo(heat, [gap(0, 1_000)], knownToMs)).toBe(startMs + 3_000)
-    expect(missingTo(heat, [gap(2_500, Infinity)], knownToMs)).toBe(knownToMs)
-    expect(missingTo(heat, [gap(2_500, 6_000)], knownToMs)).toBe(startMs + 6_000)
+    expect(missingTo(heat, undefined, [], knownToMs)).toBe(startMs + 3_000)
+    expect(missingTo(heat, undefined, [gap(0, 1_000)], knownToMs)).toBe(startMs + 3_000)
+    expect(missingTo(heat, undefined, [gap(2_500, Infinity)], knownToMs)).toBe(knownToMs)
+    expect(missingTo(heat, undefined, [gap(2_500, 6_000)], knownToMs)).toBe(startMs + 6_000)
+  })
+
+  test('behavior: finer columns that end before the coarse one are not missing after their end', () => {
+    const finerOf = (seconds: number) => ({
+      ...heat,
+      to: new Date(startMs + seconds * 1000).toISOString(),
+      stepMs: 500,
+      columns: Array.from({ length: 2 * seconds }, (_, index) => (index < 5 ? column : null)),
+    })
+    expect(missingTo(heat, finerOf(10), [], startMs + 8_000)).toBe(startMs + 2_500)
+    // Finer columns of a time before it say nothing of the end.
+    expect(missingTo(heat, finerOf(2.5), [], startMs + 8_000)).toBe(startMs + 3_000)
   })
 
   test('behavior: without any book all of the past is missing', () => {
     const empty = { ...heat, columns: heat.columns.map(() => null) }
-    expect(missingTo(empty, [], startMs + 8_000)).toBe(startMs + 8_000)
+    expect(missingTo(empty, undefined, [], startMs + 8_000)).toBe(startMs + 8_000)
   })
 })

@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
 import { RESEND_UNKNOWN_MS } from '#src/billing/payment-machine.ts'
 import { createRemoteFacilitator } from '#src/facilitator/remote.ts'
+import { showStamp } from '#web/lib/format.ts'
 
 import { type FaultyNode, startFaultyNode } from '../chain/faulty-node.ts'
 import { hasAnvil } from '../support/anvil.ts'
@@ -132,7 +133,7 @@ describe.skipIf(!hasAnvil || chromiumPath === undefined)('paying in a browser', 
     await page.click('text=Pay with Test Wallet')
     await page.click('text=Get a quote')
     await page.waitForSelector('text=Review your payment')
-    const begins = `on ${endsAt.slice(0, 10)} ${endsAt.slice(11, 19)}`
+    const begins = `on ${showStamp(endsAt)}`
     expect(await page.textContent('.checkout')).toContain(begins)
     await sign(page)
     await waitForState(page, 'provisioned')

@@ -56,7 +56,7 @@ describe.skipIf(chromiumPath === undefined)('/pricing while purchases are paused
     const page = await browser.open('/pricing?tier=pro', { prepare })
     await page.waitForSelector('.paused')
     const told = (await page.textContent('.paused'))?.replaceAll(/\s+/g, ' ')
-    expect(told).toContain('Since 2026-01-02 03:04:05 UTC this server cannot settle payments')
+    expect(told).toContain('Since Jan 2, 2026, 03:04:05 UTC this server cannot settle payments')
     expect(told).toContain('nothing is charged')
     expect(told).toContain('This page checks every minute')
     expect(await page.locator('.tier').count()).toBeGreaterThan(3)

@@ -36,7 +36,7 @@ async function fill(history: MarketHistory): Promise<void> {
   const path = join(folder, 'books.ndjson')
   await Bun.write(path, lines.join('\n'))
   expect((await run([path], { history })).faults).toEqual([])
-  history.putMarket({
+  await history.putMarket({
     conditionId: `0x${'2b'.repeat(32)}`,
     coin: 'eth',
     timeframe: '5m',
@@ -105,7 +105,7 @@ describe.skipIf(!canRun)('the quick start', () => {
     await page.click('text=Use a key')
     await page.fill('input[name=key]', empty.key)
     await page.click('text=Use this key')
-    await page.waitForSelector('text=The server holds no books yet.')
+    await page.waitForSelector('text=The server has no books yet.')
     const [{ command } = { command: '' }, ...others] = await commandsOf(page)
     expect(others).toEqual([])
     expect(JSON.parse(await runCommand(command))).toEqual({ data: [], nextCursor: null })

@@ -15,13 +15,14 @@ import {
   until,
 } from '../support/browser.ts'
 import { createHarness, NOW_MS } from '../support/harness.ts'
+import { silentRecorder } from '../support/silences.ts'
 
 setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
 const START_MS = NOW_MS - (NOW_MS % 60_000) - 60_000
 const conditionId = conditionIdOf(1)
 const history = openHistory(':memory:')
-history.putMarket({
+await history.putMarket({
   conditionId,
   coin: 'btc',
   timeframe: '5m',
@@ -34,22 +35,22 @@ const silent: { sinceMs: number | undefined } = { sinceMs: undefined }
 const harness = createHarness({
   history,
   timer: () => performance.now(),
-  silence: () => silent.sinceMs,
+  silences: silentRecorder(() => silent.sinceMs),
 })
 const { time, key } = harness
 const { browser } = servePages(harness.app)
 
 let batches = 0
 /** A book of each outcome as of now. */
-function record(): void {
+async function record(): Promise<void> {
   const snapshots = (['up', 'down'] as const).map((outcome) =>
     aSnapshot({ conditionId, outcome, timestampMs: time.nowMs - 100 }, ++batches * 1_000_000),
   )
   const spot = { coin: 'btc', source: 'chainlink', windowSeconds: 0, price: '64010.00' } as const
-  history.putSpot([{ ...spot, timestampMs: time.nowMs - 100, receivedMs: time.nowMs - 50 }])
-  history.append({ id: `${batches}`, source: 'recorded', snapshots })
+  await history.putSpot([{ ...spot, timestampMs: time.nowMs - 100, receivedMs: time.nowMs - 50 }])
+  await history.append({ id: `${batches}`, source: 'recorded', snapshots })
 }
-record()
+await record()
 
 const clock = (ms: number) => new Date(ms).toISOString().slice(11, 19)
 
@@ -66,7 +67,7 @@ describe.skipIf(chromiumPath === undefined)('what a recorder that stopped does n
     'default: %s says so in words and shows nothing in green, until it records again',
     async (path) => {
       silent.sinceMs = undefined
-      record()
+      await record()
       const page = await browser.open(path, { prepare: keepKey(key) })
       await page.waitForSelector('.tag.live:has-text("Live")')
       silent.sinceMs = time.nowMs
@@ -83,7 +84,7 @@ describe.skipIf(chromiumPath === undefined)('what a recorder that stopped does n
       expect(await accessFaults(page)).toEqual([])
       silent.sinceMs = undefined
       time.nowMs += 1_000
-      record()
+      await record()
       await page.waitForSelector('.tag.live:has-text("Live")')
       expect(page.faults).toEqual([])
     },

@@ -4,9 +4,18 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { openHistory } from '#src/history/open.ts'
 import { createMovingMarket } from '#src/simulator/moving-market.ts'
 import { makeSampleWindows } from '#src/simulator/sample.ts'
+import type { Spot } from '#web/lib/bodies.ts'
+import { neededOfMarket } from '#web/lib/needed.ts'
 import { averagesOf } from '#web/lib/settlement.ts'
+import { pickSeries } from '#web/lib/spot-series.ts'
 
-import { BROWSER_TEST_MS_MAX, chromiumPath, servePages, until } from '../support/browser.ts'
+import {
+  BROWSER_TEST_MS_MAX,
+  chooseExport,
+  chromiumPath,
+  servePages,
+  until,
+} from '../support/browser.ts'
 import { readConfig } from '../support/config.ts'
 import { createHarness } from '../support/harness.ts'
 
@@ -18,9 +27,9 @@ const START_MS = Date.UTC(2026, 10, 27, 10)
 const NOW_MS = START_MS + 3 * WINDOW_MS - 20_000
 
 const history = openHistory(':memory:')
-makeSampleWindows(history, { coin: 'btc', count: 2, startMs: START_MS, statesPerSecond: 0.5 })
+await makeSampleWindows(history, { coin: 'btc', count: 2, startMs: START_MS, statesPerSecond: 0.5 })
 const moving = createMovingMarket(history)
-while (moving.tick(NOW_MS) === 'behind');
+while ((await moving.tick(NOW_MS)) === 'behind');
 const harness = createHarness({
   history,
   config: readConfig({ BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' }),
@@ -39,8 +48,15 @@ describe.skipIf(chromiumPath === undefined)('the settlement average of simulated
     'default: the board draws it, and in the last minute says what the rest must average, at %i px',
     async (width) => {
       const page = await browser.open('/', { width })
-      await page.waitForSelector('.board-needed')
-      expect(await page.textContent('.board-needed')).toMatch(/^needs .+ for (Up|Down) in 20 s$/)
+      await page.waitForSelector('.needed')
+      const [needed, left] = await page.evaluate<string[]>(`
+        (() => {
+          const needed = document.querySelector('.needed')
+          return [needed, needed.closest('tr').querySelector('.board-left')].map((each) => each.textContent)
+        })()`)
+      // The page's clock goes on, so that fewer than 20 s may be left by now.
+      const [, seconds] = /^0:(\d\d)$/.exec(left ?? '') ?? []
+      expect(needed).toMatch(new RegExp(`^needs .+ for (Up|Down) in ${Number(seconds)} s$`))
       await page.waitForSelector('.legend:has-text("settlement average so far")')
       expect(page.faults).toEqual([])
     },
@@ -76,9 +92,8 @@ describe.skipIf(chromiumPath === undefined)('the settlement average of simulated
     const shown = `settlement average $${final}, 60 s`
     await until(page, `document.querySelector('${legend}').textContent.trim() === '${shown}'`)
     await page.waitForSelector(`.readout:has-text("Final$${final}")`)
-    const figure = page.locator('.figure:has-text("BTC spot price and strike")')
     const saved = page.waitForEvent('download')
-    await figure.locator('button:has-text("CSV")').click()
+    await chooseExport(page, 'BTC spot price and strike', 'CSV')
     const lines = (await Bun.file((await (await saved).path()) ?? '').text()).trim().split('\n')
     expect(lines[0]).toBe('time,spot,strike,average,source')
     expect(lines.at(-1)?.split(',')[3]).toBe(String(Number(over?.finalPrice)))
@@ -129,5 +144,82 @@ describe('averagesOf', () => {
     const ticks = [tick(1000, 1)]
     for (const settlementRule of [null, 'spot', 'binance-1h'] as const)
       expect(averagesOf({ ...window, settlementRule }, ticks, [])).toBeUndefined()
+  })
+})
+
+describe('neededOfMarket', () => {
+  const endMs = Date.UTC(2026, 10, 27, 10, 5)
+  const market = {
+    settlementRule: 'twap30',
+    windowEnd: new Date(endMs).toISOString(),
+    source: 'recorded',
+    strike: 100,
+  } as const
+  const ticks = Array.from({ length: 51 }, (_, second) => ({
+    id: String(second),
+    source: 'chainlink',
+    windowSeconds: 0,
+    timestamp: new Date(endMs - (60 - second) * 1000).toISOString(),
+    price: second < 40 ? 98 : 99,
+  })) as Spot[]
+  const at = (beforeMs: number) =>
+    neededOfMarket(
+      market,
+      ticks.filter(({ timestamp }) => Date.parse(timestamp) <= endMs - beforeMs),
+      endMs - beforeMs,
+    )
+
+  test('default: before the settlement it is the strike, then what the rest must average', () => {
+    expect(at(61_000)).toBeUndefined()
+    expect(at(45_000)).toMatchObject({ price: 100, side: 'up', seconds: 45, change: '+$2.00' })
+    // Ten seconds at 98: the other twenty must average 101.
+    expect(at(20_000)).toMatchObject({ price: 101, side: 'up', seconds: 20 })
+    // Ten seconds at 98, ten at 99: the last ten must average 103.
+    expect(at(10_000)).toMatchObject({ price: 103, side: 'up', seconds: 10, change: '+$4.00' })
+    expect(at(0)).toBeUndefined()
+  })
+
+  test('behavior: without the prices of the settlement nothing is claimed', () => {
+    expect(neededOfMarket(market, ticks.slice(0, 10), endMs - 10_000)).toBeUndefined()
+    expect(neededOfMarket({ ...market, strike: null }, ticks, endMs - 10_000)).toBeUndefined()
+  })
+})
+
+describe('pickSeries', () => {
+  const startMs = Date.UTC(2026, 10, 29, 4, 30)
+  const price = (source: string, windowSeconds: number, second: number) =>
+    ({
+      id: `${source} ${windowSeconds} ${second}`,
+      source,
+      windowSeconds,
+      timestamp: new Date(startMs + second * 1000).toISOString(),
+      price: 64_000 + second,
+    }) as Spot
+  const each = (seconds: number[], ...series: [source: string, windowSeconds: number][]) =>
+    seconds.flatMap((second) => series.map(([source, length]) => price(source, length, second)))
+  const all = Array.from({ length: 300 }, (_, second) => second)
+
+  test('default: the prices of the moment, although the page has one for each end of the window', () => {
+    const ends = each([0, 300], ['price_page', 0], ['price_page', 60])
+    const rows = [...each(all, ['chainlink', 0], ['chainlink', 60]), ...ends].toSorted((a, b) =>
+      a.timestamp.localeCompare(b.timestamp),
+    )
+    const shown = pickSeries(rows, 'recorded')
+    expect(shown).toHaveLength(300)
+    expect(new Set(shown.map(({ source, windowSeconds }) => `${source} ${windowSeconds}`))).toEqual(
+      new Set(['chainlink 0']),
+    )
+  })
+
+  test('behavior: averages alone are shown in place of two prices of the page', () => {
+    const rows = [...each(all, ['chainlink', 60]), ...each([300], ['price_page', 0])]
+    expect(pickSeries(rows, 'recorded')).toHaveLength(300)
+  })
+
+  test('behavior: a series that ended is not shown, and simulated prices are of simulated windows', () => {
+    const early = each(all.slice(0, 200), ['chainlink', 0])
+    const rows = [...early, ...each(all.slice(200), ['chainlink', 60])]
+    expect(pickSeries(rows, 'recorded').at(-1)?.windowSeconds).toBe(60)
+    expect(pickSeries(rows, 'simulated')).toEqual([])
   })
 })

@@ -11,6 +11,7 @@ import { keyFaultOf } from '#web/lib/key-checksum.ts'
 
 import {
   BROWSER_TEST_MS_MAX,
+  chooseExport,
   chromiumPath,
   createBrowser,
   keepKey,
@@ -24,7 +25,7 @@ import { conditionIdOf, createMarketHistory } from '../support/market-history.ts
 setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
 const { app, key, sendAs } = createHarness({
-  history: createMarketHistory().history,
+  history: (await createMarketHistory()).history,
   config: readConfig({ BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' }),
 })
 const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: app.fetch })
@@ -140,12 +141,12 @@ describe('the files of the dashboard', () => {
   })
 
   test('default: the head of a document names its page, and of a market what everybody may know', async () => {
-    const { history, both } = createMarketHistory()
+    const { history, both } = await createMarketHistory()
     const market = history.findMarket(both.conditionId)
     if (market === undefined) throw new Error('The market is held.')
     const slug = '"><script>alert(1)</script>'
     const sold = { strike: '64123.45', finalPrice: '64200.55' }
-    history.putMarket({
+    await history.putMarket({
       strike: sold.strike,
       finalPrice: sold.finalPrice,
       conditionId: conditionIdOf('9'),
@@ -201,7 +202,7 @@ describe('the files of the dashboard', () => {
   })
 
   test('error: the page of what is not there is a 404 that says so, also to a browser that has it', async () => {
-    const { history, both } = createMarketHistory()
+    const { history, both } = await createMarketHistory()
     const own = createHarness({ history })
     const ask = (path: string, headers: Record<string, string> = {}) =>
       own.sendAs(undefined, path, { headers: { accept: 'text/html', ...headers } })
@@ -241,7 +242,7 @@ describe('the files of the dashboard', () => {
   })
 
   test('behavior: a card has the one address of its page, and a picture, if the server knows its own', async () => {
-    const { history, both } = createMarketHistory()
+    const { history, both } = await createMarketHistory()
     const slug = history.findMarket(both.conditionId)?.slug
     const config = readConfig({ BOOKFEED_PUBLIC_URL: 'https://books.example.com' })
     const own = createHarness({ history, config })
@@ -328,7 +329,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
         })
         await page.goto(new URL(path, server.url).href)
         // The board has a stream, so it is never idle.
-        if (path === '/') await page.waitForSelector('.away-place')
+        if (path === '/') await page.waitForSelector('.away-place, .finished')
         else await page.waitForLoadState('networkidle')
         const shift = await page.evaluate(`new Promise((resolve) => {
         new PerformanceObserver((list) => {
@@ -442,7 +443,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
 
   test('behavior: a call that is copied reads the key from KEY, as the examples do', async () => {
     const page = await browser.open('/coverage', { prepare: keepKey(key) })
-    await page.click('button:has-text("API")')
+    await chooseExport(page, 'coverage', 'API')
     await page.waitForSelector('.calls >> text=export KEY=')
     for (const [language, command] of [
       ['curl', ['sh', '-ec']],
@@ -463,7 +464,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser', () => 
     const page = await browser.open('/coverage')
     await page.waitForSelector('.calendar rect.chosen')
     const saved = page.waitForEvent('download')
-    await page.click('button:has-text("PNG")')
+    await chooseExport(page, 'coverage', 'PNG')
     const png = Buffer.from(await Bun.file((await (await saved).path()) ?? '').bytes())
     // The calendar alone is seven squares of 24 pixels and a border of four; both have two lines.
     expect(png.readUInt32BE(20)).toBe(172 + 48 + 48)

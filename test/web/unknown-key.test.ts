@@ -19,7 +19,7 @@ setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
 // Each tab is a visitor of its own: what is refused has a small allowance.
 const config = readConfig({ BOOKFEED_TRUSTED_PROXIES: '127.0.0.1' })
-const harness = createHarness({ history: createMarketHistory().history, config })
+const harness = createHarness({ history: (await createMarketHistory()).history, config })
 const { browser } = servePages(harness.app)
 const unknown = createApiKey((length) => crypto.getRandomValues(new Uint8Array(length)))
 

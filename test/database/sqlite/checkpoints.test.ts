@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { startCheckpoints } from '#src/database/sqlite/checkpoints.ts'
-import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
+import { closeFile, ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 
 import { until } from '../../support/until.ts'
 
@@ -24,7 +24,7 @@ test('startCheckpoints: brings commits into the file while it is open, and leave
     for (let i = 0; i < 1000 && statSync(path).size < before + BYTES; i++) await Bun.sleep(20)
     expect(statSync(path).size).toBeGreaterThan(before + BYTES)
     checkpoints[Symbol.dispose]()
-    db.engine.close(db)
+    closeFile(db)
     expect(statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
   } finally {
     remove(folder)
@@ -66,7 +66,7 @@ test('startCheckpoints: empties the logs of both files once writers rest, and wa
     for (const found of keys) expect(found).toEqual(expect.arrayContaining(['a', 'b', 'c']))
     checkpoints[Symbol.dispose]()
     reader.close()
-    for (const { file } of files) file.engine.close(file)
+    for (const { file } of files) closeFile(file)
   } finally {
     remove(folder)
   }
@@ -95,7 +95,7 @@ test.skipIf(prlimit === null)(
       for (let i = 0; i < 200 && statSync(path).size < before + 8 * BYTES; i++) await Bun.sleep(20)
       expect(statSync(path).size).toBeGreaterThan(before + 8 * BYTES)
       checkpoints[Symbol.dispose]()
-      db.engine.close(db)
+      closeFile(db)
     } finally {
       limitFiles('unlimited')
       remove(folder)
@@ -112,7 +112,7 @@ test('startCheckpoints: a thread that has died is not waited for', async () => {
     checkpoints[Symbol.dispose]()
     // One that runs is waited for up to 5 s.
     expect(performance.now() - startedMs).toBeLessThan(5000)
-    db.engine.close(db)
+    closeFile(db)
   } finally {
     remove(folder)
   }

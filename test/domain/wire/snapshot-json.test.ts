@@ -57,7 +57,7 @@ describe('createSnapshotScanner', () => {
 
   test('default: reads the example of the document', () => {
     const document = readFileSync(new URL('../../../docs/data.md', import.meta.url), 'utf8')
-    const [, line = ''] = /^```json\n(\{"id":[^`]*)```$/m.exec(document) ?? []
+    const [, line = ''] = /^```json\n(\{"id":"\w+","assetId":[^`]*)```$/m.exec(document) ?? []
     expect(scanText(line.trim())).toMatchObject({
       coin: 'btc',
       outcome: 'down',
@@ -206,7 +206,7 @@ describe('record fault', () => {
     ['assetId', '123', 'not a string'],
     ['assetId', '""', 'not 1 to 78 digits'],
     ['assetId', '"\\u0031"', 'not plain ASCII text'],
-    ['symbol', '"no coin"', 'not a coin that is kept'],
+    ['symbol', '"no coin"', 'not a supported coin'],
     ['outcome', '"yes"', 'neither "up" nor "down"'],
     ['timeframe', '"toString"', 'not a timeframe'],
     ['id', '""', 'not 1 to 100 characters'],

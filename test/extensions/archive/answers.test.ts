@@ -4,26 +4,24 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openDatabase } from '#src/database/sqlite/database.ts'
 import type { Market } from '#src/domain/market.ts'
 import { openArchive } from '#src/extensions/archive/range-reader.ts'
-import { copyHistory } from '#src/extensions/postgres/copy-history.ts'
-import { openPostgres } from '#src/extensions/postgres/database.ts'
-import { postgresHistory } from '#src/extensions/postgres/formats.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
 
 import { aSnapshot, START_MS } from '../../history/books.ts'
 import { expectSameAnswers, fillAnswers, requestsFor } from '../../support/answers.ts'
 import { archiveAll } from '../../support/archive-all.ts'
+import { copyBooks } from '../../support/copied-stores.ts'
 import { onBucket } from '../../support/engines/bucket.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 import { createHarness } from '../../support/harness.ts'
 import { readProblem } from '../../support/page-client.ts'
 import { openReplicatedHistory } from '../../support/replicated-history.ts'
+import { openHistoryIn } from '../../support/stores.ts'
 
 const LIMIT_MS = 240_000
-const SECOND_MS = 1000
+const TRY_MS = 100
 
 onBucket(import.meta.path, ({ placeOf, tell }) => {
   let postgres: Postgres | undefined
@@ -33,7 +31,7 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
     if (postgresPrograms !== undefined) postgres = await startPostgres()
     folder = await mkdtemp(join(tmpdir(), 'bookfeed-archive-'))
     const history = openHistory(pathOf('whole'))
-    fillAnswers(history)
+    await fillAnswers(history)
     history.dispose()
     await cp(pathOf('whole'), pathOf('archived'))
   }, LIMIT_MS)
@@ -70,7 +68,13 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
     'behavior: without anything in memory, too',
     async () => {
       const whole = openHistory(pathOf('whole'))
-      for (const path of requestsFor(whole)) {
+      const [first] = whole.listMarkets({ coin: 'btc', limit: 1, order: 'asc' })
+      // `cold-rows.test.ts` asks for everything of each market, in one thread.
+      const asked = requestsFor(whole).filter(
+        (path) => path.includes(`${first?.conditionId}`) || /panel|export.day/.test(path),
+      )
+      expect(asked.length).toBeGreaterThan(20)
+      for (const path of asked) {
         const archived = openHistory(pathOf('archived'), { isServing: true, chunkCacheBytes: 0 })
         await expectSameAnswers([whole, archived], [path])
         archived.dispose()
@@ -84,14 +88,12 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
     'default: the same from PostgreSQL',
     async () => {
       const place = postgres?.url ?? ''
-      const from = openDatabase(pathOf('whole'))
-      const to = openPostgres(place, postgresHistory)
-      for (const _ of copyHistory(from, to));
-      for (const db of [from, to]) db.close()
-      const archiving = openHistory(place)
+      await copyBooks(pathOf('whole'), place)
+      const archiving = await openHistoryIn(place)
       const before = archiving.usedBytes()
       expect(await archiveAll(archiving, placeOf('postgres'))).toBeGreaterThan(3)
-      expect(archiving.usedBytes()).toBeLessThan(before / 4)
+      const freed = before - archiving.usedBytes()
+      expect(freed).toBeGreaterThan(0.8 * archiving.archive.totals().bytes)
       expect([...archiving.verify()]).toEqual([])
       archiving.dispose()
       const whole = openHistory(pathOf('whole'))
@@ -119,8 +121,8 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
       expect([problem.status, problem.code]).toEqual([503, 'storage_unavailable'])
       expect(JSON.stringify(problem)).not.toContain('s3:')
       await tell('start')
-      await Bun.sleep(SECOND_MS)
-      expect((await server.send(path(second?.conditionId))).status).toBe(200)
+      // For a second after a failure the bucket is not asked.
+      while ((await server.send(path(second?.conditionId))).status !== 200) await Bun.sleep(TRY_MS)
       archived.dispose()
     },
     LIMIT_MS,
@@ -141,7 +143,7 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
       const [market] = late.listMarkets({ coin: 'eth', limit: 1 })
       if (market === undefined) throw new Error('There are markets.')
       for (const history of [whole, late]) {
-        appendLate(history, market)
+        await appendLate(history, market)
       }
       await expectSameAnswers([whole, late], requestsFor(whole))
       expect(await archiveAll(late, place)).toBe(1)
@@ -149,10 +151,10 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
       expect([...late.verify()]).toEqual([])
       expect((await store.list('')).size).toBe(objects + 1)
 
-      while (late.deleteOldest(Number.MAX_SAFE_INTEGER));
-      for (const { id, name } of late.archive.takeOrphans(Number.MAX_SAFE_INTEGER)) {
+      while (await late.deleteOldest(Number.MAX_SAFE_INTEGER));
+      for (const { id, name } of await late.archive.takeOrphans(Number.MAX_SAFE_INTEGER)) {
         await store.remove(name)
-        late.archive.forget(id)
+        await late.archive.forget(id)
       }
       const left = late.archive.totals().objects
       expect((await store.list('')).size).toBe(left)
@@ -167,7 +169,7 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
     async () => {
       const place = placeOf('damaged')
       const history = openHistory(pathOf('damaged'))
-      fillAnswers(history)
+      await fillAnswers(history)
       await archiveAll(history, place)
       const store = openArchive(place)
       const names = [...(await store.list('')).keys()].sort()
@@ -186,10 +188,10 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
 })
 
 /** Between two books of a market. */
-function appendLate(history: MarketHistory, market: Market): void {
+async function appendLate(history: MarketHistory, market: Market): Promise<void> {
   const { firstSnapshotMs = 0, lastSnapshotMs = 0, conditionId, assetIds } = market
   const timestampMs = Math.floor((firstSnapshotMs + lastSnapshotMs) / 2) + 1
   const late = { ...market, conditionId, outcome: 'up', timestampMs } as const
   const snapshots = [aSnapshot({ ...late, assetId: assetIds.up ?? '' })]
-  expect(history.append({ id: 'later', source: 'simulated', snapshots }).accepted).toBe(1)
+  expect((await history.append({ id: 'later', source: 'simulated', snapshots })).accepted).toBe(1)
 }

@@ -22,7 +22,7 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
     const cached = join(folder, 'chunks.db')
     const filling = openHistory(path)
     for (const conditionId of [first, second])
-      appendAll(filling, someSnapshots(210, { conditionId }))
+      await appendAll(filling, someSnapshots(210, { conditionId }))
     await archiveAll(filling, placeOf('cached'))
     filling.dispose()
     let counted = { answered: 0, failed: 0, ms: 0, bytes: 0 }
@@ -67,22 +67,22 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
     const folder = await mkdtemp(join(tmpdir(), 'bookfeed-counted-'))
     const path = join(folder, 'history.db')
     const filling = openHistory(path)
-    appendAll(filling, someSnapshots(210, { conditionId: first }))
+    for (const conditionId of [first, second])
+      await appendAll(filling, someSnapshots(210, { conditionId }))
     await archiveAll(filling, placeOf('counted'))
     filling.dispose()
     const history = openHistory(path, { isServing: true })
     try {
       const { app, send } = createHarness({ history })
-      const address = `/v1/btc/markets/${first}/export?format=csv`
-      const lines = (await (await send(address)).text()).trimEnd().split('\n')
+      const addressOf = (market: string) => `/v1/btc/markets/${market}/export?format=csv`
+      const lines = (await (await send(addressOf(first))).text()).trimEnd().split('\n')
       expect(lines.length).toBeGreaterThan(210)
       expect(history.archiveCounts().answered).toBe(0)
       const once = app.gauges()
       expect(once.bucketAnswered).toBeGreaterThan(0)
       expect(once.bucketBytes).toBeGreaterThan(1000)
       expect(once.bucketFailed).toBe(0)
-      // The thread has closed the history meanwhile, and opens it again.
-      await (await send(address)).text()
+      await (await send(addressOf(second))).text()
       expect(app.gauges().bucketAnswered).toBeGreaterThan(once.bucketAnswered)
     } finally {
       history.dispose()

@@ -12,6 +12,7 @@ import { postgresPrograms, startPostgres } from '../../support/engines/postgres.
 import { startKillableServer } from '../../support/killable-server.ts'
 import { addOldMarkets } from '../../support/old-markets.ts'
 import { bookfeed } from '../../support/program.ts'
+import { openHistoryIn } from '../../support/stores.ts'
 
 const MARKETS = 3
 const WAIT_MS_MAX = 60_000
@@ -25,18 +26,18 @@ async function untilTrue(holds: () => Promise<boolean> | boolean, lookMs = 100):
   }
 }
 
-function createLine(env: Record<string, string>, place?: string) {
+async function createLine(env: Record<string, string>, place?: string) {
   const cli = createCommandLine({ BOOKFEED_FREE_MB: '0', ...env })
   const path = place ?? join(cli.folder, 'history.db')
-  const history = openHistory(path)
-  if (history.totals().markets === 0) addOldMarkets(history, MARKETS)
+  const history = await openHistoryIn(path)
+  if (history.totals().markets === 0) await addOldMarkets(history, MARKETS)
   history.dispose()
   return { ...cli, path }
 }
 
 /** Objects of the bucket that books are read from; whatever is stored is sound. */
 async function expectArchived(path: string, bucket: string): Promise<void> {
-  const history = openHistory(path)
+  const history = await openHistoryIn(path)
   expect([...history.verify()]).toEqual([])
   expect(history.archive.totals().objects).toBe(MARKETS)
   expect(history.archive.due(Number.MAX_SAFE_INTEGER)).toEqual([])
@@ -73,7 +74,7 @@ onBucket(import.meta.path, ({ placeOf, tell, env }) => {
   describe('bookfeed archive', () => {
     test('default: moves old books, says what it put, and has nothing to do after that', async () => {
       const place = placeOf('by-hand')
-      using cli = createLine({ BOOKFEED_ARCHIVE: place })
+      using cli = await createLine({ BOOKFEED_ARCHIVE: place })
       const first = await cli.run('archive', '--days', '0')
       expect([first.exitCode, first.errors]).toEqual([0, []])
       expect(first.printed.join()).toMatch(/^3 objects of [\d,]+ bytes put in s3:/)
@@ -84,7 +85,7 @@ onBucket(import.meta.path, ({ placeOf, tell, env }) => {
 
     test('error: kill -9 between an object and its seal leaves the books, and an orphan', async () => {
       const place = placeOf('killed')
-      using cli = createLine({ BOOKFEED_ARCHIVE: place })
+      using cli = await createLine({ BOOKFEED_ARCHIVE: place })
       const child = Bun.spawn(bookfeed('archive', '--days', '0'), {
         stdout: 'ignore',
         stderr: 'inherit',
@@ -116,8 +117,8 @@ onBucket(import.meta.path, ({ placeOf, tell, env }) => {
         await using postgres = await startPostgres()
         const place = placeOf('two')
         const given = { BOOKFEED_ARCHIVE: place, BOOKFEED_HISTORY: postgres.url }
-        using one = createLine(given, postgres.url)
-        using other = createLine(given, postgres.url)
+        using one = await createLine(given, postgres.url)
+        using other = await createLine(given, postgres.url)
         // Whoever has the turn waits for the bucket.
         await tell('hang')
         const runs = [one, other].map((cli) => cli.run('archive', '--days', '0'))
@@ -134,7 +135,7 @@ onBucket(import.meta.path, ({ placeOf, tell, env }) => {
 
     test('behavior: a server does it as a job', async () => {
       const place = placeOf('job')
-      using cli = createLine({})
+      using cli = await createLine({})
       const server = await startKillableServer({
         ...env,
         BOOKFEED_DATA: cli.folder,

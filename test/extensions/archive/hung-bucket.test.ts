@@ -1,30 +1,34 @@
-import { expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 import { openHistory } from '#src/history/open.ts'
 
 import { appendAll, conditionIdOf, someSnapshots } from '../../history/books.ts'
 import { archiveAll } from '../../support/archive-all.ts'
 import { onBucket } from '../../support/engines/bucket.ts'
-import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 import { createHarness } from '../../support/harness.ts'
 
 const MARKETS = 12
-/** PostgreSQL has longer for a connection; the bucket for an answer, too. */
+/** The bucket has longer for an answer. */
 const SOON_MS = 2000
 const [slow = '', ...archived] = Array.from({ length: MARKETS + 1 }, (_, at) => conditionIdOf(at))
+const folder = mkdtempSync(join(tmpdir(), 'bookfeed-hung-bucket-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const stored = Array.from({ length: MARKETS }, (_, at) => conditionIdOf(100 + at))
 
-async function fill(place: string, bucket: string): Promise<void> {
-  const history = openHistory(place)
+async function fill(path: string, bucket: string): Promise<void> {
+  const history = openHistory(path)
   for (const conditionId of [slow, ...archived])
-    appendAll(history, someSnapshots(210, { conditionId }))
+    await appendAll(history, someSnapshots(210, { conditionId }))
   expect(await archiveAll(history, bucket)).toBe(MARKETS + 1)
-  for (const conditionId of stored) appendAll(history, someSnapshots(210, { conditionId }))
+  for (const conditionId of stored) await appendAll(history, someSnapshots(210, { conditionId }))
   history.dispose()
 }
 
-function startServer({ url }: Postgres) {
-  const history = openHistory(url, { isServing: true, chunkCacheBytes: 0 })
+function startServer(path: string) {
+  const history = openHistory(path, { isServing: true, chunkCacheBytes: 0 })
   const { send } = createHarness({ history })
   return {
     ask: (id: string, limit = 10) => send(`/v1/btc/markets/${id}/snapshots?limit=${limit}`),
@@ -33,35 +37,31 @@ function startServer({ url }: Postgres) {
 }
 
 onBucket(import.meta.path, ({ placeOf, tell }) => {
-  test.skipIf(postgresPrograms === undefined)(
-    'error: requests that wait for a bucket hold no connection to PostgreSQL',
-    async () => {
-      await using postgres = await startPostgres()
-      await fill(postgres.url, placeOf('hung'))
-      using server = startServer(postgres)
-      const { ask } = server
-      // Two chunks; longer than a connection is held, and shorter than the bucket has to answer.
-      await tell('hang')
-      const asked = ask(slow, 200)
-      await Bun.sleep(SOON_MS / 4)
-      await tell('wake')
-      const first = await asked
-      const again = await ask(slow, 200)
-      expect([first.status, await first.text()]).toEqual([200, await again.text()])
+  test('error: while requests wait for a bucket, those that need none of it are answered', async () => {
+    const path = join(folder, 'history.db')
+    await fill(path, placeOf('hung'))
+    using server = startServer(path)
+    const { ask } = server
+    // Two chunks; longer than a connection is held, and shorter than the bucket has to answer.
+    await tell('hang')
+    const asked = ask(slow, 200)
+    await Bun.sleep(SOON_MS / 4)
+    await tell('wake')
+    const first = await asked
+    const again = await ask(slow, 200)
+    expect([first.status, await first.text()]).toEqual([200, await again.text()])
 
-      await tell('hang')
-      const waiting = archived.map((id) => ask(id))
-      const others = await Promise.all(stored.map((id) => ask(id)))
-      expect(others.map(({ status }) => status)).toEqual(stored.map(() => 200))
-      const refused = await Promise.all(waiting)
-      expect(refused.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(
-        archived.map(() => [503, '2']),
-      )
-      await tell('wake')
-      const [one = ''] = archived
-      for (let tries = 0; tries < 50 && (await ask(one)).status !== 200; tries++)
-        await Bun.sleep(100)
-      for (const id of archived) expect((await ask(id)).status).toBe(200)
-    },
-  )
+    await tell('hang')
+    const waiting = archived.map((id) => ask(id))
+    const others = await Promise.all(stored.map((id) => ask(id)))
+    expect(others.map(({ status }) => status)).toEqual(stored.map(() => 200))
+    const refused = await Promise.all(waiting)
+    expect(refused.map(({ status, headers }) => [status, headers.get('retry-after')])).toEqual(
+      archived.map(() => [503, '2']),
+    )
+    await tell('wake')
+    const [one = ''] = archived
+    for (let tries = 0; tries < 50 && (await ask(one)).status !== 200; tries++) await Bun.sleep(100)
+    for (const id of archived) expect((await ask(id)).status).toBe(200)
+  })
 })

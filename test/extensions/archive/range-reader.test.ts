@@ -37,7 +37,7 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
       expect(() => reader.read(absent)).toThrow('two is not in the archive.')
       await tell('kill')
       expect(read(size - 10, 10)).toEqual(part(size - 10, 10))
-      expect(() => reader.read(absent)).toThrow('Older books are in an archive')
+      expect(() => reader.read(absent)).toThrow('The archive of older books does not answer')
     } finally {
       await tell('start')
       reader.close()

@@ -35,7 +35,7 @@ const priceAt = (second: number): number =>
         9 * Math.cos(second / 3)),
   ) / 100
 
-function fill(path: string) {
+async function fill(path: string) {
   const history = openHistory(path, { lagMs: 0 })
   const ticks = Array.from({ length: (COUNT + 1) * 300 }, (_, second) => second)
     // Missing for a while: these moments of that window are not counted.
@@ -47,11 +47,11 @@ function fill(path: string) {
       timestampMs: START_MS + second * 1000,
       price: priceAt(second).toFixed(2),
     }))
-  history.putSpot(ticks)
+  await history.putSpot(ticks)
   for (let index = 0; index < COUNT; index++) {
     const windowStartMs = START_MS + index * WINDOW_MS
     const winner = priceAt(((index + 1) * WINDOW_MS) / 1000) >= STRIKE ? 'up' : 'down'
-    history.putMarket({
+    await history.putMarket({
       conditionId: conditionIdOf(index + 1),
       coin: 'btc',
       timeframe: '5m',
@@ -67,7 +67,7 @@ function fill(path: string) {
   return history
 }
 
-const history = fill(join(folder, 'history.db'))
+const history = await fill(join(folder, 'history.db'))
 const config = readConfig({ BOOKFEED_DATA: folder })
 const { send } = createHarness({ history, config })
 const read = async (query = '') =>
@@ -189,12 +189,12 @@ describe('GET /v1/{coin}/calibration', () => {
     expect(createTableStore(damaged).oldestMs()).toBeUndefined()
   })
 
-  test('behavior: a price that never moved has no distance', () => {
+  test('behavior: a price that never moved has no distance', async () => {
     const still = openHistory(':memory:', { lagMs: 0 })
     const [windowStartMs, windowEndMs] = [START_MS, START_MS + WINDOW_MS]
     const market = { conditionId: conditionIdOf(1), coin: 'btc', timeframe: '5m' } as const
     const facts = { source: 'recorded', windowStartMs, windowEndMs, strike: '64000.00' } as const
-    still.putMarket({ ...market, ...facts, winner: 'up', winnerSource: 'venue' })
+    await still.putMarket({ ...market, ...facts, winner: 'up', winnerSource: 'venue' })
     const ticks = Array.from({ length: 301 }, (_, second) => ({
       coin: 'btc' as const,
       source: 'chainlink',
@@ -202,7 +202,7 @@ describe('GET /v1/{coin}/calibration', () => {
       timestampMs: START_MS + second * 1000,
       price: '64000.00',
     }))
-    still.putSpot(ticks)
+    await still.putSpot(ticks)
     const question = { coin: coins[0] ?? 'btc', timeframe: '5m', source: 'recorded' } as const
     const steps = makeTable(still, { ...question, nowMs: NOW_MS })
     let step = steps.next()

@@ -11,16 +11,16 @@ describe('bookfeed files', () => {
     using line = createCommandLine()
     await line.run('simulate', ...simulated)
     const made = await line.run('files', 'make')
-    expect([made.exitCode, made.printed]).toEqual([0, ['10 files made, 0 days deleted.']])
+    expect([made.exitCode, made.printed]).toEqual([0, ['12 files made, 0 days deleted.']])
     expect((await line.run('files', 'make')).printed).toEqual(['0 files made, 0 days deleted.'])
     const { printed } = await line.run('files', 'list', '--json')
     const files = JSON.parse(printed.join('\n')) as { name: string; rows: number }[]
-    expect(files).toHaveLength(10)
+    expect(files).toHaveLength(12)
     expect(files[0]).toMatchObject({
       name: 'btc-5m-2026-01-01-snapshots-decimal-r1.parquet',
       rows: 40,
     })
-    expect((await line.run('files', 'list')).printed).toHaveLength(11)
+    expect((await line.run('files', 'list')).printed).toHaveLength(13)
   })
 
   test('error: an unknown coin is refused', async () => {

@@ -150,7 +150,7 @@ describe('a damaged file of a day', () => {
     await expectRefused(send, large.file.name)
     await expectRefused(send, small.file.name)
     expect([...verifyDayFiles(day.store)]).toEqual([
-      `file ${large.file.name}: it is not there`,
+      `file ${large.file.name}: it is missing`,
       `file ${small.file.name}: it has ${small.file.bytes + 1} bytes, not ${small.file.bytes}`,
     ])
   })
@@ -201,7 +201,7 @@ describe('a damaged list of a day', () => {
     await expectServed(day, send, [lost.file.name])
     await expectRefused(send, lost.file.name)
     expect([...verifyDayFiles(day.store)]).toEqual([
-      expect.stringContaining(`does not say what these are: ${lost.file.name}`),
+      expect.stringContaining(`does not list ${lost.file.name}`),
     ])
   })
 
@@ -221,7 +221,7 @@ describe('a damaged list of a day', () => {
     expect(data.map((each) => each.name)).toEqual([name])
     await expectRefused(send, file.name)
     expect([...verifyDayFiles(day.store)]).toEqual([
-      expect.stringContaining('files of btc 5m 2026-02-03: the list is not as it was written'),
+      expect.stringContaining('files of btc 5m 2026-02-03: the list is damaged'),
     ])
   })
 
@@ -238,8 +238,8 @@ describe('a damaged list of a day', () => {
   })
 })
 
-describe('files make --repair', () => {
-  const { history } = createMarketHistory()
+describe('files make --repair', async () => {
+  const { history } = await createMarketHistory()
   const root = mkdtempSync(join(tmpdir(), 'bookfeed-repair-'))
   afterAll(() => rmSync(root, { recursive: true }))
   const store = createFileStore(root)

@@ -21,9 +21,9 @@ const DAY_MS = 86_400_000
 /** Winners are not waited for any more. */
 const LATER_MS = NOW_MS + 5 * DAY_MS
 
-const { history, both, open, edge } = createMarketHistory()
-for (const { conditionId } of [open, edge]) history.close(conditionId)
-history.putMarket({
+const { history, both, open, edge } = await createMarketHistory()
+for (const { conditionId } of [open, edge]) await history.close(conditionId)
+await history.putMarket({
   conditionId: both.conditionId,
   coin: 'btc',
   timeframe: '5m',
@@ -102,11 +102,11 @@ async function walkAll(name: string): Promise<[conditionId: string, row: Json][]
 type Level = { price: string; size: string }
 
 describe('files of a day', () => {
-  test('default: each final day has ten files, listed with what they are', async () => {
-    expect(made).toBe(30)
+  test('default: each final day has twelve files, listed with what they are', async () => {
+    expect(made).toBe(36)
     const { data, nextCursor } = await get('/v1/btc/files')
     expect(data.map(({ kind, numbers }) => `${kind} ${numbers}`)).toEqual(
-      ['snapshots', 'levels', 'quotes', 'trades', 'panel'].flatMap((kind) => [
+      ['snapshots', 'levels', 'quotes', 'trades', 'panel', 'changes'].flatMap((kind) => [
         `${kind} decimal`,
         `${kind} double`,
       ]),
@@ -179,6 +179,19 @@ describe('files of a day', () => {
     )
     const columns = ['condition_id', 'id', 'side', 'level', 'price', 'size']
     expect(await readFile(find('btc', 'levels').path, columns)).toEqual(cellsOf(levels))
+  })
+
+  test('behavior: changes are those of the route', async () => {
+    const rows = await walkAll('changes')
+    const levels = rows.flatMap(([condition, row]) => {
+      const all = (['bids', 'asks'] as const).flatMap((side) =>
+        (row[side] as Level[]).map(({ price, size }) => [side.slice(0, -1), price, size]),
+      )
+      const place = [condition, row.id, row.prevId]
+      return (all.length > 0 ? all : [[null, null, null]]).map((level) => [...place, ...level])
+    })
+    const columns = ['condition_id', 'id', 'prev_id', 'side', 'price', 'size']
+    expect(await readFile(find('btc', 'changes').path, columns)).toEqual(cellsOf(levels))
   })
 
   test('behavior: empty books and the largest numbers are there', async () => {
@@ -265,6 +278,7 @@ describe('files of a day', () => {
       `${market}/quotes?format=csv`,
       `${market}/trades?format=csv`,
       `${market}/export?format=csv`,
+      `${market}/export?format=csv&shape=changes`,
       `${market}/export?format=csv&shape=states&depth=25`,
       '/v1/btc/panel?timeframe=5m&offsets=-30s&limit=1&format=csv',
     ]
@@ -379,16 +393,16 @@ describe('a file over HTTP', () => {
 })
 
 describe('making', () => {
-  test('behavior: what is made is not made again; what came late is another revision', () => {
+  test('behavior: what is made is not made again; what came late is another revision', async () => {
     expect(makeDayFiles(deps)).toBe(0)
     const before = find('xrp', 'levels')
     const last = edge.rows.at(-1)?.timestampMs ?? 0
-    history.append({ id: 'late', source: 'recorded', snapshots: rowsAt(edge, [last + 5]) })
+    await history.append({ id: 'late', source: 'recorded', snapshots: rowsAt(edge, [last + 5]) })
     // Not sealed any more, so not final.
     const sealed = history.findMarket(edge.conditionId)?.isClosed
     if (sealed === false) expect(makeDayFiles(deps)).toBe(0)
-    history.close(edge.conditionId)
-    expect(makeDayFiles(deps)).toBe(10)
+    await history.close(edge.conditionId)
+    expect(makeDayFiles(deps)).toBe(12)
     const files = store.find({ coin: 'xrp', timeframe: '15m', day: DAY })?.files ?? []
     const levels = files.filter(({ kind, numbers }) => kind === 'levels' && numbers === 'decimal')
     expect(levels.map(({ revision }) => revision)).toEqual([1, 2])
@@ -396,11 +410,11 @@ describe('making', () => {
     expect(statSync(before.path).size).toBe(before.bytes)
   })
 
-  test('behavior: no name is used again, also where the files were lost', () => {
+  test('behavior: no name is used again, also where the files were lost', async () => {
     const place = { coin: 'eth', timeframe: '5m', day: DAY } as const
     const signed = openHistory(':memory:')
-    const { single } = createMarketHistory(signed)
-    for (const _ of makeManifests(signed, LATER_MS, store.digestsOf));
+    const { single } = await createMarketHistory(signed)
+    for await (const _ of makeManifests(signed, LATER_MS, store.digestsOf));
     expect(signed.findMarket(single.conditionId)?.isClosed).toBe(true)
     const other = createFileStore(join(root, 'lost'))
     makeDayFiles({ ...deps, history: signed, store: other }, { coins: ['eth'] })
@@ -411,7 +425,7 @@ describe('making', () => {
     const early = createFileStore(join(root, 'early'))
     const at = (nowMs: number) => makeDayFiles({ ...deps, store: early, nowMs }, { coins: ['eth'] })
     expect(at(Date.UTC(2026, 0, 2))).toBe(0)
-    expect(at(Date.UTC(2026, 0, 2, 0, 5))).toBe(10)
+    expect(at(Date.UTC(2026, 0, 2, 0, 5))).toBe(12)
   })
 
   test('error: what stops in between leaves nothing that is listed', () => {
@@ -424,7 +438,7 @@ describe('making', () => {
     const wanted = { coins: ['eth'] } as const
     expect(() => makeDayFiles({ ...deps, store: full, assertMayWrite }, wanted)).toThrow('full')
     expect(full.daysOf({ coin: 'eth', timeframe: '5m' })).toEqual([])
-    expect(makeDayFiles({ ...deps, store: full }, wanted)).toBe(10)
+    expect(makeDayFiles({ ...deps, store: full }, wanted)).toBe(12)
     const names = readdirSync(join(place, 'eth', '5m'))
     expect(names.filter((name) => name.endsWith('.part'))).toEqual([])
   })

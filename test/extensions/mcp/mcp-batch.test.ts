@@ -6,7 +6,7 @@ import { createMessages } from '#src/extensions/mcp/messages.ts'
 import { addKey, createHarness } from '../../support/harness.ts'
 import { createMarketHistory } from '../../support/market-history.ts'
 
-const known = createMarketHistory()
+const known = await createMarketHistory()
 const { conditionId } = known.both
 const server = createHarness({ history: known.history })
 

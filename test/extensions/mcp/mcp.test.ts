@@ -11,7 +11,7 @@ import { createHarness } from '../../support/harness.ts'
 import { createMarketHistory } from '../../support/market-history.ts'
 import { createTestGround, openMarket, testHistories } from '../../support/test-mode.ts'
 
-const known = createMarketHistory()
+const known = await createMarketHistory()
 const { both } = known
 const server = createHarness({ history: known.history })
 const { conditionId, rows } = both
@@ -408,7 +408,7 @@ describe('answers of tools', () => {
     const market = openMarket.slug
     const ts = openMarket.windowMs + 60_000
     const fill = { ts, outcome: 'up', side: 'buy', size: 1 }
-    const found = testHistories().day.findMarketBySlug(market)
+    const found = testHistories.day.findMarketBySlug(market)
     for (const name of [market, found?.conditionId, found?.assetIds?.up]) {
       for (const [tool, args] of [
         ['find_markets', {}],

@@ -4,15 +4,11 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openDatabase } from '#src/database/sqlite/database.ts'
-import { copyHistory } from '#src/extensions/postgres/copy-history.ts'
-import { openPostgres } from '#src/extensions/postgres/database.ts'
-import { postgresHistory } from '#src/extensions/postgres/formats.ts'
-import { openHistory } from '#src/history/open.ts'
-
 import { expectSameAnswers, fillAnswers, requestsFor } from '../../support/answers.ts'
+import { copyBooks } from '../../support/copied-stores.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 import { openReplicatedHistory } from '../../support/replicated-history.ts'
+import { openHistoryIn } from '../../support/stores.ts'
 
 const START_MS_MAX = 120_000
 
@@ -25,13 +21,10 @@ describe.skipIf(postgresPrograms === undefined)('answers of a server on PostgreS
     folder = await mkdtemp(join(tmpdir(), 'bookfeed-answers-'))
     for (const name of ['first', 'second']) await mkdir(join(folder, name))
     place = `${postgres.url}?schema=answers`
-    const history = openHistory(join(folder, 'history.db'))
-    fillAnswers(history)
+    const history = await openHistoryIn(join(folder, 'history.db'))
+    await fillAnswers(history)
     history.dispose()
-    const from = openDatabase(join(folder, 'history.db'))
-    const to = openPostgres(place, postgresHistory)
-    for (const _ of copyHistory(from, to));
-    for (const db of [from, to]) db.close()
+    await copyBooks(join(folder, 'history.db'), place)
   }, START_MS_MAX)
   afterAll(async () => {
     await postgres?.[Symbol.asyncDispose]()
@@ -41,7 +34,7 @@ describe.skipIf(postgresPrograms === undefined)('answers of a server on PostgreS
   test(
     'default: the same texts, tags, coverage and cursors as from the file it was copied from',
     async () => {
-      const file = openHistory(join(folder, 'history.db'))
+      const file = await openHistoryIn(join(folder, 'history.db'))
       await using remote = await openReplicatedHistory(place, join(folder, 'first'))
       const asked = [...requestsFor(file), ...requestsFor(file)]
       const waited = spyOn(Atomics, 'wait')
@@ -56,7 +49,7 @@ describe.skipIf(postgresPrograms === undefined)('answers of a server on PostgreS
   test(
     'behavior: the same while the primary is away, of what was never read before',
     async () => {
-      const file = openHistory(join(folder, 'history.db'))
+      const file = await openHistoryIn(join(folder, 'history.db'))
       await using remote = await openReplicatedHistory(place, join(folder, 'second'))
       await postgres.killPrimary()
       // Of all routes one says that the primary is away.

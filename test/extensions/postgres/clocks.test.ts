@@ -4,15 +4,16 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { openHistory } from '#src/history/open.ts'
 import { byOperator } from '#src/ledger/actor.ts'
-import { openLedger } from '#src/ledger/open.ts'
 
 import { postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 import { clockSetBy, hasFaketime } from '../../support/faketime.ts'
-import { addKey } from '../../support/harness.ts'
+import { findFreePort } from '../../support/free-port.ts'
+import { makeKey } from '../../support/harness.ts'
 import { startKillableServer } from '../../support/killable-server.ts'
+import { bookfeed } from '../../support/program.ts'
 import { runCommand } from '../../support/run-command.ts'
+import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 import { systemClock } from '../../support/venue/venue.ts'
 
 const MS_MAX = 240_000
@@ -29,12 +30,12 @@ describe.skipIf(postgresPrograms === undefined || !hasFaketime)(
       async () => {
         await using stack = new AsyncDisposableStack()
         const postgres = stack.use(await startPostgres())
-        openHistory(postgres.url).dispose()
-        using ledger = openLedger(postgres.url, { nowMs: systemClock() })
-        const key = addKey(ledger, 'pro')
+        ;(await openHistoryIn(postgres.url)).dispose()
+        using ledger = await openLedgerIn(postgres.url, { nowMs: systemClock() })
+        const key = await makeKey(ledger, 'pro')
         const id = ledger.listKeys().at(-1)?.id ?? ''
         const nowMs = systemClock()
-        ledger.expireKey(id, nowMs + 5 * MINUTE_MS, byOperator(nowMs))
+        await ledger.expireKey(id, nowMs + 5 * MINUTE_MS, byOperator(nowMs))
 
         /** The status of a request with the key, to a server in a folder. */
         const statusAt = async (name: string, clock: Record<string, string> = {}) => {
@@ -67,8 +68,8 @@ describe.skipIf(postgresPrograms === undefined || !hasFaketime)(
       async () => {
         await using stack = new AsyncDisposableStack()
         const postgres = stack.use(await startPostgres())
-        openHistory(postgres.url).dispose()
-        openLedger(postgres.url, { nowMs: systemClock() }).dispose()
+        ;(await openHistoryIn(postgres.url)).dispose()
+        ;(await openLedgerIn(postgres.url, { nowMs: systemClock() })).dispose()
         const env = {
           BOOKFEED_HISTORY: postgres.url,
           BOOKFEED_LEDGER: postgres.url,
@@ -91,14 +92,46 @@ describe.skipIf(postgresPrograms === undefined || !hasFaketime)(
         ] as const)
           expect(await readiness(clockSetBy(offset))).toEqual([503, expect.stringMatching(text)])
 
+        const port = await findFreePort()
+        const recorder = Bun.spawn(bookfeed('record'), {
+          env: {
+            ...env,
+            ...clockSetBy('+5m'),
+            BOOKFEED_DATA: mkdtempSync(join(folder, 'recorder-')),
+            BOOKFEED_RECORD_METRICS: `127.0.0.1:${port}`,
+            BOOKFEED_FEED_URL: 'ws://127.0.0.1:1',
+            BOOKFEED_CATALOGUE_URL: 'http://127.0.0.1:1',
+          },
+          stdout: 'ignore',
+          stderr: 'ignore',
+        })
+        try {
+          const ask = () => fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined)
+          let told = await ask()
+          while (told === undefined) {
+            await Bun.sleep(50)
+            told = await ask()
+          }
+          expect([told.status, await told.json()]).toEqual([
+            503,
+            { ready: false, reason: expect.stringMatching(/(300|299)\.\d s ahead of/) },
+          ])
+        } finally {
+          recorder.kill('SIGKILL')
+          await recorder.exited
+        }
+
         const data = mkdtempSync(join(folder, 'doctor-'))
         const doctor = await runCommand(
           { ...env, ...clockSetBy('+10m'), BOOKFEED_DATA: data },
           'doctor',
         )
         expect(doctor.printed).toMatch(
-          /wrong +postgres: The clock of this machine is (600|599)\.\d s ahead of the clock of the database/,
+          /wrong +clock: The clock of this machine is (600|599)\.\d s ahead of the clock of the database/,
         )
+        const right = await runCommand({ ...env, BOOKFEED_DATA: data }, 'doctor')
+        for (const { printed } of [doctor, right]) expect(printed).not.toContain('no other clock')
+        expect(right.printed).toMatch(/ok +clock: It agrees with the clock of the database/)
       },
       MS_MAX,
     )

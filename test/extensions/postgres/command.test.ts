@@ -7,10 +7,8 @@ import { join } from 'node:path'
 
 import { SQL } from 'bun'
 
-import { openPostgres } from '#src/extensions/postgres/database.ts'
 import { postgresHistory, postgresLedger } from '#src/extensions/postgres/formats.ts'
-import { openHistory } from '#src/history/open.ts'
-import { openLedger } from '#src/ledger/open.ts'
+import { prepareTables } from '#src/extensions/postgres/server-tables.ts'
 
 import {
   accountIdOf,
@@ -28,6 +26,7 @@ import { fillAnswers } from '../../support/answers.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 import { bookfeed } from '../../support/program.ts'
 import { runCommand } from '../../support/run-command.ts'
+import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 import { tableRows } from '../../support/table-rows.ts'
 
 const TEST_MS_MAX = 180_000
@@ -39,26 +38,26 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 const template = join(root, 'template.db')
 
 /** A ledger with rows in every table. */
-function makeTemplate(): void {
-  using ledger = openLedger(template, { nowMs: NOW_MS })
+async function makeTemplate(): Promise<void> {
+  using ledger = await openLedgerIn(template, { nowMs: NOW_MS })
   const states = ['screened', 'unknown', 'settled', 'review', 'void', 'rejected'] as const
-  for (const [at, state] of states.entries()) claimUpTo(ledger, at + 1, { state })
-  for (let number = 2; number < 600; number++) ledger.createKey(aKey(number), by())
-  buyPack(ledger, 800)
+  for (const [at, state] of states.entries()) await claimUpTo(ledger, at + 1, { state })
+  for (let number = 2; number < 600; number++) await ledger.createKey(aKey(number), by())
+  await buyPack(ledger, 800)
   const answered = { address: '/v1/btc/markets', nowMs: NOW_MS }
-  expect(ledger.payments.beginPaidAnswer(paymentIdOf(800), answered)).toBe(true)
-  ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
-  void ledger.addUsage([someUsage(1), someUsage(2)])
-  ledger.signUp(aSignup(700), NOW_MS)
-  ledger.putAnswer({ id: 'asked', fingerprint: 'once', sealed: new Uint8Array(40) }, NOW_MS)
-  ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
-  ledger.payments.setScannedBlock(network, 2 ** 40)
+  expect(await ledger.payments.beginPaidAnswer(paymentIdOf(800), answered)).toBe(true)
+  await ledger.addSubscription(aSubscription(1, { terms: tierOf('starter') }), by())
+  await ledger.addUsage([someUsage(1), someUsage(2)])
+  await ledger.signUp(aSignup(700), NOW_MS)
+  await ledger.putAnswer({ id: 'asked', fingerprint: 'once', sealed: new Uint8Array(40) }, NOW_MS)
+  await ledger.payments.addUnmatchedTransfer(aTransfer(1), by())
+  await ledger.payments.setScannedBlock(network, 2 ** 40)
   const addresses = new Set([`0x${'f'.repeat(40)}`])
   const list = { publishedOn: '2026-11-20', confirmedMs: NOW_MS, sha256: 'ab', addresses }
-  ledger.putSanctionsList(list, by())
+  await ledger.putSanctionsList(list, by())
   const recorder = { startedMs: NOW_MS, rows: 7, lagMs: 12 }
   const step = { stepMs: 0, server: 'a', requests: 3, errors: 1, durations: [1, 2], problems: {} }
-  ledger.putActivity([{ ...step, recorder }], 0)
+  await ledger.putActivity([{ ...step, recorder }], 0)
 }
 
 /** A folder with that ledger, which this process never had open. */
@@ -80,7 +79,7 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
   let postgres: Postgres
   let sql: SQL
   beforeAll(async () => {
-    makeTemplate()
+    await makeTemplate()
     postgres = await startPostgres()
     sql = new SQL(postgres.url, { max: 4 })
   }, TEST_MS_MAX)
@@ -111,8 +110,8 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
     'default: every table goes there and back, and its source is used no more',
     async () => {
       const folder = makeLedger('moving')
-      const history = openHistory(join(folder, 'history.db'))
-      fillAnswers(history)
+      const history = await openHistoryIn(join(folder, 'history.db'))
+      await fillAnswers(history)
       const { snapshots, markets } = history.totals()
       history.dispose()
       const before = rowsOf(folder)
@@ -144,10 +143,10 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
       expect(rowsOf(back)).toEqual(before)
       const refused = await runCommand({ ...home, ...shared }, 'keys', 'list')
       expect(refused.errors).toContain(`This ledger was copied to ${back}`)
-      using ledger = openLedger(join(back, 'ledger.db'), { nowMs: NOW_MS })
+      using ledger = await openLedgerIn(join(back, 'ledger.db'), { nowMs: NOW_MS })
       expect([...ledger.verifyAudit()]).toEqual([])
       // It goes on where it was.
-      expect(ledger.createKey(aKey(900), by()).accountId).toBe(accountIdOf(1))
+      expect((await ledger.createKey(aKey(900), by())).accountId).toBe(accountIdOf(1))
       expect(ledger.findKeyByDigest(aKey(5).digest)?.id).toBe(aKey(5).id)
     },
     TEST_MS_MAX,
@@ -159,7 +158,7 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
       const place = `${postgres.url}?schema=used`
       const args = ['--only', 'ledger', '--to', place]
       const inUse = makeLedger('in-use')
-      const user = openLedger(join(inUse, 'ledger.db'), { nowMs: NOW_MS })
+      const user = await openLedgerIn(join(inUse, 'ledger.db'), { nowMs: NOW_MS })
       const early = await copy(inUse, ...args)
       expect([early.exitCode, early.printed]).toEqual([1, ''])
       expect(early.errors).toContain('Another process has')
@@ -168,19 +167,19 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
 
       const folder = makeLedger('used')
       const before = rowsOf(folder)
-      openLedger(place, { nowMs: NOW_MS }).dispose()
+      ;(await openLedgerIn(place, { nowMs: NOW_MS })).dispose()
       const taken = await copy(folder, ...args)
       expect(taken.exitCode).toBe(1)
-      expect(taken.errors).toContain('The target holds another ledger')
-      expect(taken.errors).toContain('Name an empty place')
+      expect(taken.errors).toContain('The target contains another ledger')
+      expect(taken.errors).toContain('Choose an empty target')
       expect(rowsOf(folder)).toEqual(before)
-      using ledger = openLedger(join(folder, 'ledger.db'), { nowMs: NOW_MS })
+      using ledger = await openLedgerIn(join(folder, 'ledger.db'), { nowMs: NOW_MS })
       expect(ledger.listKeys().length).toBeGreaterThan(500)
 
-      const other = openLedger(place, { nowMs: NOW_MS })
+      const other = await openLedgerIn(place, { nowMs: NOW_MS })
       const target = join(root, 'unmade')
       const busy = await copy(folder, '--only', 'ledger', '--from', place, '--to', target)
-      expect(busy.errors).toContain('Another bookfeed has the database open.')
+      expect(busy.errors).toContain('Another bookfeed process has the database open.')
       other.dispose()
     },
     TEST_MS_MAX,
@@ -200,7 +199,7 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
       const args = ['--only', 'ledger', '--to', `${postgres.url}?schema=tampered`]
       const { exitCode, errors } = await copy(folder, ...args)
       expect(exitCode).toBe(1)
-      expect(errors).toContain('The audit chain is not sound, so nothing was copied: account acc_1')
+      expect(errors).toContain('The audit chain is broken, so nothing was copied: account acc_1')
       expect(await sql`SELECT 1 FROM tampered.account`).toHaveLength(0)
     },
     TEST_MS_MAX,
@@ -233,8 +232,8 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
       expect(readdirSync(join(root, 'elsewhere'))).toEqual([])
       const [{ made }] = await sql`SELECT to_regnamespace('refused') AS made`
       expect(made).toBeNull()
-      const target = openLedger(place, { nowMs: NOW_MS })
-      target.createKey(aKey(901), by())
+      const target = await openLedgerIn(place, { nowMs: NOW_MS })
+      await target.createKey(aKey(901), by())
       target.dispose()
       const late = await copy(folder, ...args, '--keep-source')
       expect(late.errors).toContain('another state of this one')
@@ -258,7 +257,7 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
     async () => {
       const folder = makeLedger('killed')
       const place = `${postgres.url}?schema=killed`
-      openPostgres(place, postgresLedger).close()
+      await prepareTables(place, postgresLedger)
       const args = ['copy', '--only', 'ledger', '--to', place]
       const release = await lock('killed.usage', 'EXCLUSIVE')
       const env = { BOOKFEED_DATA: folder }
@@ -281,11 +280,11 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
     async () => {
       const folder = join(root, 'stopped')
       mkdirSync(folder)
-      const history = openHistory(join(folder, 'history.db'))
-      fillAnswers(history)
+      const history = await openHistoryIn(join(folder, 'history.db'))
+      await fillAnswers(history)
       const { markets } = history.totals()
       history.dispose()
-      openPostgres(`${postgres.url}?schema=stopped`, postgresHistory).close()
+      await prepareTables(`${postgres.url}?schema=stopped`, postgresHistory)
       const args = ['copy', '--only', 'history', '--to', `${postgres.url}?schema=stopped`]
       const start = () =>
         Bun.spawn(bookfeed(...args), {
@@ -306,23 +305,36 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy', () => {
       await until(waitingFor('stopped.chunk'))
       await until(`SELECT 1 FROM stopped.market HAVING count(*) = ${markets}`)
       await interrupt(copying)
-      // From here on all can be written, and not all of it read.
-      const releaseTotals = await lock('stopped.coin_total', 'ACCESS EXCLUSIVE')
+      // From here on only the totals cannot be written.
+      const lockTotals = () => lock('stopped.coin_total', 'ACCESS EXCLUSIVE')
+      const releaseTotals = await lockTotals()
       await releaseChunks()
-      for (const end of [interrupt, async (child: ReturnType<typeof start>) => child.kill(9)]) {
-        const verifying = start()
+      const kill = async (child: ReturnType<typeof start>) => child.kill(9)
+      /** The copy waits for the totals; whether all of it is written. */
+      async function endOne(end: typeof kill): Promise<boolean> {
+        const child = start()
         await until(waitingFor('stopped.coin_total'))
-        expect(await sql`SELECT 1 FROM stopped.meta WHERE key = 'copying'`).toHaveLength(0)
-        await end(verifying)
-        await verifying.exited
+        const copying = await sql`SELECT 1 FROM stopped.meta WHERE key = 'copying'`
+        await end(child)
+        await child.exited
         // What it asked last is still waiting.
         await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE application_name = 'bookfeed'`
         await until(`SELECT 1 WHERE NOT EXISTS (${waitingFor('stopped.coin_total')})`)
+        return copying.length === 0
       }
+      for (const end of [interrupt, kill]) expect(await endOne(end)).toBe(false)
       await releaseTotals()
-      const { exitCode, printed } = await runCommand({ BOOKFEED_DATA: folder }, ...args)
-      expect([exitCode, printed]).toEqual([0, expect.stringContaining('and read again: ')])
+      const copyAgain = async () => {
+        const { exitCode, printed } = await runCommand({ BOOKFEED_DATA: folder }, ...args)
+        expect([exitCode, printed]).toEqual([0, expect.stringContaining('and read again: ')])
+      }
+      await copyAgain()
+      // It has been written, and is read again.
+      const releaseAgain = await lockTotals()
+      for (const end of [interrupt, kill]) expect(await endOne(end)).toBe(true)
+      await releaseAgain()
+      await copyAgain()
     },
     TEST_MS_MAX,
   )

@@ -7,18 +7,34 @@ import { join } from 'node:path'
 
 import { SQL } from 'bun'
 
-import { replicaAgeMs } from '#src/database/stores.ts'
+import { isStorageError } from '#src/database/database.ts'
+import { openDatabase } from '#src/database/sqlite/database.ts'
 import { shownAddress } from '#src/extensions/postgres/address.ts'
+import { adviceOn, errorOf as toFault, failureOf } from '#src/extensions/postgres/faults.ts'
 import type { MarketHistory } from '#src/history/history.ts'
-import { openHistory } from '#src/history/open.ts'
-import { openLedger } from '#src/ledger/open.ts'
 
 import { fillAnswers } from '../../support/answers.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 import { openReplicatedHistory, type ReplicatedHistory } from '../../support/replicated-history.ts'
+import { runCommandUnder } from '../../support/run-command.ts'
+import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 
 const MS_MAX = 120_000
 const TRIES_MAX = 100
+const prlimit = Bun.which('prlimit')
+
+describe('an error of SQLite', () => {
+  test('error: is one of the copy on this machine, and not of PostgreSQL', () => {
+    const db = openDatabase(':memory:', { bytesMax: 1 })
+    const full = errorOf(() => db.run('CREATE TABLE more AS SELECT zeroblob(100000000)'))
+    db.close()
+    const fault = toFault(failureOf(full))
+    expect(fault.message).toBe(
+      'The copy in the data folder cannot be used: No room is left on the disk. Free some space and try again.',
+    )
+    expect([isStorageError(fault), adviceOn(fault, 'history')]).toEqual([true, undefined])
+  })
+})
 
 describe('shownAddress', () => {
   test.each([
@@ -51,8 +67,8 @@ describe('shownAddress', () => {
 
 test.each(['No', '1st', 'pg_books', 'a-b', 'x'.repeat(52), ''])(
   'error: the schema "%s" is refused with what is allowed',
-  (schema) => {
-    expect(() => openHistory(`postgres://me:secret@host/db?schema=${schema}`)).toThrow(
+  async (schema) => {
+    await expect(openHistoryIn(`postgres://me:secret@host/db?schema=${schema}`)).rejects.toThrow(
       `The name of a schema has lower-case letters, digits and _, 51 at most, and begins neither with a digit nor with pg_; ?schema=${schema} does not.`,
     )
   },
@@ -71,8 +87,8 @@ describe.skipIf(postgresPrograms === undefined)('a history on a PostgreSQL with 
     place = `${postgres.url}?schema=faults`
     folder = await mkdtemp(join(tmpdir(), 'bookfeed-faults-'))
     operator = new SQL(postgres.url, { max: 1 })
-    writer = openHistory(place, { isRecording: true })
-    fillAnswers(writer)
+    writer = await openHistoryIn(place, { isRecording: true })
+    await fillAnswers(writer)
     served = await openReplicatedHistory(place, folder)
   }, MS_MAX)
   afterAll(async () => {
@@ -84,14 +100,14 @@ describe.skipIf(postgresPrograms === undefined)('a history on a PostgreSQL with 
   })
 
   const list = () => served.history.listMarkets({ coin: 'btc', limit: 1000 })
-  const ageMs = (): number => replicaAgeMs(served.replicas.freshness, 'history', performance.now())
+  const ageMs = (): number => served.copies.ageMs('history')
 
   /** Writes a market, and resolves when it is read. */
   async function untilRead(): Promise<void> {
     const conditionId = `0x${(++number).toString(16).padStart(64, 'f')}`
     for (let tries = 0; ; tries++) {
       try {
-        writer.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' })
+        await writer.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' })
         break
       } catch (error) {
         if (tries === TRIES_MAX) throw error
@@ -119,7 +135,7 @@ describe.skipIf(postgresPrograms === undefined)('a history on a PostgreSQL with 
       try {
         await until(() => ageMs() > 3000)
         expect(list()).toEqual(before)
-        await expect(served.replicas.catchUp('history')).rejects.toThrow()
+        await expect(served.replicas.pull('history')).rejects.toThrow()
       } finally {
         await postgres.wake()
       }
@@ -144,9 +160,9 @@ describe.skipIf(postgresPrograms === undefined)('a history on a PostgreSQL with 
       }
       await confirmBy('nobody')
       const conditionId = `0x${'e'.repeat(64)}`
-      expect(() =>
+      await expect(
         writer.putMarket({ conditionId, coin: 'btc', timeframe: '5m', source: 'recorded' }),
-      ).toThrow(expect.objectContaining({ code: 'storage_unavailable' }))
+      ).rejects.toThrow(expect.objectContaining({ code: 'storage_unavailable' }))
       await until(() => ageMs() > 3000)
       expect(served.history.findMarket(conditionId)).toBeUndefined()
       await confirmBy('FIRST 1 (standby)')
@@ -200,13 +216,29 @@ describe.skipIf(postgresPrograms === undefined)('a history on a PostgreSQL with 
     MS_MAX,
   )
 
+  test.skipIf(prlimit === null)(
+    'error: a copy that the disk does not take is named by its folder',
+    async () => {
+      const data = join(folder, 'full')
+      // Files that may have so many bytes stand in for the disk.
+      const limits = [prlimit ?? '', '--fsize=20000']
+      const env = { BOOKFEED_HISTORY: place, BOOKFEED_DATA: data }
+      const { exitCode, errors } = await runCommandUnder(limits, env, 'verify')
+      expect(exitCode).toBe(1)
+      expect(errors).toStartWith(`bookfeed: The copy in ${data} cannot be used: `)
+      expect(errors).toMatch(/No room is left on the disk|The disk reports an error/)
+      expect(errors).not.toMatch(/postgres/i)
+    },
+    MS_MAX,
+  )
+
   test(
     'error: an address that cannot be used is named without its password',
     async () => {
       const port = Number(new URL(postgres.url).port)
       await operator.unsafe('CREATE SCHEMA IF NOT EXISTS other; CREATE TABLE other.market (a int)')
       await operator.unsafe("CREATE USER guest PASSWORD 'secret-of-guest'")
-      openLedger(`${postgres.url}?schema=taken`, { nowMs: 0 }).dispose()
+      ;(await openLedgerIn(`${postgres.url}?schema=taken`, { nowMs: 0 })).dispose()
       const places = [
         [`postgres://bookfeed:secret@127.0.0.1:${port}/bookfeed`, 'refuses the password'],
         [`${postgres.url.replace(/bookfeed$/, 'nothing')}`, 'no such database'],
@@ -214,15 +246,15 @@ describe.skipIf(postgresPrograms === undefined)('a history on a PostgreSQL with 
           `postgres://guest:secret-of-guest@127.0.0.1:${port}/bookfeed?schema=mine`,
           'lacks a right',
         ],
-        [`${postgres.url}?schema=taken`, 'holds something else'],
+        [`${postgres.url}?schema=taken`, 'contains something else'],
         [
           `${postgres.url}?schema=other`,
-          'holds something else, such as market, and was left as it is',
+          'contains something else, such as market, and was not changed',
         ],
         ['postgres://bookfeed:secret@127.0.0.1:1/bookfeed', 'cannot be reached'],
       ]
       for (const [at = '', says = ''] of places) {
-        const { message } = errorOf(() => openHistory(at))
+        const { message } = await openHistoryIn(at).catch((error) => error)
         expect(message).toStartWith(`The history at ${shownAddress(at)} cannot be opened. `)
         expect(message).toContain(says)
         expect(message).not.toMatch(/secret|of-tests/)

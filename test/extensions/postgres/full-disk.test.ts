@@ -7,22 +7,21 @@ import { join } from 'node:path'
 
 import { postgresEngine } from '#src/extensions/postgres/engine.ts'
 import { openState } from '#src/extensions/postgres/state.ts'
-import { openHistory } from '#src/history/open.ts'
-import { openLedger } from '#src/ledger/open.ts'
 import { freeBytesOf } from '#src/server/room.ts'
 
 import { aKey, by, createKeyOne, NOW_MS } from '../../ledger/ledger-records.ts'
 import { postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
-import { createHarness } from '../../support/harness.ts'
+import { createHarness, makeKey } from '../../support/harness.ts'
+import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 
 const MS_MAX = 120_000
 const MIB = 2 ** 20
-/** Both databases with their logs take half of it. */
+/** Twice the size of both databases with their logs. */
 const DISK_BYTES = 160 * MIB
 const KEYS = 100
 const TRIES_MAX = 200
 const FULL =
-  'Not ready: history, ledger. No room is left on the disk of the database. Free some space and try again.'
+  'Not ready: history, ledger. The disk of the database is full. Free some space and try again.'
 
 /** A disk in memory; undefined without the right to mount one. */
 function mountDisk() {
@@ -70,23 +69,28 @@ describe.skipIf(!canMount)('a nearly full disk of PostgreSQL', () => {
       const { folder } = replicaFolder
       const place = `${postgres.url}?schema=nearly_full`
       const ledgerPlace = `${postgres.url}?schema=nearly_full_ledger`
-      const writer = openLedger(ledgerPlace, { nowMs: NOW_MS })
-      createKeyOne(writer)
-      const writing = openHistory(place)
+      const writer = await openLedgerIn(ledgerPlace, { nowMs: NOW_MS })
+      await createKeyOne(writer)
+      const writing = await openHistoryIn(place)
       const replicas = await postgresEngine.startReplicas(
         [
-          { store: 'history', place, path: join(folder, 'history.db') },
-          { store: 'ledger', place: ledgerPlace, path: join(folder, 'ledger.db') },
+          { store: 'history', address: place, path: join(folder, 'history.db') },
+          { store: 'ledger', address: ledgerPlace, path: join(folder, 'ledger.db') },
         ],
         {
           server: 'test',
           timer: () => performance.now(),
+          known: new SharedArrayBuffer(16),
           say: () => {},
         },
       )
       const history = { ...writing, probeWrite: () => replicas.probeWrite('history') }
       const ledger = { ...writer, probeWrite: () => replicas.probeWrite('ledger') }
-      const { send, advance } = createHarness({ history, ledger })
+      const { send, advance } = createHarness({
+        history,
+        ledger,
+        key: await makeKey(writer, 'pro'),
+      })
       const read = async () => {
         // It writes once a second at most.
         advance(1000)
@@ -108,7 +112,7 @@ describe.skipIf(!canMount)('a nearly full disk of PostgreSQL', () => {
 
       const ballast = await disk.fillTo(8 * MIB)
       await untilRead([503, FULL])
-      for (let number = 2; number < KEYS; number++) writer.createKey(aKey(number), by())
+      for (let number = 2; number < KEYS; number++) await writer.createKey(aKey(number), by())
       await untilRead([503, FULL])
       const measured = openState(place, 'history')
       expect((await measured.look()).hasRoom).toBe(false)

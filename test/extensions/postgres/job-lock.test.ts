@@ -1,6 +1,6 @@
 /** Jobs of several servers on one PostgreSQL: one does each of them at a time. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,6 @@ import { SQL } from 'bun'
 import { DAY_MS } from '#src/domain/time.ts'
 import { createJobLock } from '#src/extensions/postgres/job-lock.ts'
 import { startManifests } from '#src/extensions/trust/manifest-worker.ts'
-import { openHistory } from '#src/history/open.ts'
 import { createJobBoard } from '#src/operator/jobs.ts'
 import { createReportedJob } from '#src/platform/job.ts'
 import { jobLockFor } from '#src/server/open-data-folder.ts'
@@ -19,6 +18,7 @@ import { appendAll, conditionIdOf, someSnapshots, START_MS } from '../../history
 import { createCliContext } from '../../support/cli-context.ts'
 import { type Postgres, postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 import { createFakeTimers } from '../../support/fake-timers.ts'
+import { openHistoryIn } from '../../support/stores.ts'
 import { until } from '../../support/until.ts'
 
 const TEST_MS_MAX = 120_000
@@ -36,7 +36,7 @@ const LONG_MS = 20_000
 const takingAtEachLine = `
   const { createJobLock } = await import('#src/extensions/postgres/job-lock.ts')
   const place = process.argv.at(-1)
-  const lock = createJobLock({ place, store: 'history', name: 'suspended', onFault() {} })
+  const lock = createJobLock({ place: { store: 'history', path: '', address: place }, name: 'suspended', onFault() {} })
   const { writeSync } = await import('node:fs')
   for await (const _ of console) writeSync(1, (await lock.take()) + '\\n')
 `
@@ -76,7 +76,11 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
     const faults: Error[] = []
     const place = `${postgres.url}?schema=${schema}`
     const onFault = (error: Error) => void faults.push(error)
-    const made = createJobLock({ place, store: 'history', name, onFault })
+    const made = createJobLock({
+      place: { store: 'history', path: '', address: place },
+      name,
+      onFault,
+    })
     if (made === undefined) throw new Error('There is a turn at what is shared.')
     return { ...made, faults }
   }
@@ -152,8 +156,7 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
       place.searchParams.set('schema', 'turns')
       const faults: Error[] = []
       const holder = createJobLock({
-        place: place.href,
-        store: 'history',
+        place: { store: 'history', path: '', address: place.href },
         name: 'given',
         onFault: (error) => void faults.push(error),
       })
@@ -189,7 +192,11 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
     const faults: Error[] = []
     const place = 'postgres://bookfeed@127.0.0.1:1/nowhere'
     const onFault = (error: Error) => void faults.push(error)
-    const nowhere = createJobLock({ place, store: 'history', name: 'work', onFault })
+    const nowhere = createJobLock({
+      place: { store: 'history', path: '', address: place },
+      name: 'work',
+      onFault,
+    })
     expect([await nowhere?.take(), await nowhere?.take()]).toEqual([false, false])
     expect(faults).toHaveLength(1)
   })
@@ -226,14 +233,14 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
     'behavior: two servers that begin together sign every day once',
     async () => {
       const place = `${postgres.url}?schema=signed`
-      const history = openHistory(place)
+      const history = await openHistoryIn(place)
       for (const day of [0, 1]) {
         const windowStartMs = START_MS + day * DAY_MS
         const names = { conditionId: conditionIdOf(day + 1), coin: 'btc', timeframe: '5m' } as const
         const window = { windowStartMs, windowEndMs: windowStartMs + 300_000 }
-        history.putMarket({ ...names, source: 'simulated', ...window, winner: 'up' })
+        await history.putMarket({ ...names, source: 'simulated', ...window, winner: 'up' })
         const { conditionId } = names
-        appendAll(
+        await appendAll(
           history,
           someSnapshots(30).map((row) => ({
             ...row,
@@ -241,10 +248,11 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
             timestampMs: row.timestampMs + day * DAY_MS,
           })),
         )
-        history.close(conditionId)
+        await history.close(conditionId)
       }
       const start = (name: string) => {
         const data = join(folder, name)
+        mkdirSync(data)
         const env = { BOOKFEED_DATA: data, BOOKFEED_HISTORY: place }
         const { context, errors } = createCliContext(env)
         const board = createJobBoard(() => NOW_MS)
@@ -267,13 +275,15 @@ describe.skipIf(postgresPrograms === undefined)('turns at jobs on a PostgreSQL',
       await until(() => servers.every(({ outcome }) => outcome() !== undefined))
       await Promise.all(servers.map(({ dispose }) => dispose()))
       expect(servers.flatMap(({ errors }) => errors)).toEqual([])
+      // The copy gets what the servers have signed.
+      await history.probeWrite()
       expect(signed()).toEqual([
         ['2026-04-14', 1],
         ['2026-04-15', 1],
       ])
       // What was made from an older state is not signed.
       const again = { day: '2026-04-14', madeMs: NOW_MS, series: [], files: [] }
-      expect(history.manifests.add(again)).toBeUndefined()
+      expect(await history.manifests.add(again)).toBeUndefined()
       expect(history.manifests.list(0, 100)).toHaveLength(2)
       history.dispose()
     },

@@ -5,16 +5,17 @@ import { randomBytes } from 'node:crypto'
 import { SQL } from 'bun'
 
 import { createUsageMeter } from '#src/access/usage-meter.ts'
-import { isStorageError, transact } from '#src/database/database.ts'
+import { isStorageError } from '#src/database/database.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import { standingAt } from '#src/domain/selling/subscription.ts'
-import { openPostgres } from '#src/extensions/postgres/database.ts'
 import { formats } from '#src/extensions/postgres/formats.ts'
-import { openLedger } from '#src/ledger/open.ts'
+import { prepareTables } from '#src/extensions/postgres/server-tables.ts'
+import { openSurround } from '#src/extensions/postgres/surround.ts'
 
 import { by, createKeyOne, NOW_MS } from '../../ledger/ledger-records.ts'
 import { postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 import { openProxy } from '../../support/proxy-thread.ts'
+import { openLedgerIn, toPlace } from '../../support/stores.ts'
 
 const MS_MAX = 120_000
 const TRIES_MAX = 20
@@ -65,11 +66,11 @@ describe.skipIf(postgresPrograms === undefined)('a standby that confirms nothing
         while ((await isSo())[0]?.[0] !== standby) await Bun.sleep(10)
       }
       const place = `${postgres.url}?schema=usage`
-      using writer = openLedger(place, { nowMs: NOW_MS })
-      const { id: keyId, accountId, familyId } = createKeyOne(writer)
+      using writer = await openLedgerIn(place, { nowMs: NOW_MS })
+      const { id: keyId, accountId, familyId } = await createKeyOne(writer)
       const standing = standingAt([], writer.listTiers(), NOW_MS)
       const caller: Caller = { keyId, accountId, familyId, isBlocked: false, standing }
-      using ledger = openLedger(place, { nowMs: NOW_MS, isServing: true })
+      using ledger = await openLedgerIn(place, { nowMs: NOW_MS, isServing: true })
       const meter = createUsageMeter({ ledger, randomBytes, clock: () => NOW_MS })
       const flush = async (): Promise<boolean> => meter.flush()
       meter.add(caller, 'prices', 100)
@@ -90,10 +91,10 @@ describe.skipIf(postgresPrograms === undefined)('a standby that confirms nothing
         await Bun.sleep(100)
       }
       await flush()
-      expect(writer.usageOf(accountId, '')).toEqual([
+      expect(ledger.usageOf(accountId, '')).toEqual([
         { day: '2026-11-21', route: 'prices', requests: 3, bytes: 300 },
       ])
-      writer.revokeKey(keyId, by())
+      await writer.revokeKey(keyId, by())
     },
     MS_MAX,
   )
@@ -112,27 +113,29 @@ describe.skipIf(postgresPrograms === undefined)('a commit whose wait an administ
         { store: 'history', times: 1, afterMs: 700, lagMs: 200 },
       ] as const
       for (const { store, times, afterMs, lagMs } of cases) {
-        openPostgres(`${url}?schema=${store}`, formats[store]).close()
+        await prepareTables(`${url}?schema=${store}`, formats[store])
         const proxy = openProxy(Number(new URL(url).port))
-        proxy.lag(lagMs)
-        const place = url.replace(new URL(url).port, `${proxy.port}`)
-        const db = openPostgres(`${place}?schema=${store}`, formats[store])
+        const at = url.replace(new URL(url).port, `${proxy.port}`)
+        const { path } = toPlace(store, url)
+        const place = `${at}?schema=${store}`
+        const opened = await openSurround({ place, store, path, isBrief: true })
+        const touch = (): Promise<unknown> =>
+          opened.transact(() =>
+            opened.writing.run(`INSERT OR REPLACE INTO meta VALUES ('a', ${lagMs})`),
+          )
         try {
-          db.engine.probeWrite(db)
+          await touch()
+          proxy.lag(lagMs)
+          await touch()
           proxy.lag(0)
-          db.waitBriefly()
           await postgres.standby.hang()
           await using _canceling = await startCanceling({ url, times, afterMs })
-          let thrown: unknown
-          try {
-            transact(db, () => void db.run('UPDATE format SET version = version'))
-          } catch (error) {
-            thrown = error
-          }
+          const thrown = await touch().catch((error) => error)
           expect([store, times, isStorageError(thrown)]).toEqual([store, times, true])
+          expect(opened.writing.inTransaction).toBe(false)
         } finally {
           await postgres.standby.wake()
-          db.close()
+          opened.close()
           proxy.stop()
         }
       }

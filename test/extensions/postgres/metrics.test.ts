@@ -8,14 +8,13 @@ import { SQL } from 'bun'
 
 import { createPostgresMetrics } from '#src/extensions/postgres/metrics.ts'
 import { requiredIn } from '#src/extensions/postgres/state.ts'
-import { openHistory } from '#src/history/open.ts'
-import { openLedger } from '#src/ledger/open.ts'
-import type { Finding } from '#src/server/finding.ts'
+import type { Finding } from '#src/server/extension.ts'
 
 import { appendAll, someSnapshots } from '../../history/books.ts'
 import { postgresPrograms, startPostgres } from '../../support/engines/postgres.ts'
 import { parseExposition } from '../../support/exposition.ts'
 import { runCommand } from '../../support/run-command.ts'
+import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 
 const MS_MAX = 240_000
 const TRIES_MAX = 200
@@ -96,8 +95,8 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
     'default: with a standby all is well, and without one commits wait, and the primary answers',
     async () => {
       await using postgres = await startPostgres()
-      const history = openHistory(postgres.url)
-      appendAll(history, someSnapshots(10))
+      const history = await openHistoryIn(postgres.url)
+      await appendAll(history, someSnapshots(10))
       using reading = openReading(postgres.url)
       const well = {
         up: 1,
@@ -132,7 +131,7 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
       await reading.expectSoon({ ...well, standbys: 0, standbys_synchronous: 0 })
       expect((await examine(postgres.url, 'waiting')).at(-1)).toMatchObject({
         state: 'wrong',
-        text: expect.stringContaining('Nothing is committed: each commit waits for 1 standby'),
+        text: expect.stringContaining('No commit can finish: each waits for 1 standby'),
         todo: expect.stringContaining('Start the standby.'),
       })
       await postgres.standby.start()
@@ -167,7 +166,7 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
     'behavior: the database is up for a recorder that stands still because a commit waits',
     async () => {
       await using postgres = await startPostgres()
-      openHistory(postgres.url).dispose()
+      ;(await openHistoryIn(postgres.url)).dispose()
       await postgres.standby.kill()
       // A recorder waits for its commits so, in each turn of its loop.
       const waiting = setInterval(() => Bun.sleepSync(2500), 1)
@@ -190,7 +189,7 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
     'error: a primary that hangs or is dead is down within a scrape, and a standby is not writable',
     async () => {
       await using postgres = await startPostgres()
-      openHistory(postgres.url).dispose()
+      ;(await openHistoryIn(postgres.url)).dispose()
       const standbyUrl = postgres.standby.url
       using reading = openReading(postgres.url)
       await reading.expectSoon({ up: 1 })
@@ -209,7 +208,7 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
           state: 'wrong',
           text: expect.stringContaining('cannot be reached'),
           todo: expect.stringMatching(
-            /^Look from another machine first\. .* promote nothing.* let the standby take its place: docs\/scale\.md#failover\.$/,
+            /^Check from another machine first\. .* do not promote a standby.* promote the standby: docs\/scale\.md#failover\.$/,
           ),
         },
       ])
@@ -247,7 +246,7 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
       await operator.unsafe(`CREATE ROLE plain LOGIN PASSWORD '${password}'`)
       await operator.unsafe('GRANT CREATE ON DATABASE bookfeed TO plain')
       const place = withUser(postgres.url, 'plain')
-      openHistory(place).dispose()
+      ;(await openHistoryIn(place)).dispose()
       using reading = openReading(place)
       await reading.expectSoon({
         up: 1,
@@ -275,8 +274,8 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
     async () => {
       await using postgres = await startPostgres()
       await using operator = new SQL(postgres.url, { max: 1 })
-      openHistory(postgres.url).dispose()
-      openLedger(postgres.url, { nowMs: 0 }).dispose()
+      ;(await openHistoryIn(postgres.url)).dispose()
+      ;(await openLedgerIn(postgres.url, { nowMs: 0 })).dispose()
       const { host, password } = new URL(postgres.url)
       const asUser = (user: string, base = 'bookfeed', schema = '') =>
         `postgres://${user}@${host}/${base}${schema}`
@@ -287,13 +286,13 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
       const refusals: [place: string, says: RegExp, todo: RegExp][] = [
         [asUser('bookfeed:wrong'), /refuses the password/, /^Correct the password in BOOKFEED_/],
         [withBase(postgres.url, 'nothing'), /no such database/, /^Create the database/],
-        [asUser(`few:${password}`), /no connection left/, /^Raise max_connections/],
+        [asUser(`few:${password}`), /no free connection/, /^Raise max_connections/],
         [
           asUser(guest, 'bookfeed', '?schema=closed'),
           /must own (it|the schema)/,
           /^Name the owner/,
         ],
-        ['postgres://bookfeed:x@127.0.0.1:1/bookfeed', /cannot be reached/, /^Look from another/],
+        ['postgres://bookfeed:x@127.0.0.1:1/bookfeed', /cannot be reached/, /^Check from another/],
       ]
       for (const [number, [place, says, todo]] of refusals.entries()) {
         const findings = await examineStores(place, `refusal-${number}`)
@@ -324,15 +323,16 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
     async () => {
       await using postgres = await startPostgres()
       const { postgresEngine } = await import('#src/extensions/postgres/engine.ts')
-      const history = openHistory(postgres.url)
-      appendAll(history, someSnapshots(10))
+      const history = await openHistoryIn(postgres.url)
+      await appendAll(history, someSnapshots(10))
       const data = join(folder, 'copy')
       mkdirSync(data)
       const replicas = await postgresEngine.startReplicas(
-        [{ store: 'history', place: postgres.url, path: join(data, 'replica-history.db') }],
+        [{ store: 'history', address: postgres.url, path: join(data, 'replica-history.db') }],
         {
           server: 'test',
           timer: () => performance.now(),
+          known: new SharedArrayBuffer(16),
           say: () => {},
         },
       )
@@ -340,9 +340,9 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
       const last = async () => (await examine(postgres.url, 'copy')).at(-1)
       expect(await last()).toMatchObject({
         state: 'ok',
-        text: 'The copy of the history in this folder has everything.',
+        text: 'The copy of the history in this folder is complete.',
       })
-      appendAll(history, someSnapshots(20))
+      await appendAll(history, someSnapshots(20))
       // It was committed a minute ago.
       await using operator = new SQL(postgres.url, { max: 1 })
       await operator.unsafe(
@@ -350,7 +350,7 @@ describe.skipIf(postgresPrograms === undefined)('a PostgreSQL', () => {
       )
       expect(await last()).toMatchObject({
         state: 'warning',
-        text: expect.stringContaining('lacks what was committed since 20'),
+        text: expect.stringContaining('lacks commits since 20'),
       })
       history.dispose()
     },

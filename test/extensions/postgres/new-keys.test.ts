@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { createApiKey } from '#src/domain/selling/api-key.ts'
-import { openLedger } from '#src/ledger/open.ts'
 
 import { usePostgres } from '../../support/engines/each.ts'
 import { postgresPrograms } from '../../support/engines/postgres.ts'
-import { addKey } from '../../support/harness.ts'
+import { makeKey } from '../../support/harness.ts'
 import { startKillableServer } from '../../support/killable-server.ts'
+import { openLedgerIn } from '../../support/stores.ts'
 import { systemClock } from '../../support/venue/venue.ts'
 
 const MS_MAX = 120_000
@@ -33,8 +33,8 @@ describe.skipIf(postgresPrograms === undefined)('a key that was made by another 
       BOOKFEED_LEDGER: place,
     })
     stack.defer(server.kill)
-    const ledger = stack.use(openLedger(place, { nowMs: systemClock() }))
-    return { origin: server.origin, makeKey: () => addKey(ledger, undefined) }
+    const ledger = stack.use(await openLedgerIn(place, { nowMs: systemClock() }))
+    return { origin: server.origin, makeKey: () => makeKey(ledger, undefined) }
   }
 
   test.each([
@@ -47,7 +47,7 @@ describe.skipIf(postgresPrograms === undefined)('a key that was made by another 
       const { origin, makeKey } = await start(stack, `new_keys${path.replaceAll('/', '_')}`)
       const statuses: number[] = []
       for (let made = 0; made < KEYS; made++) {
-        const headers = { authorization: `Bearer ${makeKey()}` }
+        const headers = { authorization: `Bearer ${await makeKey()}` }
         statuses.push((await fetch(origin + path, { headers })).status)
       }
       expect(statuses.filter((status) => status === 401)).toEqual([])
@@ -65,7 +65,7 @@ describe.skipIf(postgresPrograms === undefined)('a key that was made by another 
       expect(heard.filter((each) => each !== 'authenticated, error unknown')).toEqual([])
       // One that nobody made ends the connection as before.
       const random = (length: number) => crypto.getRandomValues(new Uint8Array(length))
-      expect(await talk(origin, () => createApiKey(random))).toBe('4001')
+      expect(await talk(origin, async () => createApiKey(random))).toBe('4001')
     },
     MS_MAX,
   )
@@ -74,14 +74,14 @@ describe.skipIf(postgresPrograms === undefined)('a key that was made by another 
 let addresses = 0
 
 /** The first two messages, or the code of the end, of a connection that sends a key just made. */
-async function talk(origin: string, makeKey: () => string): Promise<string> {
+async function talk(origin: string, makeKey: () => Promise<string>): Promise<string> {
   // From an address of its own: those without a key are limited.
   const headers = { 'x-forwarded-for': `10.0.0.${++addresses}` }
   const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/stream`, { headers })
   const { promise, resolve } = Promise.withResolvers<string>()
   const heard: string[] = []
-  socket.onopen = () => {
-    socket.send(JSON.stringify({ op: 'auth', key: makeKey() }))
+  socket.onopen = async () => {
+    socket.send(JSON.stringify({ op: 'auth', key: await makeKey() }))
     socket.send(JSON.stringify({ op: 'unsubscribe', id: 'unknown' }))
   }
   socket.onmessage = ({ data }: MessageEvent<string>) => {

@@ -3,12 +3,11 @@ import { describe, expect, test } from 'bun:test'
 
 import { SQL } from 'bun'
 
-import { transact } from '#src/database/database.ts'
+import { addressOf } from '#src/extensions/postgres/address.ts'
+import { connect } from '#src/extensions/postgres/connection.ts'
 import { copyLedger } from '#src/extensions/postgres/copy-ledger.ts'
-import { openPostgres } from '#src/extensions/postgres/database.ts'
-import { postgresHistory, postgresLedger } from '#src/extensions/postgres/formats.ts'
-import { openHistory } from '#src/history/open.ts'
-import { openLedger } from '#src/ledger/open.ts'
+import { openCopyStore } from '#src/extensions/postgres/copy-store.ts'
+import { formats } from '#src/extensions/postgres/formats.ts'
 import { createReporter } from '#src/recorder/ports.ts'
 import { createSink } from '#src/recorder/sink.ts'
 
@@ -16,6 +15,7 @@ import { batchOf, conditionIdOf, someSnapshots } from '../../history/books.ts'
 import { createKeyOne, NOW_MS } from '../../ledger/ledger-records.ts'
 import { usePostgres } from '../../support/engines/each.ts'
 import { postgresPrograms } from '../../support/engines/postgres.ts'
+import { openHistoryIn, openLedgerIn, toPlace } from '../../support/stores.ts'
 import { systemClock } from '../../support/venue/venue.ts'
 
 const MS_MAX = 120_000
@@ -31,12 +31,11 @@ const script = new URL('../../support/append-process.ts', import.meta.url).pathn
 
 /** A process whose statements are longer than what lies between it and PostgreSQL. */
 const writingLongStatements = `
-  const { transact } = await import('#src/database/database.ts')
-  const { openPostgres } = await import('#src/extensions/postgres/database.ts')
-  const { postgresHistory } = await import('#src/extensions/postgres/formats.ts')
-  const db = openPostgres(process.argv.at(-1), postgresHistory)
-  const text = 'x'.repeat(2 ** 24)
-  for (;;) transact(db, () => db.prepare('SELECT length(CAST($1 AS text))').get(text))
+  const { openSurround } = await import('#src/extensions/postgres/surround.ts')
+  const [place, path] = process.argv.slice(-2)
+  const store = await openSurround({ place, path, store: 'history' })
+  const put = store.writing.prepare("INSERT OR REPLACE INTO meta VALUES ('long', $1)")
+  for (;;) await store.transact(() => put.run(new Uint8Array(2 ** 24)))
 `
 
 /** Of the process that has the lock of writers, which it takes after its transaction has begun. */
@@ -96,12 +95,11 @@ describe.skipIf(postgresPrograms === undefined)('a writer that is suspended', ()
     async () => {
       const place = placeOf('suspended')
       await using operator = new SQL(server().url, { max: 1 })
-      const history = openHistory(place, { isRecording: true })
-      // So that another one goes on within 5 s.
-      const db = openPostgres(place, postgresHistory)
-      const timeout = `current_setting('idle_in_transaction_session_timeout')`
-      expect(db.prepare(`SELECT ${timeout} AS timeout`).get()).toEqual({ timeout: '3s' })
-      db.close()
+      const history = await openHistoryIn(place, { isRecording: true })
+      // So that another one goes on within 4 s.
+      await using sql = connect(addressOf(place, formats.history.schema))
+      const setting = await sql`SHOW idle_in_transaction_session_timeout`.values()
+      expect([...setting]).toEqual([['3s']])
       using suspended = await startSuspended(place, operator)
       const startedMs = performance.now()
       const lines: string[] = []
@@ -134,7 +132,7 @@ describe.skipIf(postgresPrograms === undefined)('a writer that is suspended', ()
 
       // It does again what was lost, and what it does not know to be stored.
       for (let number = Math.max(0, next - 2); number < next + 2; number++)
-        history.append(batchOf(number))
+        await history.append(batchOf(number))
       expect([...history.verify()]).toEqual([])
       let accepted = 0
       for (let number = 0; number < next + 2; number++)
@@ -149,9 +147,10 @@ describe.skipIf(postgresPrograms === undefined)('a writer that is suspended', ()
     'behavior: also where PostgreSQL has the beginning of a statement, and waits for the rest',
     async () => {
       const place = placeOf('stalled')
+      const { path } = toPlace('history', place)
       await using operator = new SQL(server().url, { max: 1 })
-      const history = openHistory(place, { isRecording: true })
-      const child = Bun.spawn([process.execPath, '-e', writingLongStatements, place], {
+      const history = await openHistoryIn(place, { isRecording: true })
+      const child = Bun.spawn([process.execPath, '-e', writingLongStatements, place, path], {
         stderr: 'pipe',
       })
       try {
@@ -159,7 +158,7 @@ describe.skipIf(postgresPrograms === undefined)('a writer that is suspended', ()
         let tries = 0
         for (let isDone = false; !isDone && tries < TRIES_MAX; tries++) {
           try {
-            history.append(batchOf(0))
+            await history.append(batchOf(0))
             isDone = true
           } catch (error) {
             expect(String(error)).toContain('Try again')
@@ -179,49 +178,47 @@ describe.skipIf(postgresPrograms === undefined)('a writer that is suspended', ()
   )
 
   test(
-    'behavior: a long transaction that works, and one that reads, are not ended',
-    () => {
-      const db = openPostgres(placeOf('long'), postgresHistory)
-      const insert = db.prepare<unknown, [string]>("INSERT INTO meta VALUES ($1, '\\x00')")
-      const pause = db.prepare<unknown, []>('SELECT CAST(pg_sleep(0.5) AS TEXT)')
-      transact(db, () => {
-        for (let times = 0; times < (LONG_MS / 500) * 2; times++) {
-          insert.run(`key ${times}`)
-          pause.get()
-          Bun.sleepSync(100)
-        }
+    'behavior: a long transaction that works is not ended',
+    async () => {
+      const place = placeOf('long')
+      const history = await openHistoryIn(place)
+      await using operator = new SQL(server().url, { max: 1 })
+      let appended: ReturnType<typeof history.append> | undefined
+      await operator.begin(async (held) => {
+        await held.unsafe('LOCK TABLE long.market IN EXCLUSIVE MODE')
+        appended = history.append(batchOf(0))
+        appended.catch(() => undefined)
+        // What it sends waits for the lock, and the writer for the answer.
+        await Bun.sleep(LONG_MS)
       })
-      db.run(db.engine.beginReading)
-      const count = db.prepare<{ count: number }, []>('SELECT count(*) AS count FROM meta')
-      const before = count.get()
-      Bun.sleepSync(LONG_MS)
-      expect(count.get()).toEqual(before)
-      db.run('COMMIT')
-      db.close()
+      expect((await appended)?.kind).toBe('appended')
+      history.dispose()
     },
     MS_MAX,
   )
 
   test(
-    'behavior: nor is the copy of a ledger, in which one transaction waits for the other',
-    () => {
-      const source = openLedger(placeOf('source'), { nowMs: NOW_MS })
-      createKeyOne(source)
+    'behavior: the copy of a ledger is not ended, in which one transaction waits for the other',
+    async () => {
+      const source = await openLedgerIn(placeOf('source'), { nowMs: NOW_MS })
+      await createKeyOne(source)
       source.dispose()
-      const from = openPostgres(placeOf('source'), postgresLedger)
+      const from = await openCopyStore(placeOf('source'), formats.ledger)
       let tables = 0
-      const { isNew } = copyLedger(
+      const { isNew } = await copyLedger(
         from,
-        { isThere: () => true, open: () => openPostgres(placeOf('target'), postgresLedger) },
+        {
+          isThere: async () => true,
+          open: () => openCopyStore(placeOf('target'), formats.ledger),
+        },
         {
           movedTo: undefined,
-          nowMs: NOW_MS,
           onRows() {
             if (tables++ === 0) Bun.sleepSync(LONG_MS)
           },
         },
       )
-      from.close()
+      await from.close()
       expect([isNew, tables > 1]).toEqual([true, true])
     },
     MS_MAX,

@@ -9,18 +9,17 @@ import { SQL } from 'bun'
 import { formatOf } from '#src/database/migrations.ts'
 import type { Tier } from '#src/domain/selling/tier.ts'
 import { postgresHistory, postgresLedger } from '#src/extensions/postgres/formats.ts'
-import { openHistory } from '#src/history/open.ts'
-import { openLedger } from '#src/ledger/open.ts'
 
 import { batchOf, conditionIdOf, someSnapshots } from '../../history/books.ts'
 import { aKey, by, createKeyOne, NOW_MS } from '../../ledger/ledger-records.ts'
 import { usePostgres } from '../../support/engines/each.ts'
 import { postgresPrograms } from '../../support/engines/postgres.ts'
-import { addKey } from '../../support/harness.ts'
+import { makeKey } from '../../support/harness.ts'
 import { startKillableServer } from '../../support/killable-server.ts'
 import { bookfeed } from '../../support/program.ts'
 import { recordingEnv } from '../../support/recording-env.ts'
 import { runCommand } from '../../support/run-command.ts'
+import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 import { generatedPlaybook } from '../../support/venue/generated.ts'
 import { startVenue, systemClock } from '../../support/venue/venue.ts'
 
@@ -49,8 +48,8 @@ async function keysAt(origin: string, headers: Record<string, string>): Promise<
 test('behavior: a file whose store is at an address is not upgraded, and not backed up for it', async () => {
   const data = mkdtempSync(join(tmpdir(), 'bookfeed-retired-'))
   try {
-    openHistory(join(data, 'history.db')).dispose()
-    openLedger(join(data, 'ledger.db'), { nowMs: NOW_MS }).dispose()
+    ;(await openHistoryIn(join(data, 'history.db'))).dispose()
+    ;(await openLedgerIn(join(data, 'ledger.db'), { nowMs: NOW_MS })).dispose()
     const env = { BOOKFEED_DATA: data, BUN_OPTIONS: `--preload=${laterRelease}` }
     const copied = { ...env, BOOKFEED_HISTORY: 'postgres://user:password@127.0.0.1:1/books' }
     const first = await runCommand(copied, 'keys', 'list')
@@ -88,11 +87,11 @@ describe.skipIf(postgresPrograms === undefined)('tables of another version', () 
         await operator.unsafe(`UPDATE changed.format SET version = ${history};
           UPDATE changed_ledger.format SET version = ${ledger}`)
       }
-      const history = openHistory(places.history, { isRecording: true })
-      const ledger = openLedger(places.ledger, { nowMs: NOW_MS })
-      const serving = openLedger(places.ledger, { nowMs: NOW_MS, isServing: true })
-      const { id: keyId } = createKeyOne(ledger)
-      history.append(batchOf(0))
+      const history = await openHistoryIn(places.history, { isRecording: true })
+      const ledger = await openLedgerIn(places.ledger, { nowMs: NOW_MS })
+      const serving = await openLedgerIn(places.ledger, { nowMs: NOW_MS, isServing: true })
+      const { id: keyId } = await createKeyOne(ledger)
+      await history.append(batchOf(0))
       const writes: (() => unknown)[] = [
         () => history.append(batchOf(1)),
         () =>
@@ -162,12 +161,12 @@ describe.skipIf(postgresPrograms === undefined)('tables of another version', () 
           GRANT USAGE ON SCHEMA ${schema} TO guest_${number}`)
         const { host } = new URL(server().url)
         const place = `postgres://guest_${number}:guest@${host}/bookfeed?schema=${schema}`
-        expect(() => openHistory(place)).toThrow('holds something else')
-        expect(() => openLedger(place, { nowMs: NOW_MS })).toThrow('was left as it is')
+        await expect(openHistoryIn(place)).rejects.toThrow('contains something else')
+        await expect(openLedgerIn(place, { nowMs: NOW_MS })).rejects.toThrow('was not changed')
       }
       // Words of SQL are names, too.
-      openHistory(placeOf('select')).dispose()
-      openHistory(placeOf('select')).dispose()
+      ;(await openHistoryIn(placeOf('select'))).dispose()
+      ;(await openHistoryIn(placeOf('select'))).dispose()
     },
     MS_MAX,
   )
@@ -216,8 +215,8 @@ describe.skipIf(postgresPrograms === undefined)('tables of another version', () 
 
       const old = await startServer('old-server')
       const oldRecorder = startRecorder('old-recorder')
-      const ledger = openLedger(stores.BOOKFEED_LEDGER, { nowMs: systemClock() })
-      const key = addKey(ledger, tier)
+      const ledger = await openLedgerIn(stores.BOOKFEED_LEDGER, { nowMs: systemClock() })
+      const key = await makeKey(ledger, tier)
       ledger.dispose()
       await untilSo(
         () => statusOf('old-recorder'),
@@ -235,7 +234,7 @@ describe.skipIf(postgresPrograms === undefined)('tables of another version', () 
       ])
       expect(refused.exitCode).toBe(1)
       expect(refused.printed).toContain('to be migrated to')
-      expect(refused.errors).toContain('Nothing was changed. Back up the database')
+      expect(refused.errors).toContain('Nothing was changed. Back up these stores')
       expect(await readyOf(old)).toMatchObject({ status: 200 })
 
       // It waits for what has begun.
@@ -255,7 +254,7 @@ describe.skipIf(postgresPrograms === undefined)('tables of another version', () 
         ({ status }) => status === 503,
       )
       expect(unready.text).toContain(CHANGED)
-      expect(unready.text).toContain('replace it by that version')
+      expect(unready.text).toContain('replace it with that version')
       const errors = await untilSo(
         async () => old.errors(),
         (lines) => lines.includes(`cannot be read: ${CHANGED}`),
@@ -277,9 +276,9 @@ describe.skipIf(postgresPrograms === undefined)('tables of another version', () 
       expect(status.fault).toContain(CHANGED)
       const stale = await untilSo(
         () => readyOf(old),
-        ({ text }) => text.includes('is stale') && text.includes(CHANGED),
+        ({ text }) => text.includes('is behind') && text.includes(CHANGED),
       )
-      expect(stale.text).toContain('The history is stale')
+      expect(stale.text).toContain('The copy of the history is behind')
       expect(stale.text).toContain(CHANGED)
       const honoured = async () => (await fetch(`${old.origin}/v1/btc/markets`, { headers })).status
       expect(await untilSo(honoured, (code) => code === 503)).toBe(503)

@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000
 const DAY_END_MS = Date.UTC(2026, 3, 15)
 const day = '2026-04-14'
 
-function putWindow(
+async function putWindow(
   history: MarketHistory,
   number: number,
   { startMs = START_MS, isWon = true } = {},
@@ -27,37 +27,39 @@ function putWindow(
   const market = { coin: 'btc', timeframe: '5m', source: 'simulated' } as const
   const window = { windowStartMs: startMs, windowEndMs: startMs + 300_000 }
   const winner = isWon ? 'up' : undefined
-  history.putMarket({ conditionId: conditionIdOf(number), ...market, ...window, winner })
+  await history.putMarket({ conditionId: conditionIdOf(number), ...market, ...window, winner })
 }
 
 /** A market of the day that is over, with its winner, and one of each coming number. */
-function fill(time = { nowMs: START_MS }, count = 1) {
+async function fill(time = { nowMs: START_MS }, count = 1) {
   const history = openHistory(':memory:', { clock: () => time.nowMs })
   for (let number = 1; number <= count; number++) {
-    putWindow(history, number)
-    appendAll(history, someSnapshots(250, { conditionId: conditionIdOf(number) }))
-    history.close(conditionIdOf(number))
+    await putWindow(history, number)
+    await appendAll(history, someSnapshots(250, { conditionId: conditionIdOf(number) }))
+    await history.close(conditionIdOf(number))
   }
   return history
 }
 
-const make = (history: MarketHistory, nowMs: number, files?: () => ManifestBody['files']) =>
-  [...makeManifests(history, nowMs, files && (() => ({ files: files(), madeMs: nowMs })))].flatMap(
-    (made) => made ?? [],
-  )
+const make = async (history: MarketHistory, nowMs: number, files?: () => ManifestBody['files']) =>
+  (
+    await Array.fromAsync(
+      makeManifests(history, nowMs, files && (() => ({ files: files(), madeMs: nowMs }))),
+    )
+  ).flatMap((made) => made ?? [])
 const bodyOf = ({ body }: { body: string }) => JSON.parse(body) as ManifestBody
 
 describe('makeManifests', () => {
-  test('default: the digests are those of the rows that are served, and the statement is signed', () => {
-    const history = fill()
-    history.putTrades({
+  test('default: the digests are those of the rows that are served, and the statement is signed', async () => {
+    const history = await fill()
+    await history.putTrades({
       id: 'a',
       conditionId: conditionIdOf(1),
       trades: [
         { timestampMs: START_MS, price: 530_000, size: 2_500_000, outcome: 'up', side: 'buy' },
       ],
     })
-    const [made] = make(history, DAY_END_MS + 2 * HOUR_MS)
+    const [made] = await make(history, DAY_END_MS + 2 * HOUR_MS)
     if (made === undefined) throw new Error('A day that is over has a manifest.')
     const { body, ...signed } = made
     expect([signed.sequence, signed.day, signed.revision, signed.previous]).toEqual([
@@ -94,27 +96,27 @@ describe('makeManifests', () => {
     ])
   })
 
-  test('behavior: a day waits for its end, and for what is open or without a winner, three days', () => {
-    const history = fill()
-    putWindow(history, 2, { startMs: START_MS + HOUR_MS, isWon: false })
-    appendAll(history, [
+  test('behavior: a day waits for its end, and for what is open or without a winner, three days', async () => {
+    const history = await fill()
+    await putWindow(history, 2, { startMs: START_MS + HOUR_MS, isWon: false })
+    await appendAll(history, [
       aSnapshot({ conditionId: conditionIdOf(2), timestampMs: START_MS + HOUR_MS }),
     ])
-    expect(make(history, DAY_END_MS + HOUR_MS - 1)).toEqual([])
-    expect(make(history, DAY_END_MS + DAY_MS)).toEqual([])
-    const [made] = make(history, DAY_END_MS + 3 * DAY_MS)
+    expect(await make(history, DAY_END_MS + HOUR_MS - 1)).toEqual([])
+    expect(await make(history, DAY_END_MS + DAY_MS)).toEqual([])
+    const [made] = await make(history, DAY_END_MS + 3 * DAY_MS)
     expect(made && bodyOf(made).series[0]?.markets).toHaveLength(2)
-    expect(make(history, DAY_END_MS + 4 * DAY_MS)).toEqual([])
+    expect(await make(history, DAY_END_MS + 4 * DAY_MS)).toEqual([])
   })
 
-  test('behavior: what changed later is another revision of the series, chained to the one before', () => {
+  test('behavior: what changed later is another revision of the series, chained to the one before', async () => {
     const time = { nowMs: START_MS }
-    const history = fill(time, 2)
+    const history = await fill(time, 2)
     time.nowMs = DAY_END_MS + 2 * HOUR_MS
-    const [first] = make(history, time.nowMs)
+    const [first] = await make(history, time.nowMs)
     time.nowMs += HOUR_MS
-    appendAll(history, [aSnapshot({ timestampMs: START_MS + 1500 }, 99)])
-    expect(make(history, time.nowMs)).toHaveLength(1)
+    await appendAll(history, [aSnapshot({ timestampMs: START_MS + 1500 }, 99)])
+    expect(await make(history, time.nowMs)).toHaveLength(1)
     const second = history.manifests.ofDay(day)
     if (first === undefined || second === undefined) throw new Error('There are two.')
     expect(second).toMatchObject({ sequence: 2, revision: 2, previous: first.digest })
@@ -127,16 +129,16 @@ describe('makeManifests', () => {
     expect([...history.verify()]).toEqual([])
   })
 
-  test('behavior: a fact that changes makes one, what is deleted stays, and files have their place', () => {
+  test('behavior: a fact that changes makes one, what is deleted stays, and files have their place', async () => {
     const time = { nowMs: START_MS }
-    const history = fill(time, 2)
+    const history = await fill(time, 2)
     time.nowMs = DAY_END_MS + 2 * HOUR_MS
-    make(history, time.nowMs)
-    while (history.deleteOldest(START_MS + 1));
-    expect(make(history, time.nowMs + HOUR_MS)).toEqual([])
-    const other = fill(time)
-    make(other, time.nowMs)
-    other.putMarket({
+    await make(history, time.nowMs)
+    while (await history.deleteOldest(START_MS + 1));
+    expect(await make(history, time.nowMs + HOUR_MS)).toEqual([])
+    const other = await fill(time)
+    await make(other, time.nowMs)
+    await other.putMarket({
       conditionId: conditionIdOf(1),
       coin: 'btc',
       timeframe: '5m',
@@ -144,17 +146,17 @@ describe('makeManifests', () => {
       strike: '64000.5',
     })
     const files = [{ path: '/v1/btc/files/a.parquet', bytes: 9, sha256: 'ab' }]
-    const [made] = make(other, time.nowMs, () => files)
+    const [made] = await make(other, time.nowMs, () => files)
     expect(made && bodyOf(made)).toMatchObject({ revision: 2, files, series: [{ revision: 2 }] })
     // A file alone makes another; what is deleted stays.
     time.nowMs += HOUR_MS
     const more = [{ path: '/v1/btc/files/b.parquet', bytes: 8, sha256: 'cd' }]
-    const [again] = make(other, time.nowMs, () => more)
+    const [again] = await make(other, time.nowMs, () => more)
     expect(again && bodyOf(again)).toMatchObject({
       revision: 3,
       files: [...files, ...more],
       series: [{ revision: 2 }],
     })
-    expect(make(other, time.nowMs + HOUR_MS, () => more)).toEqual([])
+    expect(await make(other, time.nowMs + HOUR_MS, () => more)).toEqual([])
   })
 })

@@ -18,9 +18,9 @@ test('default: a server makes the manifests that are due, on a thread beside its
   const history = openHistory(join(folder, 'history.db'))
   const names = { conditionId: conditionIdOf(1), coin: 'btc', timeframe: '5m' } as const
   const window = { windowStartMs: START_MS, windowEndMs: START_MS + 300_000 }
-  history.putMarket({ ...names, source: 'simulated', ...window, winner: 'up' })
-  appendAll(history, someSnapshots(30))
-  history.close(names.conditionId)
+  await history.putMarket({ ...names, source: 'simulated', ...window, winner: 'up' })
+  await appendAll(history, someSnapshots(30))
+  await history.close(names.conditionId)
   const { context, errors } = createCliContext({ BOOKFEED_DATA: folder })
   const clock = () => START_MS + 2 * DAY_MS
   const job = startManifests({ ...context, clock }, undefined, { firstMs: 1 })

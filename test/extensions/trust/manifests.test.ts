@@ -19,17 +19,17 @@ const MADE_MS = START_MS + DAY_MS
 const conditionId = conditionIdOf(1)
 
 /** The day of one market, digested twice, because of a row that came late. */
-function serve() {
+async function serve() {
   const time = { nowMs: START_MS }
   const history = openHistory(':memory:', { clock: () => time.nowMs })
   const window = { windowStartMs: START_MS, windowEndMs: START_MS + 300_000 }
   const names = { conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' } as const
-  history.putMarket({ ...names, ...window, winner: 'up' })
-  appendAll(history, someSnapshots(30))
-  history.close(conditionId)
+  await history.putMarket({ ...names, ...window, winner: 'up' })
+  await appendAll(history, someSnapshots(30))
+  await history.close(conditionId)
   for (time.nowMs = MADE_MS; time.nowMs <= MADE_MS + DAY_MS; time.nowMs += DAY_MS) {
-    for (const _ of makeManifests(history, time.nowMs));
-    appendAll(history, [aSnapshot({ timestampMs: START_MS + 500 }, 77)])
+    for await (const _ of makeManifests(history, time.nowMs));
+    await appendAll(history, [aSnapshot({ timestampMs: START_MS + 500 }, 77)])
   }
   const { sendAs } = createHarness({ history })
   const send = (path: string, init?: RequestInit) => sendAs(undefined, path, init)
@@ -39,7 +39,7 @@ function serve() {
 
 describe('manifests', () => {
   test('default: without a key, signed by the key of /.well-known/bookfeed.json', async () => {
-    const { get } = serve()
+    const { get } = await serve()
     const { manifest, ...signed } = (await get('/v1/manifest')) as SignedStatement & {
       manifest: Record<string, unknown>
     }
@@ -55,7 +55,7 @@ describe('manifests', () => {
   })
 
   test('args: a place in the chain, or a day; what there is not is named', async () => {
-    const { get, send } = serve()
+    const { get, send } = await serve()
     expect(await get('/v1/manifest?sequence=1')).toMatchObject({ sequence: 1, revision: 1 })
     expect(await get('/v1/manifest?day=2026-04-14')).toMatchObject({ sequence: 2, revision: 2 })
     const moment = await get(`/v1/manifest?day=${Date.UTC(2026, 3, 14, 23, 59)}`)
@@ -72,7 +72,7 @@ describe('manifests', () => {
   })
 
   test('default: the chain in pages, with a cursor for what comes, and as CSV', async () => {
-    const { get, send } = serve()
+    const { get, send } = await serve()
     const first = await get('/v1/manifests?limit=1')
     const second = await get(`/v1/manifests?limit=1&cursor=${first.nextCursor}`)
     const chain = [first, second].flatMap(({ data }) => data as SignedStatement[])
@@ -86,7 +86,7 @@ describe('manifests', () => {
   })
 
   test('behavior: a manifest of a place in the chain may be kept, the newest may not', async () => {
-    const { send } = serve()
+    const { send } = await serve()
     const controlOf = async (path: string) => (await send(path)).headers.get('cache-control')
     expect(await controlOf('/v1/manifest?sequence=1')).toBe('private, max-age=60, immutable')
     expect(await controlOf('/v1/manifest')).toBe('private, no-cache')
@@ -95,7 +95,7 @@ describe('manifests', () => {
 
 describe('GET /v1/cite', () => {
   test('default: a citation stays what it was, and says what is newer', async () => {
-    const { get } = serve()
+    const { get } = await serve()
     const first = await get('/v1/cite?id=bookfeed:btc/5m/2026-04-14@r1')
     expect(first).toEqual({
       citation: 'bookfeed:btc/5m/2026-04-14@r1',
@@ -123,27 +123,27 @@ describe('GET /v1/cite', () => {
   })
 
   test('behavior: a revision that a late import has overtaken is not current, until the next is signed', async () => {
-    const { history, get } = serve()
+    const { history, get } = await serve()
     const cite = () => get('/v1/cite?id=bookfeed:btc/5m/2026-04-14')
-    for (const _ of makeManifests(history, MADE_MS + 2 * DAY_MS));
+    for await (const _ of makeManifests(history, MADE_MS + 2 * DAY_MS));
     expect(await cite()).toMatchObject({ revision: 2, isCurrent: true })
     // A gap is not digested.
     const gap = { outcome: 'up', fromMs: START_MS + 600, toMs: START_MS + 601 } as const
-    history.record({
+    await history.record({
       source: 'simulated',
       snapshots: [],
       trades: [],
       gaps: [{ kind: 'opened', conditionId, gap: { ...gap, reason: 'import' } }],
     })
     expect(await cite()).toMatchObject({ revision: 2, isCurrent: true })
-    appendAll(history, [aSnapshot({ timestampMs: START_MS + 700 }, 78)])
+    await appendAll(history, [aSnapshot({ timestampMs: START_MS + 700 }, 78)])
     expect(await cite()).toMatchObject({ revision: 2, newestRevision: 2, isCurrent: false })
-    for (const _ of makeManifests(history, MADE_MS + 3 * DAY_MS));
+    for await (const _ of makeManifests(history, MADE_MS + 3 * DAY_MS));
     expect(await cite()).toMatchObject({ revision: 3, newestRevision: 3, isCurrent: true })
   })
 
   test('error: what is no citation, and what is not known', async () => {
-    const { send } = serve()
+    const { send } = await serve()
     for (const id of ['btc/5m/2026-04-14', 'bookfeed:btc/5m/2026-04-14@3', 'bookfeed:'])
       expect(await readProblem(await send(`/v1/cite?id=${id}`))).toMatchObject({
         code: 'invalid_parameter',

@@ -16,17 +16,22 @@ type Page = { data: Record<string, unknown>[]; nextCursor: string | null; comple
 const BEGUN_MS = START_MS + 1_000_000
 
 /** Of btc six late rows, one a minute; of eth a winner; then what is asked. */
-function serve() {
+async function serve() {
   const time = { nowMs: BEGUN_MS }
   const history = openHistory(':memory:', { clock: () => time.nowMs })
-  appendAll(history, someSnapshots(30))
+  await appendAll(history, someSnapshots(30))
   for (let second = 1; second <= 6; second++) {
     time.nowMs += 60_000
-    appendAll(history, [aSnapshot({ timestampMs: START_MS + second * 1000 }, 7)])
+    await appendAll(history, [aSnapshot({ timestampMs: START_MS + second * 1000 }, 7)])
   }
   const eth = { conditionId: conditionIdOf(2), coin: 'eth', timeframe: '5m', source: 'recorded' }
-  history.putMarket({ ...eth, windowStartMs: START_MS } as never)
-  history.putMarket({ ...eth, winner: 'up', winnerSource: 'venue', tickSize: 10_000 } as never)
+  await history.putMarket({ ...eth, windowStartMs: START_MS } as never)
+  await history.putMarket({
+    ...eth,
+    winner: 'up',
+    winnerSource: 'venue',
+    tickSize: 10_000,
+  } as never)
   const harness = createHarness({ history })
   const get = async (query = '') => {
     const response = await harness.send(`/v1/revisions?${query}`)
@@ -37,7 +42,7 @@ function serve() {
 
 describe('GET /v1/revisions', () => {
   test('default: what changed and why, and since when that is known', async () => {
-    const { page } = await serve().get()
+    const { page } = await (await serve()).get()
     expect(page).toMatchObject({ nextCursor: null })
     expect(page.completeSince).toBe(new Date(BEGUN_MS).toISOString())
     expect(page.data.map(({ id }) => id)).toEqual(['1', '2', '3', '4', '5', '6', '7'])
@@ -72,7 +77,7 @@ describe('GET /v1/revisions', () => {
   })
 
   test('args: since, coin and limit; a walk gives each once and follows what comes', async () => {
-    const { get, history } = serve()
+    const { get, history } = await serve()
     const since = await get(`since=${BEGUN_MS + 180_000}&coin=btc`)
     expect(since.page.data.map(({ id }) => id)).toEqual(['3', '4', '5', '6'])
     const ids: unknown[] = []
@@ -84,16 +89,16 @@ describe('GET /v1/revisions', () => {
       if (page.nextCursor === null) break
     }
     expect(ids).toEqual(['1', '2', '3', '4', '5', '6'])
-    appendAll(history, [aSnapshot({ timestampMs: START_MS + 8000 }, 7)])
+    await appendAll(history, [aSnapshot({ timestampMs: START_MS + 8000 }, 7)])
     expect((await get(`limit=2&coin=btc${cursor}`)).page.data.map(({ id }) => id)).toEqual(['8'])
   })
 
   test('behavior: an ETag that a new change outdates, and CSV', async () => {
-    const { get, send, history } = serve()
+    const { get, send, history } = await serve()
     const { response } = await get()
     const headers = { 'if-none-match': response.headers.get('etag') ?? '' }
     expect((await send('/v1/revisions', { headers })).status).toBe(304)
-    appendAll(history, [aSnapshot({ timestampMs: START_MS + 9000 }, 7)])
+    await appendAll(history, [aSnapshot({ timestampMs: START_MS + 9000 }, 7)])
     expect((await send('/v1/revisions', { headers })).status).toBe(200)
     const csv = await (await send('/v1/revisions?format=csv&limit=1')).text()
     expect(csv.split('\n')[0]).toStartWith('id,time,why,symbol,condition_id,timeframe,window_start')
@@ -101,7 +106,7 @@ describe('GET /v1/revisions', () => {
   })
 
   test('behavior: a tier sees its own coins; another one is refused by name', async () => {
-    const { sendAs, ledger } = serve()
+    const { sendAs, ledger } = await serve()
     const key = addKey(ledger, 'free')
     const { data } = (await (await sendAs(key, '/v1/revisions')).json()) as Page
     expect(new Set(data.map(({ symbol }) => symbol))).toEqual(new Set(['btc']))

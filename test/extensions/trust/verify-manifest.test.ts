@@ -29,18 +29,18 @@ const market = { conditionId, coin: 'btc', timeframe: '5m', source: 'simulated' 
 type Answer = Record<string, unknown> & { data: Record<string, unknown>[]; manifest: ManifestBody }
 
 /** A server with three manifests: of two days, and of the first again. */
-function serve() {
+async function serve() {
   const time = { nowMs: START_MS }
   const history = openHistory(':memory:', { clock: () => time.nowMs })
-  const make = () => [...makeManifests(history, time.nowMs)]
+  const make = async () => await Array.fromAsync(makeManifests(history, time.nowMs))
   for (const number of [1, 2]) {
     const startMs = START_MS + (number - 1) * DAY_MS
     const window = { windowStartMs: startMs, windowEndMs: startMs + 300_000 }
     const own = { ...market, conditionId: conditionIdOf(number) }
-    history.putMarket({ ...own, ...window, winner: 'up', strike: '64000.123456789012345' })
+    await history.putMarket({ ...own, ...window, winner: 'up', strike: '64000.123456789012345' })
     const rows = someSnapshots(1100).map((row, at) => ({ ...row, timestampMs: startMs + at }))
     const assets = { up: `1${number}`, down: `2${number}` }
-    appendAll(
+    await appendAll(
       history,
       rows.map((row) => ({ ...row, ...own, assetId: assets[row.outcome] })),
     )
@@ -49,14 +49,14 @@ function serve() {
       { timestampMs: startMs, price: 530_000, size: 2_500_000, outcome: 'up', side: 'buy' },
       { timestampMs: startMs + 1, price: 540_000 },
     ] as const
-    history.putTrades({ id: `${number}`, conditionId: own.conditionId, trades })
-    history.close(own.conditionId)
+    await history.putTrades({ id: `${number}`, conditionId: own.conditionId, trades })
+    await history.close(own.conditionId)
     time.nowMs = startMs + DAY_MS
-    make()
+    await make()
   }
   time.nowMs += DAY_MS
-  appendAll(history, [aSnapshot({ timestampMs: START_MS + 2, assetId: '11' }, 5)])
-  make()
+  await appendAll(history, [aSnapshot({ timestampMs: START_MS + 2, assetId: '11' }, 5)])
+  await make()
   return { history, ...createHarness({ history }) }
 }
 
@@ -64,9 +64,9 @@ function serve() {
 async function verify(
   change: (path: string, body: Answer) => unknown = (_, body) => body,
   { path = '/', publicKey }: { path?: string; publicKey?: string } = {},
-  server = serve(),
+  given?: Awaited<ReturnType<typeof serve>>,
 ) {
-  const { app, key } = server
+  const { app, key } = given ?? (await serve())
   const apiKeyFile = join(folder, crypto.randomUUID())
   writeFileSync(apiKeyFile, key, { mode: 0o600 })
   const { context, printed } = createCliContext()
@@ -112,7 +112,7 @@ describe('bookfeed verify --manifest', () => {
   })
 
   test('args: a day that the address names, and a key that is pinned', async () => {
-    const server = serve()
+    const server = await serve()
     const publicKey = server.history.manifests.publicKey()
     const { printed, isSound } = await verify(
       nothing,
@@ -158,7 +158,7 @@ describe('bookfeed verify --manifest', () => {
     )
     expect(printed).toEqual([
       'manifest 2 (2026-04-15 r1) does not match its signature',
-      'manifest 3 (2026-04-14 r2) does not follow the one before it: it names another digest',
+      'manifest 3 (2026-04-14 r2) does not follow the previous one: it contains another digest',
     ])
     const inside = await verify(
       when('/v1/manifest', ({ manifest }) => {
@@ -167,22 +167,22 @@ describe('bookfeed verify --manifest', () => {
       }),
     )
     expect(inside.printed[0]).toBe(
-      'manifest 3 is not the one of the chain: its text has another digest',
+      'manifest 3 is not the manifest of the chain: its text has another digest',
     )
   })
 
   test('error: a manifest that is left out, in the middle or at the end', async () => {
     const middle = await verify(when('/v1/manifests', ({ data }) => void data.splice(1, 1)))
     expect(middle.printed).toEqual([
-      'manifest 2 is left out: manifest 3 (2026-04-14 r2) comes next',
-      'manifest 3 (2026-04-14 r2) does not follow the one before it: it names another digest',
+      'manifest 2 is missing: manifest 3 (2026-04-14 r2) comes next',
+      'manifest 3 (2026-04-14 r2) does not follow the previous one: it contains another digest',
     ])
     const end = await verify(when('/v1/manifests', ({ data }) => void data.pop()))
     expect(end.printed[0]).toBe('the chain does not end with its head')
   })
 
   test('error: a key that was swapped, of one manifest or of the server', async () => {
-    const other = serve()
+    const other = await serve()
     const swapped = other.history.manifests.list(0, 10)
     const one = await verify(
       when('/v1/manifests', ({ data }) => {
@@ -193,7 +193,7 @@ describe('bookfeed verify --manifest', () => {
     expect(one.printed).toHaveLength(1)
     expect(one.printed[0]).toStartWith('manifest 2 (2026-04-15 r1) is signed by another key, ')
     // A server that signs all of it again convinces whoever did not keep the key.
-    const pinned = serve().history.manifests.publicKey()
+    const pinned = (await serve()).history.manifests.publicKey()
     const all = await verify(nothing, { publicKey: pinned }, other)
     expect(all.printed.map((line) => line.split(',')[0])).toEqual([
       'manifest 1 (2026-04-14 r1) is signed by another key',
@@ -205,7 +205,7 @@ describe('bookfeed verify --manifest', () => {
 
 describe('bookfeed cite', () => {
   const ask = async (id: string, isJson?: true) => {
-    const { app } = serve()
+    const { app } = await serve()
     const { context, printed } = createCliContext()
     const flags = { id, server: new URL('http://books.example'), json: isJson }
     await cite(context, flags, {
@@ -224,6 +224,6 @@ describe('bookfeed cite', () => {
 
   test('error: one that is not known, with what the server says', async () => {
     const failure = ask('bookfeed:eth/5m/2026-04-14')
-    expect(await failure.then(String, String)).toContain('answers 404')
+    expect(await failure.then(String, String)).toContain('responds with 404')
   })
 })

@@ -9,7 +9,7 @@ import { appendAll, getMarket, simulatedSnapshots } from '../books.ts'
 describe('EventEncoder', () => {
   test('default: byte by byte, a stock inflater has each event with the last byte of it', async () => {
     const history = openHistory(':memory:')
-    appendAll(history, simulatedSnapshots('byte by byte', 230))
+    await appendAll(history, simulatedSnapshots('byte by byte', 230))
     const stream = history.events()
     const gunzip = createGunzip()
     let got = ''

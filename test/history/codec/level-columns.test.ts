@@ -23,7 +23,7 @@ function randomRows(random: Random): StoredSnapshot[] {
   })
 }
 
-/** Levels as columns of the rows that are wanted, each with `depth` levels of a side at most. */
+/** Reads the levels of rows into columns, at most `depth` levels of each side. */
 function readColumns(
   columns: LevelColumns,
   rows: readonly StoredSnapshot[],

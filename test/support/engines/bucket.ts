@@ -1,6 +1,5 @@
 /**
- * Tests of what is in a bucket. Which credentials are used is said by variables of a process, so
- * the tests run in one of their own.
+ * Tests of buckets. Credentials are variables of a process, so these tests run in a separate one.
  */
 import { describe, expect, test } from 'bun:test'
 
@@ -12,11 +11,11 @@ const TEST_MS_MAX = 120_000
 const { TEST_S3_CONTROL: control, TEST_S3_BUCKET: bucket, ...variables } = process.env
 
 export type OnBucket = {
-  /** A place in it, empty at first. */
+  /** A place in the bucket, empty at first. */
   placeOf(name: string): string
   /** The variables of its credentials, for another process. */
   env: Record<string, string>
-  /** To its service; see test/support/engines/s3.ts. */
+  /** Controls its service; see test/support/engines/s3.ts. */
   tell(what: 'kill' | 'start' | 'hang' | 'wake'): Promise<void>
 }
 

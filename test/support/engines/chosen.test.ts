@@ -8,12 +8,12 @@ test('default: all engines', () => {
   expect([...readEngines('all')]).toEqual([...all])
 })
 
-test('behavior: those that are named', () => {
+test('behavior: the named engines', () => {
   expect([...readEngines('sqlite')]).toEqual(['sqlite'])
   expect([...readEngines('bucket,postgres')]).toEqual(['postgres', 'bucket'])
 })
 
-test('error: a name that is none, rather than no tests', () => {
+test('error: an unknown engine is refused instead of running no tests', () => {
   expect(() => readEngines('postgresql')).toThrow(
     'ENGINES=postgresql: "postgresql" is none of sqlite, postgres, bucket, all.',
   )

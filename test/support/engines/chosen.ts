@@ -1,7 +1,7 @@
 /**
- * `ENGINES` names the engines on which tests run, with commas between: `sqlite`, `postgres`,
- * `bucket`, or `all`, the default. Tests on the others are shown as skipped, and what they would
- * start is neither installed nor started.
+ * `ENGINES` names the engines that tests use, separated by commas: `sqlite`, `postgres`, `bucket`,
+ * or `all`, the default. Tests of the others are reported as skipped, and their engines are neither
+ * installed nor started.
  */
 
 const engines = ['sqlite', 'postgres', 'bucket'] as const
@@ -22,5 +22,5 @@ const chosen = readEngines(process.env.ENGINES)
 
 export const isChosen = (engine: Engine): boolean => chosen.has(engine)
 
-/** The engines on which no test is run. */
+/** The engines without tests in this run. */
 export const skippedEngines: readonly Engine[] = engines.filter((engine) => !chosen.has(engine))

@@ -10,7 +10,7 @@ const START_MS_MAX = 120_000
 
 export type OnEngine = {
   engine: 'SQLite' | 'PostgreSQL'
-  /** Of a store of this name, empty at first; to be called within a test. */
+  /** The place of a store with this name, empty at first. Call it within a test. */
   placeOf(name: string): string
 }
 
@@ -28,8 +28,8 @@ export function usePostgres() {
   return { server, placeOf: (name: string): string => `${server().url}?schema=${name}` }
 }
 
-/** Describes tests once for each engine, in a folder or a database that goes with them. */
-export function onEachEngine(body: (on: OnEngine) => void): void {
+/** Describes tests on a file, in a folder that is removed with them. */
+export function onFile(body: (on: OnEngine) => void): void {
   describe.skipIf(!isChosen('sqlite'))('SQLite', () => {
     let folder = ''
     beforeAll(async () => {
@@ -38,6 +38,11 @@ export function onEachEngine(body: (on: OnEngine) => void): void {
     afterAll(() => rm(folder, { recursive: true, force: true }))
     body({ engine: 'SQLite', placeOf: (name) => join(folder, `${name}.db`) })
   })
+}
+
+/** Describes tests once for each engine, in a folder or a database that is removed with them. */
+export function onEachEngine(body: (on: OnEngine) => void): void {
+  onFile(body)
 
   describe.skipIf(postgresPrograms === undefined)('PostgreSQL', () => {
     body({ engine: 'PostgreSQL', placeOf: usePostgres().placeOf })

@@ -36,7 +36,7 @@ describe.skipIf(postgresPrograms === undefined)('PostgreSQL with a synchronous s
       const ids = new Set([...held].map(([id]) => Number(id)))
       expect(acknowledged.length).toBeGreaterThanOrEqual(BEFORE_THE_KILL)
       expect(acknowledged.filter((id) => !ids.has(id))).toEqual([])
-      // It is alone now and takes writes without the other.
+      // The former standby is alone now and accepts writes.
       await after`INSERT INTO row VALUES (${-1})`
     },
     LIMIT_MS,

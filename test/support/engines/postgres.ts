@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL as child processes: a primary, and a standby without which no commit is
- * acknowledged. Both are in a temporary folder, on free ports of loopback, and end with the test.
+ * A real PostgreSQL as child processes: a primary, and a standby that must confirm every commit.
+ * Both are in a temporary folder, on free ports of loopback, and end with the test.
  */
 import { existsSync } from 'node:fs'
 import { chown, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
@@ -14,14 +14,16 @@ import { isChosen } from './chosen.ts'
 import '../stores.ts'
 
 export type Postgres = AsyncDisposable & {
-  /** Of the primary; after `promote` of what was the standby. The database is empty at first. */
+  /**
+   * The URL of the primary; after `promote`, of the former standby. The database is empty at first.
+   */
   readonly url: string
-  /** kill -9, of all its processes. May be called twice. */
+  /** kill -9 of all its processes. May be called twice. */
   killPrimary(): Promise<void>
-  /** The primary keeps its connections and answers nothing, until `wake`. */
+  /** Stops the primary from responding until `wake`; it keeps its connections. */
   hang(): Promise<void>
   wake(): Promise<void>
-  /** Makes the standby the primary, alone from then on; resolves once it takes writes. */
+  /** Makes the standby the primary, alone from then on; resolves when it accepts writes. */
   promote(): Promise<void>
   standby: {
     readonly url: string
@@ -51,7 +53,7 @@ const LOOK_MS = 50
 const ATTEMPTS_MAX = 3
 const silent = { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' } as const
 
-/** The folder of its programs; undefined if `ENGINES` leaves it out, or it cannot be installed. */
+/** The folder of its programs; undefined if `ENGINES` excludes it, or it cannot be installed. */
 export const postgresPrograms: string | undefined = isChosen('postgres')
   ? (findPrograms() ?? install())
   : undefined
@@ -69,13 +71,13 @@ function install(): string | undefined {
 }
 
 /**
- * Starts both in a folder of `parent`; the standby confirms each commit from the first one on. Tests
- * end processes and no machines, so only benches wait for the disk.
+ * Starts both in a folder below `parent`; the standby confirms each commit from the first one.
+ * Tests end processes and no machines, so only benches wait for the disk.
  */
 export async function startPostgres({
   isOnDisk = false,
   parent = tmpdir(),
-  /** Through which port the standby follows a primary at this one. */
+  /** The port through which the standby follows a primary at the given one. */
   linkTo = async (port: number): Promise<number> => port,
 } = {}): Promise<Postgres> {
   const folder = await mkdtemp(join(parent, 'bookfeed-postgres-'))
@@ -103,7 +105,7 @@ export async function startPostgres({
 const dataFoldersOf = (folder: string) =>
   [join(folder, 'primary'), join(folder, 'standby')] as const
 
-/** What both begin as is made once by each user, and copied: that takes a tenth of the time. */
+/** Copies the initial data of both, created once per user: that takes a tenth of the time. */
 async function copyTemplate(folder: string): Promise<void> {
   const own = `${process.getuid?.()} ${postgresPrograms}`
   const version = Bun.hash(`${own} ${await Bun.file(import.meta.path).text()}`)
@@ -121,7 +123,7 @@ async function copyTemplate(folder: string): Promise<void> {
   await exec(['cp', '-a', `${template}/.`, folder])
 }
 
-/** Data of a primary with an empty database, and of a standby that follows it. */
+/** Creates the data of a primary with an empty database, and of a standby that follows it. */
 async function makeTemplate(folder: string): Promise<void> {
   if (isRoot) await chown(folder, NOBODY, NOBODY)
   const [first, second] = dataFoldersOf(folder)
@@ -136,7 +138,7 @@ async function makeTemplate(folder: string): Promise<void> {
     '--dbname',
     primary.url('postgres'),
   ])
-  // From its next start on.
+  // Takes effect at its next start.
   await ask(primary.url(), "ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'")
   await primary.stop()
 }
@@ -196,14 +198,14 @@ async function initialize(data: string): Promise<void> {
 type Server = AsyncDisposable & {
   url(database?: string): string
   log(): string
-  /** To all its processes. */
+  /** Sends the signal to all its processes. */
   signal(name: NodeJS.Signals): Promise<void>
   kill(): Promise<void>
-  /** In order, so that its next start recovers nothing. */
+  /** Stops in order, so that its next start recovers nothing. */
   stop(): Promise<void>
 }
 
-/** Somebody else may take a free port first, so there are several attempts. */
+/** Tries several times, because another program may take a free port first. */
 async function startServer(
   data: string,
   isOnDisk: boolean,
@@ -215,7 +217,7 @@ async function startServer(
     `port=${port}`,
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=',
-    // Else a standby whose primary died looks for it for five seconds before it is promoted.
+    // Otherwise a standby whose primary died searches for it for five seconds before its promotion.
     'wal_retrieve_retry_interval=200ms',
     'shared_buffers=32MB',
     'max_wal_size=256MB',
@@ -235,7 +237,7 @@ async function startServer(
     url: (database = 'bookfeed') => `postgres://bookfeed:${PASSWORD}@127.0.0.1:${port}/${database}`,
     log: () => log,
     async signal(name) {
-      // It makes no more of them then; and once it is gone, they have another parent.
+      // The parent then creates no more processes; after its end they have another parent.
       child.kill('SIGSTOP')
       for (const pid of await childrenOf(child.pid)) send(pid, name)
       child.kill(name)
@@ -248,7 +250,7 @@ async function startServer(
       child.kill('SIGINT')
       await child.exited
     },
-    // The parent ends when its processes have, by force after five seconds.
+    // The parent ends after its processes, by force after five seconds.
     async [Symbol.asyncDispose]() {
       child.kill('SIGQUIT')
       await child.exited
@@ -283,7 +285,7 @@ const hasEnded = ({ exitCode, signalCode }: Bun.Subprocess): boolean =>
 
 type Wait = { database?: string; isOver?: () => boolean }
 
-/** Asks until there is a row. */
+/** Repeats a query until it returns a row. */
 async function untilAnswered(server: Server, question: string, wait: Wait = {}): Promise<void> {
   for (let waited = 0; waited < START_MS_MAX && !wait.isOver?.(); waited += LOOK_MS) {
     const rows = await ask(server.url(wait.database), question).catch(() => [])
@@ -293,7 +295,7 @@ async function untilAnswered(server: Server, question: string, wait: Wait = {}):
   throw new Error(`PostgreSQL did not answer "${question}":\n${server.log()}`)
 }
 
-/** One statement on a connection of its own. */
+/** Runs a statement on a separate connection. */
 async function ask(url: string, statement: string): Promise<readonly unknown[]> {
   await using sql = new SQL(url, { max: 1, connectionTimeout: 5 })
   return [...(await sql.unsafe(statement))]

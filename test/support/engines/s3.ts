@@ -1,6 +1,6 @@
 /**
- * A real S3: Ceph's gateway over a cluster of one monitor and one disk, as child processes. All of
- * it is in a temporary folder, on free ports of loopback, and ends with the test.
+ * A real S3: Ceph's gateway over a cluster of one monitor and one disk, as child processes. They
+ * are in a temporary folder, on free ports of loopback, and end with the test.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,19 +13,21 @@ import { isChosen } from './chosen.ts'
 
 export type S3 = AsyncDisposable & {
   readonly bucket: string
-  /** For Bun's client; `env` is the same as variables. */
+  /** Options for Bun's client; `env` has the same as variables. */
   readonly client: { endpoint: string } & S3Options
   readonly env: Readonly<Record<string, string>>
-  /** kill -9, of all its processes. May be called twice. */
+  /** kill -9 of all its processes. May be called twice. */
   kill(): Promise<void>
-  /** After `kill`; resolves once it answers, with everything that it had acknowledged. */
+  /**
+   * Starts it after `kill`; resolves when it responds, with everything that it had acknowledged.
+   */
   start(): Promise<void>
-  /** It takes connections and answers nothing, until `wake`. */
+  /** Stops it from responding until `wake`; it accepts connections. */
   hang(): void
   wake(): void
 }
 
-/** Where it listens, and who may use it; without a port on a free one. */
+/** The port and credentials; without a port, a free one is chosen. */
 export type S3Place = { port?: number; key: string; secret: string }
 
 const BUCKET = 'books'
@@ -45,7 +47,7 @@ const packages = ['radosgw', 'ceph-mon', 'ceph-osd']
 const programs = ['radosgw', 'radosgw-admin', 'ceph', 'ceph-mon', 'ceph-osd', 'monmaptool']
 const isInstalled = (): boolean => programs.every((program) => Bun.which(program) !== null)
 
-/** False if `ENGINES` leaves it out, or it cannot be installed. */
+/** False if `ENGINES` excludes it, or it cannot be installed. */
 export const hasS3: boolean = isChosen('bucket') && (isInstalled() || install())
 
 function install(): boolean {
@@ -55,7 +57,10 @@ function install(): boolean {
   return isInstalled()
 }
 
-/** With an empty bucket. Somebody else may take a free port first: there are several attempts. */
+/**
+ * Starts it with an empty bucket. Tries several times, because another program may take a free port
+ * first.
+ */
 export async function startS3(attempt = 1, at: S3Place = anywhere): Promise<S3> {
   const folder = await mkdtemp(join(tmpdir(), 'bookfeed-s3-'))
   const cluster = createCluster(folder, at)
@@ -86,7 +91,7 @@ function createCluster(folder: string, at: S3Place): S3 & { create(): Promise<vo
   const inFolder = ['-c', conf]
   const spawnMonitor = () => spawn('ceph-mon', ...inFolder, '-f', '-i', 'a')
   const spawnDisk = () => spawn('ceph-osd', ...inFolder, '-f', '-i', '0')
-  // Without tcp_nodelay each answer waits for the acknowledgement of its head, 40 ms.
+  // Without tcp_nodelay each response waits 40 ms for the acknowledgement of its head.
   let gateway: Bun.Subprocess | undefined
   const spawnGateway = (): void => {
     gateway = spawn(
@@ -130,7 +135,7 @@ function createCluster(folder: string, at: S3Place): S3 & { create(): Promise<vo
         ...[`--access-key=${at.key}`, `--secret-key=${at.secret}`],
       )
       spawnGateway()
-      // Bun's client cannot make a bucket: to the service, this object of a host is one.
+      // Bun's client cannot create a bucket; for the service, this object of a host is one.
       const host = new Bun.S3Client({ ...client, virtualHostedStyle: true })
       await untilDone('Making the bucket', () => host.write(BUCKET, ''))
     },
@@ -191,7 +196,7 @@ function createPrograms() {
   return { spawn, kill, untilDone }
 }
 
-/** One copy of everything, nothing but loopback, and no logs or sockets outside of the folder. */
+/** A single copy of everything, only loopback, and no logs or sockets outside the folder. */
 const settings = (folder: string, fsid: string, port: number): string => `[global]
 fsid = ${fsid}
 mon_host = [v2:127.0.0.1:${port}/0]

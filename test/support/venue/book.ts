@@ -1,46 +1,48 @@
 /**
- * A market's two books as the venue keeps, prints and hashes them. Nothing here is taken from
- * `src`, whose parsing and hashing are checked against it.
+ * A market's two books as stored, printed and hashed by the venue. Independent of `src`, whose
+ * parsing and hashing are checked against it.
  */
 import { createHash } from 'node:crypto'
 
 const MILLIONTHS = 1_000_000
 
-/** Price in millionths, size as printed, and the level as it stands in every message. */
+/** Price in millionths, size as printed, and the level as it appears in every message. */
 export type Level = { price: number; size: string; text: string }
 /** In the venue's order: the best level last. */
 export type Sides = { bids: readonly Level[]; asks: readonly Level[] }
-/** A level's whole size; "0" when it is gone. */
+/** The total size of a level; "0" when it is gone. */
 export type Change = { side: keyof Sides; price: number; size: string }
 
 /** 0 is Up, 1 is Down. */
 export type TokenIndex = 0 | 1
 export type TokenBook = Sides & { assetId: string; hash: string }
 
-/** What is true of a market between two moments at which something changed. */
+/** The state of a market between two changes. */
 export type MarketState = {
   conditionId: string
-  /** Of the venue's clock. */
+  /** By the venue's clock. */
   atMs: number
   /** As printed: the same, unless the clock jumped. */
   timestampMs: number
   tick: string
   /** Three decimals or more; empty before the first trade. */
   lastTradePrice: string
-  /** Of the market's protocol; undefined for the first, which says none in its books. */
+  /**
+   * The version of the market's protocol; undefined for the first, whose books do not state one.
+   */
   version: 'v2' | undefined
   books: readonly [up: TokenBook, down: TokenBook]
 }
 
 /**
- * `other` leaves the last trade price out, as a venue might that changed its recipe; `unheard` has a
- * member that nobody knows.
+ * `other` omits the last trade price, like a venue that changed its recipe; `unheard` has an
+ * unknown member.
  */
 export type Recipe = 'documented' | 'other' | 'unheard'
 
 export const emptySides: Sides = { bids: [], asks: [] }
 
-/** Exact for whole millionths of 0.001 and above, which every tick is. */
+/** Exact for whole millionths of 0.001 and above, which includes every tick. */
 export function printPrice(millionths: number): string {
   let text = priceTexts.get(millionths)
   if (text === undefined) {
@@ -53,11 +55,11 @@ const priceTexts = new Map<number, string>()
 
 export const readPrice = (text: string): number => Math.round(Number(text) * MILLIONTHS)
 
-/** As last trade prices are printed: `0.850`, `0.0025`. */
+/** Prints a last trade price: `0.850`, `0.0025`. */
 export const printTradePrice = (millionths: number): string =>
   printPrice(millionths).padEnd(5, '0').replace(/^0$/, '0.000')
 
-/** The same order as the other token's book shows it. */
+/** The same order in the book of the other token. */
 export const mirror = ({ side, price, size }: Change): Change => ({
   side: side === 'bids' ? 'asks' : 'bids',
   price: MILLIONTHS - price,
@@ -75,7 +77,7 @@ export function apply(sides: Sides, { side, price, size }: Change): Sides {
   return { ...sides, [side]: levels.toSpliced(at, isThere ? 1 : 0, ...level) }
 }
 
-/** Best bid and ask as messages name them; 0 and 1 stand for an empty side. */
+/** Best bid and ask as named in messages; 0 and 1 represent an empty side. */
 export const touchOf = ({ bids, asks }: Sides): { bestBid: string; bestAsk: string } => ({
   bestBid: printPrice(bids.at(-1)?.price ?? 0),
   bestAsk: printPrice(asks.at(-1)?.price ?? MILLIONTHS),
@@ -83,7 +85,7 @@ export const touchOf = ({ bids, asks }: Sides): { bestBid: string; bestAsk: stri
 
 type Hashed = Pick<MarketState, 'conditionId' | 'timestampMs'> & { assetId: string; sides: Sides }
 
-/** The second protocol hashes ids of 31 bytes with a zero byte after them. */
+/** The second protocol hashes ids of 31 bytes with a zero byte appended. */
 const hashedId = (conditionId: string): string => conditionId.padEnd(66, '0')
 
 export function levelsOf(levels: readonly Level[]): string {
@@ -92,14 +94,14 @@ export function levelsOf(levels: readonly Level[]): string {
   return `[${texts}]`
 }
 
-/** The book as the venue hashes it, up to its tick. */
+/** The hashed text of a book, up to its tick. */
 export const hashedHead = ({ conditionId, timestampMs, assetId, sides }: Hashed): string =>
   `{"market":"${hashedId(conditionId)}","asset_id":"${assetId}","timestamp":"${timestampMs}","hash":"",` +
   `"bids":${levelsOf(sides.bids)},"asks":${levelsOf(sides.asks)},"min_order_size":"5",`
 
 type Terms = Pick<MarketState, 'tick' | 'lastTradePrice'> & Partial<Pick<MarketState, 'version'>>
 
-/** The member of the books of the second protocol, in messages and in what is hashed. */
+/** The version in books of the second protocol, in messages and in the hashed text. */
 export const versionMember = ({ version }: Partial<Pick<MarketState, 'version'>>): string =>
   version === undefined ? '' : `,"version":"${version}"`
 

@@ -1,11 +1,11 @@
-/** Which markets a venue lists, and which it has resolved, as its clock moves on. */
+/** The markets that a venue lists and has resolved as its clock moves on. */
 import { announcedFrame, type Frame, resolvedFrame } from './frames.ts'
 import type { Playbook, VenueMarket } from './playbook.ts'
 
-/** How often it is looked through. */
+/** The interval of its checks. */
 const LOOK_MS = 100
 
-/** What can be changed while the venue plays. */
+/** Settings that can change while the venue plays. */
 export type CatalogueSettings = { offsetMs: number; resolutionDelayMs: number }
 
 export type Catalogue = {
@@ -13,7 +13,7 @@ export type Catalogue = {
   find(conditionId: string): VenueMarket | undefined
   marketOf(assetId: string): VenueMarket | undefined
   isResolved(market: VenueMarket): boolean
-  /** Lists and resolves what is due, now or soon; returns the messages that say so. */
+  /** Lists and resolves due markets, now or soon; returns the announcing messages. */
   look(nowMs: number, isUrgent: boolean): Frame[]
 }
 

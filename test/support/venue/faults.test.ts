@@ -6,14 +6,14 @@ import { follow, openMarket, START_MS, startGround } from './ground.ts'
 import { connect, type Message, replay } from './plain-client.ts'
 import { createVenueClock, type Venue } from './venue.ts'
 
-/** What came at the client with a fault in it, and what the venue says that it did. */
+/** The messages received by a client with a fault, and the venue's own record. */
 async function suffer(fault: Fault, isEnough: (venue: Venue) => boolean) {
   let clock = () => START_MS
   const script = [{ afterFrames: 1, fault }]
   await using venue = await startGround({ clock: () => clock(), script })
   using client = await follow(venue)
   await until(() => client.texts.length > 0)
-  // Only now does it begin, so that the same happens each time.
+  // The clock begins only now, so that every run is the same.
   clock = createVenueClock(START_MS)
   await until(() => isEnough(venue))
   const sentCount = venue.connections[0]?.sentCount() ?? 0
@@ -46,7 +46,7 @@ describe('startVenue with a fault', () => {
     expect(venue.connections.map((each) => each.isOpen())).toEqual([false, false])
   })
 
-  test('behavior: a script names the moment and the connection', async () => {
+  test('behavior: a script sets the moment and the connection of a fault', async () => {
     const fault: Fault = { kind: 'drop', hasCloseFrame: true }
     let now = START_MS
     const script = [{ atMs: 300, connection: 1, fault }]
@@ -58,7 +58,7 @@ describe('startVenue with a fault', () => {
     expect(first.closes).toEqual([])
   })
 
-  test('behavior: frozen, it answers PING and sends nothing; later it goes on', async () => {
+  test('behavior: a frozen connection answers only PING, and resumes later', async () => {
     await using venue = await startGround()
     using client = await follow(venue)
     await until(() => client.texts.length > 5)
@@ -72,7 +72,7 @@ describe('startVenue with a fault', () => {
     expect(states().length - before).toBeGreaterThan(10)
   })
 
-  test('behavior: without a book there are changes alone', async () => {
+  test('behavior: without a book only changes are sent', async () => {
     const fault: Fault = { kind: 'no-book', tokens: 1 }
     await using venue = await startGround({ script: [{ afterFrames: 0, fault }] })
     using client = await follow(venue)
@@ -83,19 +83,19 @@ describe('startVenue with a fault', () => {
     expect(client.texts.at(-1)).toContain(down)
   })
 
-  test('behavior: duplicates do no harm and are there', async () => {
+  test('behavior: duplicates are sent and do not change the rebuilt book', async () => {
     const { messages, replayed } = await suffer({ kind: 'duplicate', frames: 5 }, beyond(60))
     const changes = messages.filter(isChange).map((each) => JSON.stringify(each))
     expect(changes.length - new Set(changes).size).toBe(5)
     expect(replayed.wrong).toEqual([])
   })
 
-  test('behavior: what is lost shows in the hash of the same token', async () => {
+  test('behavior: a lost message is revealed by the hash of the same token', async () => {
     const { replayed } = await suffer({ kind: 'lose', frames: 3 }, beyond(60))
     expect(replayed.wrong.length).toBeGreaterThan(0)
   })
 
-  test('behavior: reordered changes of a millisecond end in the true book', async () => {
+  test('behavior: reordered changes of a millisecond lead to the true book', async () => {
     const fault: Fault = { kind: 'reorder', batches: 5 }
     const { replayed, sent } = await suffer(fault, faulty('reorder', 10))
     const isHash = (text: string) => /^[0-9a-f]{40}$/.test(text)
@@ -113,12 +113,12 @@ describe('startVenue with a fault', () => {
     expect(sent.filter((each) => each.fault === fault.kind)).not.toEqual([])
   })
 
-  test('behavior: by another recipe no hash comes out, and later all do', async () => {
+  test('behavior: with another recipe no hash matches; afterwards all do', async () => {
     await using venue = await startGround()
     venue.inject({ kind: 'other-recipe' })
     using client = await follow(venue)
     await until(() => client.texts.length > 50)
-    // What was hashed before it is in the first message, and right.
+    // The hashes before the change are in the first message, and correct.
     const { wrong, checked } = replay(client.messages())
     expect(wrong.length).toBeGreaterThan(checked - 3)
     venue.inject({ kind: 'other-recipe' })
@@ -130,7 +130,7 @@ describe('startVenue with a fault', () => {
     expect(replay(later.messages()).wrong).toEqual([])
   })
 
-  test('behavior: a late trade comes after the hash that knows it', async () => {
+  test('behavior: a late trade arrives after the hash that includes it', async () => {
     const fault: Fault = { kind: 'late-trade', trades: 1, byMs: 88 }
     const { messages, replayed, sent } = await suffer(fault, faulty('late-trade', 1))
     const at = messages.findIndex((message, index) => {
@@ -155,7 +155,7 @@ describe('startVenue with a fault', () => {
     expect(replay(client.messages()).wrong).toEqual([])
   })
 
-  test('behavior: a dripping message arrives whole, and what came meanwhile after it', async () => {
+  test('behavior: a dripping message arrives whole, followed by later ones', async () => {
     const fault: Fault = { kind: 'slow-drip', bytes: 100, everyMs: 10 }
     await using venue = await startGround({ script: [{ afterFrames: 5, fault }] })
     using client = await follow(venue)
@@ -165,7 +165,7 @@ describe('startVenue with a fault', () => {
     expect(client.texts.every((text, index) => text === sent[index])).toBe(true)
   })
 
-  test('behavior: a line that stops in a batch goes on with its rest, and nothing is lost', async () => {
+  test('behavior: a line that stops within a batch resumes without loss', async () => {
     const fault: Fault = { kind: 'hold', batches: 1, forMs: 300 }
     const { messages, replayed, sent } = await suffer(fault, beyond(200))
     expect(replayed.wrong).toEqual([])
@@ -174,7 +174,7 @@ describe('startVenue with a fault', () => {
     expect(messages[at]?.timestamp).toBe(messages[at - 1]?.timestamp)
   })
 
-  test('behavior: after a jump of the clock, timestamps and hashes are of the new time', async () => {
+  test('behavior: after a jump of the clock, timestamps and hashes use the new time', async () => {
     await using venue = await startGround({
       script: [{ afterFrames: 30, fault: { kind: 'clock-jump', byMs: -4000 } }],
     })
@@ -186,7 +186,7 @@ describe('startVenue with a fault', () => {
     expect(replay(messages).wrong).toEqual([])
   })
 
-  test('behavior: refused for a while, then taken', async () => {
+  test('behavior: refuses for a while, then accepts', async () => {
     let now = START_MS
     await using venue = await startGround({ clock: () => now })
     venue.inject({ kind: 'refuse', forMs: 300 })
@@ -197,7 +197,7 @@ describe('startVenue with a fault', () => {
     await until(() => client.texts.length > 0)
   })
 
-  test('behavior: taken without an upgrade, the handshake waits for ever', async () => {
+  test('behavior: an accepted connection without an upgrade never completes its handshake', async () => {
     await using venue = await startGround()
     venue.inject({ kind: 'no-upgrade', connections: 1 })
     const waiting = new WebSocket(venue.marketUrl)

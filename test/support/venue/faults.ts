@@ -1,57 +1,61 @@
-/** What can be wrong with a venue, and what that does to the messages of a connection. */
+/** The faults of a venue, and their effects on the messages of a connection. */
 import { readPrice } from './book.ts'
 import type { Frame } from './frames.ts'
 
-/** Of one connection. Counts are of the messages that the fault can do something to. */
+/** Faults of one connection. Counts include only messages that the fault can affect. */
 export type ConnectionFault =
-  /** Ends the connection: with a close frame (1001), or as a cut line does. */
+  /** Ends the connection: with a close frame (1001), or without one like a cut line. */
   | { kind: 'drop'; hasCloseFrame: boolean }
-  /** No message any more, or for a while; PING is answered. */
+  /** Stops messages forever or for a while; PING is answered. */
   | { kind: 'freeze'; forMs?: number }
-  /** Of each later subscription so many tokens, the last ones, get changes and never a book. */
+  /**
+   * Sends only changes, and never a book, of the last `tokens` tokens of each later subscription.
+   */
   | { kind: 'no-book'; tokens: number }
   | { kind: 'duplicate'; frames: number }
   | { kind: 'lose'; frames: number }
-  /** The changes of one millisecond come in reverse. */
+  /** The changes of one millisecond arrive in reverse. */
   | { kind: 'reorder'; batches: number }
-  /** A level that is not true, with the hash of the true book. */
+  /** A false level with the hash of the true book. */
   | { kind: 'corrupt-level'; of: 'size' | 'price'; frames: number }
-  /** Of every message of so many milliseconds: what counts is that of the last one. */
+  /** Changes the hash in every message of this many batches; the last message of each counts. */
   | { kind: 'wrong-hash'; batches: number }
-  /** The book's hash knows the trade already; its message comes later. */
+  /** The book's hash already includes the trade; its message arrives later. */
   | { kind: 'late-trade'; trades: number; byMs: number }
-  /** In the middle of so many milliseconds the line stops for a while; then all of it comes. */
+  /** Stops the line for a while in the middle of this many batches; then everything arrives. */
   | { kind: 'hold'; batches: number; forMs: number }
   | { kind: 'garbage' }
   | { kind: 'unknown-event' }
-  /** Sends a text as it is. */
+  /** Sends a text unchanged. */
   | { kind: 'say'; text: string }
-  /** From now on, in each message of a type, writes `put` in place of what `find` finds. */
+  /** From now on, replaces `find` by `put` in each message of a type. */
   | { kind: 'rewrite'; type: string; find: RegExp; put: string }
-  /** What is sent next takes its time. */
+  /** Sends the next bytes slowly. */
   | { kind: 'slow-drip'; bytes: number; everyMs: number }
 
-/** Of the whole venue. */
+/** Faults of the whole venue. */
 export type VenueFault =
-  /** Takes the next connections and never answers their handshake. */
+  /** Accepts the next connections and never answers their handshake. */
   | { kind: 'no-upgrade'; connections: number }
   | { kind: 'refuse'; forMs: number }
-  /** Hashes are made by another recipe, until this is said again. */
+  /** Uses another recipe for hashes, until this fault is injected again. */
   | { kind: 'other-recipe' }
-  /** From now on timestamps are ahead of the clock by so much; may be negative. */
+  /** Sets timestamps ahead of the clock by this much; may be negative. */
   | { kind: 'clock-jump'; byMs: number }
   | { kind: 'gamma-status'; status: 429 | 500; requests: number; retryAfterSeconds?: number }
-  /** The catalogue states another rate of fees from now on. */
+  /** Changes the fee rate of the catalogue and of the order book API. */
   | { kind: 'fee-rate'; rate: number }
-  /** Windows that are not resolved yet take so much longer. */
+  /** Begins or ends to hold back orders that take. */
+  | { kind: 'taker-delay'; isOn: boolean }
+  /** Delays the resolution of windows that are not resolved yet. */
   | { kind: 'late-resolution'; byMs: number }
 
 export type Fault = ConnectionFault | VenueFault
 
 /**
- * When a fault happens: `atMs` after the venue's start, once; or on each connection after so many
- * of its messages, where 0 is before the first. `connection` names one market connection, in the
- * order in which they came.
+ * The time of a fault: once, `atMs` after the venue's start; or on each connection after this many
+ * of its messages, where 0 is before the first. `connection` names one market connection by its
+ * order.
  */
 export type ScriptEntry = { fault: Fault; connection?: number } & (
   { atMs: number } | { afterFrames: number }
@@ -59,20 +63,20 @@ export type ScriptEntry = { fault: Fault; connection?: number } & (
 
 const venueKinds = new Set<Fault['kind']>([
   ...(['no-upgrade', 'refuse', 'other-recipe', 'clock-jump'] as const),
-  ...(['gamma-status', 'late-resolution', 'fee-rate'] as const),
+  ...(['gamma-status', 'late-resolution', 'fee-rate', 'taker-delay'] as const),
 ])
 export const isOfVenue = (fault: Fault): fault is VenueFault => venueKinds.has(fault.kind)
 
-/** A message with the name of what was done to it. */
+/** A message with the name of the fault that changed it. */
 export type MangledFrame = Frame & { fault?: Fault['kind']; heldMs?: number }
 /** Messages of one market and one millisecond. */
 type Batch = readonly MangledFrame[]
 
 export type Mangler = {
-  /** Messages that `lose` took. */
+  /** Messages removed by `lose`. */
   lost: readonly Frame[]
   arm(fault: ConnectionFault): void
-  /** Does to the messages what is due; `later` sends one after a while. */
+  /** Applies due faults to the messages; `later` sends one after a delay. */
   mangle(batch: Batch, later: (frame: MangledFrame, delayMs: number) => void): Batch
 }
 
@@ -80,7 +84,7 @@ export function createMangler(): Mangler {
   const left = new Map<Fault['kind'], { fault: ConnectionFault; count: number }>()
   const lost: Frame[] = []
   const rewrites: Extract<Fault, { kind: 'rewrite' }>[] = []
-  /** The messages of a kind, up to the count that is left, go through `change`. */
+  /** Applies `change` to messages of a kind, up to the remaining count. */
   function each(
     batch: Batch,
     kind: Fault['kind'],
@@ -96,14 +100,14 @@ export function createMangler(): Mangler {
     })
   }
 
-  /** Of a fault that counts batches. */
+  /** Takes one from a fault that counts batches. */
   function take(kind: Fault['kind']): ConnectionFault | undefined {
     const armed = left.get(kind)
     if (armed !== undefined && --armed.count === 0) left.delete(kind)
     return armed?.fault
   }
 
-  /** Of the messages of a millisecond, the last one. */
+  /** Applies to the last message of a millisecond. */
   function hold(batch: Batch): Batch {
     const fault = take('hold')
     if (fault?.kind !== 'hold') return batch
@@ -176,7 +180,7 @@ function corrupted(frame: MangledFrame, of: 'size' | 'price'): MangledFrame[] | 
   return [{ ...frame, text: JSON.stringify(message) }]
 }
 
-/** One cent away, and still a price. */
+/** A price one cent away, still valid. */
 function otherPrice(text: string): string {
   const price = readPrice(text)
   return String((price < 500_000 ? price + 10_000 : price - 10_000) / 1_000_000)

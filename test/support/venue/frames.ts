@@ -1,4 +1,4 @@
-/** The venue's messages about a market, byte for byte as its market socket and REST print them. */
+/** The venue's messages about a market, byte for byte as in its market socket and REST. */
 import {
   apply,
   type Change,
@@ -19,10 +19,10 @@ import {
 } from './book.ts'
 import type { Step, Trade, VenueMarket } from './playbook.ts'
 
-/** A message about a market; an extra one is for those with `custom_feature_enabled` alone. */
+/** A message about a market; an extra one is only for clients with `custom_feature_enabled`. */
 export type Frame = { type: string; text: string; isExtra?: boolean }
 
-/** Current since 2025-09-15 23:00 UTC: one message for both tokens. */
+/** The schema since 2025-09-15 23:00 UTC: one message for both tokens. */
 export type ChangeSchema = 'current' | 'old'
 
 export type Rendering = {
@@ -37,7 +37,7 @@ export type Rendering = {
 
 type Applied = { change: Change; touch: ReturnType<typeof touchOf> }
 
-/** Returns what is true after a step, and the messages that say so. */
+/** Returns the state after a step, and its messages. */
 export function render(rendering: Rendering): { state: MarketState; frames: Frame[] } {
   const { before, step, market } = rendering
   const applied: [Applied[], Applied[]] = [[], []]
@@ -58,7 +58,7 @@ export function render(rendering: Rendering): { state: MarketState; frames: Fram
     lastTradePrice: step.trade ? printTradePrice(step.trade.price) : (before?.lastTradePrice ?? ''),
     version: market.version === 'v2' ? ('v2' as const) : undefined,
   }
-  // The recorded hash is of the recorded time.
+  // The recorded hash applies to the recorded time.
   const isAsRecorded =
     rendering.recipe === 'documented' && rendering.timestampMs === step.recorded?.atMs
   const bookOf = (token: TokenIndex): TokenBook => {
@@ -83,7 +83,7 @@ function framesOf(state: MarketState, rendering: Rendering, applied: [Applied[],
   return frames
 }
 
-/** Both books as a subscription is answered: an array, and a newline after it. */
+/** Both books in response to a subscription: an array, followed by a newline. */
 const bookArray = (state: MarketState): string =>
   `[${state.books.map((book) => bookText(state, book)).join(',')}]\n`
 
@@ -96,13 +96,13 @@ export const bookText = (state: MarketState, book: TokenBook): string =>
   `${bookHead(state, book)}"tick_size":"${state.tick}","event_type":"book",` +
   `"last_trade_price":"${state.lastTradePrice}"${versionMember(state)}}`
 
-/** As REST answers: the text that is hashed, with its hash. */
+/** The response of REST: the hashed text with its hash. */
 export const restText = (state: MarketState, book: TokenBook): string =>
   `${bookHead(state, book)}"min_order_size":"5",${hashedTail(state, 'documented')}`
 
 const sideOf = ({ side }: Change): string => (side === 'bids' ? 'BUY' : 'SELL')
 
-/** One order is one message with an entry for each token; all carry the hash after the last. */
+/** An order is one message with an entry for each token; all contain the hash after the last. */
 function changeFrames(state: MarketState, [up, down]: [Applied[], Applied[]]): Frame[] {
   const entry = (token: TokenIndex, { change, touch }: Applied): string => {
     const { assetId, hash } = state.books[token]

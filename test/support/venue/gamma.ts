@@ -12,7 +12,7 @@ const PAGE_DEFAULT = 20
 const seconds = (atMs: number): string => `${new Date(atMs).toISOString().slice(0, -5)}Z`
 const idOf = ({ conditionId }: VenueMarket): number => Number.parseInt(conditionId.slice(2, 9), 16)
 
-/** As the venue's JSON has it: a number with its decimals, where there is one. */
+/** A member in the venue's JSON: a number with its decimals, if known. */
 const known = (name: string, value: string | undefined): object =>
   value === undefined || value === '' ? {} : { [name]: Number(value) }
 
@@ -62,7 +62,7 @@ const metadata = (stage: Stage, market: VenueMarket): object =>
       }
     : {}
 
-/** With `events` as the market lists have it; an event's own markets are without. */
+/** With `events` in lists of markets; an event's own markets are without. */
 function marketObject(stage: Stage, market: VenueMarket, isOfEvent: boolean): object {
   const { bestBid = '0', bestAsk = '1' } = touch(stage, market)
   const { tick } = stage.state(market.conditionId) ?? market
@@ -96,7 +96,7 @@ function marketObject(stage: Stage, market: VenueMarket, isOfEvent: boolean): ob
   }
 }
 
-/** A market of the second protocol may have ids of the first as well, which are of no use. */
+/** A market of the second protocol may also list unused ids of the first. */
 function idLists({ version, assetIds, hidesIds }: VenueMarket): object {
   const said = version === undefined ? {} : { version }
   if (hidesIds) return { ...said, clobTokenIds: null, positionIds: null }
@@ -133,7 +133,7 @@ const eventObject = (stage: Stage, market: VenueMarket): object => ({
   ...priceConfig(market),
 })
 
-/** Answers a request to Gamma; undefined for a path that it does not have. */
+/** Answers a request to Gamma; undefined for an unknown path. */
 export function answerGamma(stage: Stage, url: URL): Response | undefined {
   const [, kind, form, slug] = url.pathname.split('/')
   if (kind !== 'markets' && kind !== 'events') return undefined
@@ -144,14 +144,14 @@ export function answerGamma(stage: Stage, url: URL): Response | undefined {
     if (market !== undefined) return Response.json(print(market))
     return Response.json({ type: 'not found error', error: 'slug not found' }, { status: 404 })
   }
-  // Offsets were switched off on 2026-05-01.
+  // Offsets were removed on 2026-05-01.
   if (url.searchParams.has('offset')) {
     return Response.json({ type: 'validation error', error: 'use keyset' }, { status: 422 })
   }
   const found = select(stage, url.searchParams)
   if (form !== 'keyset') return Response.json(found.slice(0, PAGE_MAX).map(print))
   const limit = Math.min(PAGE_MAX, Number(url.searchParams.get('limit') ?? PAGE_DEFAULT))
-  // A parameter `cursor` is read by nobody; the last page names no next one.
+  // A parameter `cursor` is ignored; the last page names no next one.
   const after = found.findIndex((each) => cursorOf(each) === url.searchParams.get('after_cursor'))
   const page = found.slice(after + 1, after + 1 + limit)
   const last = page.at(-1)

@@ -1,4 +1,4 @@
-/** A playbook made by a seed: every coin and timeframe asked for, window after window. */
+/** A playbook generated from a seed: every requested coin and timeframe, window after window. */
 import { createHash } from 'node:crypto'
 
 import { averageOf } from '#src/domain/settlement.ts'
@@ -10,29 +10,29 @@ import { slugOf, type Window, windowAt } from './windows.ts'
 
 export type GeneratedOptions = {
   seed: string
-  /** Unix milliseconds: the market in whose window it lies is the first that is played. */
+  /** Unix milliseconds: the market whose window includes it is played first. */
   startMs: number
   coins?: readonly string[]
   timeframes?: readonly string[]
-  /** Windows listed ahead of the one that is open; 2 unless said. */
+  /** Windows listed ahead of the open one; 2 by default. */
   ahead?: number
-  /** Of each open market; 20 unless said. One that is not open yet has one a second. */
+  /** Steps of each open market; 20 by default. A market that is not open yet has one a second. */
   stepsPerSecond?: number
-  /** Of markets in turn; 0.01 unless said. */
+  /** Ticks of successive markets; 0.01 by default. */
   ticks?: readonly string[]
-  /** A change of tick after so many steps of each market, besides those near 0 and 1. */
+  /** Changes the tick after this many steps of each market, besides those near 0 and 1. */
   tickChange?: { afterSteps: number; tick: string }
-  /** 31 for the markets of the venue's second protocol. */
+  /** 31 for markets of the venue's second protocol. */
   conditionIdBytes?: 31 | 32
-  /** What the catalogue says of the protocol; `v2` where ids have 31 bytes, else nothing. */
+  /** The version in the catalogue; `v2` by default for ids of 31 bytes, otherwise none. */
   version?: string | undefined
-  /** Versions of markets in turn, each with the ids and the books of its protocol. */
+  /** Versions of successive markets, each with the ids and books of its protocol. */
   versions?: readonly ('v1' | 'v2')[]
-  /** Whether messages pad ids of 31 bytes to 32, or name a market that the catalogue has not. */
+  /** In messages, pads ids of 31 bytes to 32, or names a market that the catalogue lacks. */
   socketIds?: 'padded' | 'others' | undefined
-  /** Whether the catalogue leaves the list of the outcomes' ids out. */
+  /** True if the catalogue omits the list of the outcomes' ids. */
   hidesIds?: boolean
-  /** How markets end: `resolved` unless said. */
+  /** The end of markets: `resolved` by default. */
   resolution?: VenueMarket['resolution']
   /** Nothing happens from then on. */
   untilMs?: number
@@ -40,7 +40,7 @@ export type GeneratedOptions = {
 
 const AHEAD = 2
 
-/** One that is to be played: its next step, and those after it. */
+/** A played market: its next step and those after it. */
 type Player = { step: Step; steps: Iterator<Step> }
 
 export function generatedPlaybook(options: GeneratedOptions): Playbook {
@@ -67,13 +67,13 @@ export function generatedPlaybook(options: GeneratedOptions): Playbook {
     if (!done) players.add({ step, steps })
   }
 
-  /** The window of each series that is listed next; the first listed is the one before the open. */
+  /** The next window of each series to list, beginning with the one before the open window. */
   const nextWindows = series.map(({ coin, timeframe }) => {
     const open = windowAt(coin, timeframe, startMs)
     list(windowAt(coin, timeframe, open.startMs - 1))
     return open
   })
-  /** Lists what is to be listed by a moment. */
+  /** Lists due markets up to a moment. */
   function grow(nowMs: number): void {
     for (const [index, first] of nextWindows.entries()) {
       let window = first
@@ -164,7 +164,7 @@ type Spot = (coin: string, atMs: number) => string
 
 const TWAP_SECONDS = 60
 
-/** A price that can be asked at any moment: three waves whose phases the seed decides. */
+/** A price at any moment: three waves whose phases depend on the seed. */
 function spotOf(seed: string): Spot {
   const phases = new Map<string, number[]>()
   return (coin, atMs) => {
@@ -183,7 +183,9 @@ function spotOf(seed: string): Spot {
   }
 }
 
-/** The average of 60 seconds up to a moment, of one price a second, as windows settle on it. */
+/**
+ * The average of one price a second over the 60 seconds before a moment, on which windows settle.
+ */
 export const twapOf =
   (spot: Spot): Spot =>
   (coin, toMs) => {

@@ -1,4 +1,4 @@
-/** What the tests of the venue stand on: a generated one that starts at a fixed moment. */
+/** The environment of the venue's tests: a generated venue that starts at a fixed moment. */
 import { type GeneratedOptions, generatedPlaybook } from './generated.ts'
 import { connect, type PlainClient } from './plain-client.ts'
 import type { VenueMarket } from './playbook.ts'

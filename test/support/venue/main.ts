@@ -15,7 +15,7 @@ import { createVenueClock, startVenue, systemClock } from './venue.ts'
 
 const { values } = parseArgs({
   options: {
-    /** Of the sockets; 0 is a free one. */
+    /** The port of the sockets; 0 chooses a free one. */
     port: { type: 'string', default: '0' },
     /** `generated` or `recorded`. */
     markets: { type: 'string', default: 'generated' },

@@ -1,4 +1,4 @@
-/** One connection to the market socket: what it asked for, what it was sent, what is wrong. */
+/** A connection to the market socket: its subscriptions, its messages and its faults. */
 import type { MarketState } from './book.ts'
 import {
   type ConnectionFault,
@@ -13,34 +13,34 @@ import {
 import { bookText, type Frame } from './frames.ts'
 import type { Peer } from './web-socket.ts'
 
-/** Beyond so many tokens a connection is sent nothing more, and nobody says so. */
+/** Beyond this number of tokens a connection silently receives nothing more. */
 const TOKENS_MAX = 500
 
 export type SentFrame = {
-  /** Of the venue's clock. */
+  /** By the venue's clock. */
   sentMs: number
   type: string
   text: string
-  /** What was done to it. */
+  /** The fault that changed it. */
   fault?: string
 }
 
 export type MarketConnection = {
   tokens: ReadonlySet<string>
-  /** Every text that came, PING too. */
+  /** Every received text, including PING. */
   received: readonly string[]
   frames: readonly SentFrame[]
-  /** Messages that were to be sent and never were. */
+  /** Messages that were due and never sent. */
   lost: readonly Frame[]
-  /** Messages sent, whether kept or not. */
+  /** The number of sent messages, stored or not. */
   sentCount(): number
   isOpen(): boolean
   buffered(): number
   inject(fault: ConnectionFault): void
   receive(text: string): void
-  /** The messages of one market and millisecond. */
+  /** Delivers the messages of one market and millisecond. */
   deliver(state: MarketState, frames: readonly Frame[]): void
-  /** A message about the venue's markets at large. */
+  /** Sends a message about all markets of the venue. */
   announce(frame: Frame): void
   flush(): void
   closed(): void
@@ -48,9 +48,9 @@ export type MarketConnection = {
 
 type Parts = {
   peer: Peer
-  /** Those that wait for a number of messages. */
+  /** Entries that wait for a number of messages. */
   script: readonly ScriptEntry[]
-  /** What the script says is wrong, with this connection or the venue. */
+  /** Injects a fault into this connection or the venue. */
   inject(fault: Fault): void
   nowMs(): number
   later(delayMs: number, callback: () => void): void
@@ -136,7 +136,7 @@ export function createMarketConnection(parts: Parts): MarketConnection {
   }
 }
 
-/** What a client subscribed to: it only ever grows. */
+/** The subscriptions of a client, which only grow. */
 function createInterest(stateOf: Parts['stateOf']) {
   const tokens = new Set<string>()
   const withoutBook = new Set<string>()
@@ -152,7 +152,7 @@ function createInterest(stateOf: Parts['stateOf']) {
   return {
     tokens,
     isFeatured: () => isFeatured,
-    /** Of each later subscription, so many tokens get no book. */
+    /** Withholds the books of this many tokens of each later subscription. */
     withhold(count: number): void {
       withheld = count
     },
@@ -164,7 +164,7 @@ function createInterest(stateOf: Parts['stateOf']) {
         ({ type, isExtra }) => (isFeatured || isExtra !== true) && (hasBook || type !== 'book'),
       )
     },
-    /** Returns the books that answer a message; an `unsubscribe` is forgotten, as there. */
+    /** Returns the books in response to a message; `unsubscribe` is ignored, as at the venue. */
     read(text: string): string[] {
       const message = readObject(text)
       if (message?.type !== 'market' && message?.operation !== 'subscribe') return []
@@ -179,10 +179,10 @@ function createInterest(stateOf: Parts['stateOf']) {
   }
 }
 
-/** Sends, and keeps what was sent. */
+/** Sends messages and stores them. */
 function createSender({ peer, later, nowMs, doesKeepFrames }: Parts, mayTalk: () => boolean) {
   const frames: SentFrame[] = []
-  /** Those that wait for the line. */
+  /** Messages that wait for the line. */
   let held: MangledFrame[] | undefined
   let isOpen = true
   let isFrozen = false

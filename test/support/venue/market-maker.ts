@@ -1,4 +1,4 @@
-/** Orders around what a window's outcome is worth, as the coin's price moves. */
+/** Orders around the value of a window's outcome, as the coin's price moves. */
 import type { Random } from '#src/platform/random.ts'
 
 import { apply, type Change, emptySides, type Level, readPrice, type Sides } from './book.ts'
@@ -6,14 +6,14 @@ import type { Step, Trade, VenueMarket } from './playbook.ts'
 
 const UNIT = 1_000_000
 const CENT = 10_000
-/** The finer tick comes when the price is nearer to 0 or 1 than this. */
+/** The finer tick applies when the price is nearer to 0 or 1 than this. */
 const FINE_BELOW = 40_000
-/** Steps that the touch moves at once, at most. */
+/** The maximum number of steps that the touch moves at once. */
 const TICKS_MAX = 3
 /** Levels that are filled next to the touch. */
 const NEAR_LEVELS = 4
 const TRADE_SHARE = 0.15
-/** Of a coin's price, for the square root of a second. */
+/** The volatility of a coin's price, per square root of a second. */
 const VOLATILITY = 0.0004
 
 export type MakerOptions = {
@@ -25,7 +25,7 @@ export type MakerOptions = {
   tickChange: { afterSteps: number; tick: string } | undefined
 }
 
-/** Every step of a market: first the whole book, then changes. Each is at a later millisecond. */
+/** Every step of a market: first the whole book, then changes, each at a later millisecond. */
 export function* quoteMarket(
   market: VenueMarket,
   options: MakerOptions,
@@ -59,14 +59,17 @@ export function* quoteMarket(
 const tickAt = (tick: string, middle: number): string =>
   tick === '0.01' && Math.min(middle, UNIT - middle) < FINE_BELOW ? '0.001' : tick
 
-/** A few ticks nearer to what a share is worth; on the grid, and strictly between 0 and 1. */
+/**
+ * Moves the middle a few ticks towards the value of a share, on the grid and strictly between 0 and
+ * 1.
+ */
 function towards(worth: number, middle: number, step: number): number {
   const ticks = Math.round((worth - middle) / step)
   const moved = middle + Math.max(-TICKS_MAX, Math.min(TICKS_MAX, ticks)) * step
   return Math.min(UNIT - step, Math.max(step, Math.round(moved / step) * step))
 }
 
-/** What a share of Up is worth, in millionths, at a price of the coin. */
+/** The value of a share of Up in millionths, at a price of the coin. */
 function worthOf({ strike, endMs }: VenueMarket, spot: number, atMs: number): number {
   const spread = VOLATILITY * Math.sqrt((endMs - atMs) / 1000)
   const distance = (spot / Number(strike) - 1) / spread
@@ -86,7 +89,7 @@ function openingBook(step: number, random: Random): Change[] {
 type Quote = { bid: number; ask: number; step: number; random: Random }
 type Put = (side: Change['side'], price: number, size: string) => void
 
-/** Takes away what the new touch crosses, then fills next to it, then moves a few sizes. */
+/** Removes levels that the new touch crosses, fills next to it, then moves a few sizes. */
 function requote(sides: Sides, quote: Quote): Change[] {
   const changes = new Map<string, Change>()
   const put: Put = (side, price, size) => changes.set(`${side}${price}`, { side, price, size })
@@ -115,7 +118,7 @@ function fillTouch(sides: Sides, { bid, ask, step, random }: Quote, put: Put): v
 const has = (levels: readonly Level[], at: number): boolean =>
   levels.findLastIndex(({ price }) => price === at) >= 0
 
-/** Levels between cents are taken away again, so that the book keeps its depth. */
+/** Removes levels between cents again, so that the book keeps its depth. */
 function moveSize(sides: Sides, { bid, ask, random }: Quote): Change | undefined {
   const side = random.pick(['bids', 'asks'] as const)
   const levels = sides[side]
@@ -125,7 +128,7 @@ function moveSize(sides: Sides, { bid, ask, random }: Quote): Change | undefined
   return { side, price, size: isLeft && random.uniform() < 0.7 ? '0' : sizeOf(random) }
 }
 
-/** Someone takes from the best level of a side. */
+/** Takes from the best level of a side. */
 function tradeAt(sides: Sides, random: Random): Trade | undefined {
   const isBuy = random.uniform() < 0.5
   const price = (isBuy ? sides.asks : sides.bids).at(-1)?.price

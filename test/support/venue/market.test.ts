@@ -23,7 +23,7 @@ const typesOf = (messages: readonly Message[]): string[] =>
   [...new Set(messages.map(({ event_type }) => event_type))].sort()
 
 describe('startVenue', () => {
-  test('default: an array of both books, then changes whose hashes come out', async () => {
+  test('default: an array of both books, then changes whose hashes match', async () => {
     await using venue = await startGround()
     using client = await follow(venue)
     await until(() => client.texts.length > 300)
@@ -38,7 +38,7 @@ describe('startVenue', () => {
     expect(typesOf(messages)).toEqual(['book', 'last_trade_price', 'price_change'])
   })
 
-  test('behavior: what was played is what a client rebuilds, and both books mirror', async () => {
+  test('behavior: a client rebuilds the played states, whose books mirror each other', async () => {
     let now = START_MS
     await using venue = await startGround({ clock: () => now })
     const { conditionId } = openMarket(venue)
@@ -67,7 +67,7 @@ describe('startVenue', () => {
   })
 
   test.each(['0.01', '0.001', '0.005', '0.0025'])(
-    'behavior: prices lie on a tick of %s and hashes come out',
+    'behavior: prices are multiples of a tick of %s and hashes match',
     async (tick) => {
       await using venue = await startGround({ ticks: [tick], conditionIdBytes: 31 })
       using client = await follow(venue)
@@ -82,13 +82,13 @@ describe('startVenue', () => {
     },
   )
 
-  test('behavior: a tick that changes is said for both tokens, and hashed from then on', async () => {
+  test('behavior: a changed tick is announced for both tokens and included in later hashes', async () => {
     const tickChange = { afterSteps: 20, tick: '0.001' }
     let now = START_MS
     await using venue = await startGround({ tickChange, clock: () => now })
     using client = await follow(venue)
     await until(() => client.texts.length > 0)
-    // The clock waited for the client, who so hears of the change.
+    // The clock waited for the client, which therefore receives the change.
     now += 20_000
     await until(() => client.texts.length > 400)
     const messages = client.messages()
@@ -98,7 +98,7 @@ describe('startVenue', () => {
     expect(replay(messages).wrong).toEqual([])
   })
 
-  test('behavior: by request in the old schema, one message a token', async () => {
+  test('behavior: the old schema, on request, has one message per token', async () => {
     await using venue = await startGround({ schema: 'old' })
     using client = await follow(venue)
     await until(() => client.texts.length > 20)
@@ -108,7 +108,7 @@ describe('startVenue', () => {
     expect(change?.hash).toMatch(/^[0-9a-f]{40}$/)
   })
 
-  test('behavior: PING is answered, and texts that say nothing are not', async () => {
+  test('behavior: answers PING and ignores meaningless texts', async () => {
     await using venue = await startGround()
     using client = await connect(venue.marketUrl)
     client.socket.send('PING')
@@ -119,7 +119,7 @@ describe('startVenue', () => {
     expect(venue.connections[0]?.received).toEqual(['PING', 'hello', 'PING'])
   })
 
-  test('behavior: subscriptions add up, and nothing ends one', async () => {
+  test('behavior: subscriptions accumulate and never end', async () => {
     await using venue = await startGround({ coins: ['btc', 'eth'] })
     const [btc, eth] = venue.markets().filter(({ startMs }) => startMs === START_MS - 120_000)
     if (btc === undefined || eth === undefined) throw new Error('two open markets')
@@ -137,7 +137,7 @@ describe('startVenue', () => {
     expect(books.map(({ market }) => market)).toEqual([btc.conditionId, btc.conditionId])
   })
 
-  test('behavior: over 500 tokens there is silence, and PONG', async () => {
+  test('behavior: a connection with more than 500 tokens receives only PONG', async () => {
     await using venue = await startGround()
     using client = await follow(venue)
     await until(() => client.texts.length > 2)
@@ -151,7 +151,7 @@ describe('startVenue', () => {
     expect(client.texts.at(-1)).toBe('PONG')
   })
 
-  test('behavior: the venue at large is announced to those who asked for it', async () => {
+  test('behavior: announcements are sent to clients that requested them', async () => {
     let now = START_MS
     await using venue = await startGround({ clock: () => now, stepsPerSecond: 1 })
     using client = await follow(venue, { custom_feature_enabled: true })
@@ -165,7 +165,7 @@ describe('startVenue', () => {
     expect(market?.assetIds[market.winner]).toBe(resolved?.winning_asset_id ?? '')
   })
 
-  test('behavior: a seed plays the same again', () => {
+  test('behavior: the same seed plays the same events', () => {
     const texts = [1, 2].map(() => {
       const playbook = generatedPlaybook({ seed: 'same', startMs: START_MS, coins: ['btc', 'sol'] })
       return JSON.stringify(Array.from({ length: 500 }, () => playbook.next(START_MS + 60_000)))
@@ -196,7 +196,7 @@ describe('startVenue', () => {
   })
 
   test.skipIf(isAbsent)(
-    `behavior: recorded books come as changes with their own hashes${reason}`,
+    `behavior: recorded books are sent as changes with their own hashes${reason}`,
     async () => {
       const pace = { by: 'clients' as const, afterTokens: 2 }
       await using venue = await startVenue({ playbook: await recorded(), pace })
@@ -220,7 +220,7 @@ describe('startVenue', () => {
   )
 
   test.skipIf(isAbsent)(
-    `behavior: recorded books at another time have hashes of that time${reason}`,
+    `behavior: recorded books moved in time have hashes of the new time${reason}`,
     async () => {
       const pace = { by: 'clients' as const, afterTokens: 2 }
       await using venue = await startVenue({ playbook: await recorded(START_MS), pace })

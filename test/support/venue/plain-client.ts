@@ -1,4 +1,4 @@
-/** A client of the market socket that knows the venue's documents and nothing of ours. */
+/** A client of the market socket written from the venue's documents, independent of our code. */
 import { createHash } from 'node:crypto'
 
 type Level = { price: string; size: string }
@@ -9,7 +9,7 @@ type Entry = Level & {
   best_bid: string
   best_ask: string
 }
-/** Whatever a message holds, by its type. */
+/** The members of any message, by its type. */
 export type Message = {
   event_type: string
   market: string
@@ -32,7 +32,7 @@ export type Message = {
 
 export type PlainClient = Awaited<ReturnType<typeof connect>>
 
-/** Resolves when the connection is open, or cannot be. */
+/** Resolves when the connection is open or has failed. */
 export async function connect(url: string, first?: object) {
   const socket = new WebSocket(url)
   const texts: string[] = []
@@ -51,7 +51,7 @@ export async function connect(url: string, first?: object) {
     /** Codes with which it was closed. */
     closes,
     send,
-    /** What came so far, arrays taken apart. */
+    /** The received messages, with arrays split. */
     messages: () => texts.flatMap(readMessages),
     [Symbol.dispose]: () => socket.close(),
   }
@@ -66,7 +66,7 @@ function readMessages(text: string): Message[] {
 type Terms = Pick<Message, 'tick_size' | 'last_trade_price' | 'version'>
 type Book = Pick<Message, 'market' | 'asset_id' | 'timestamp' | 'bids' | 'asks'>
 
-/** The hash of a book by the recipe of the venue's REST answers. */
+/** The hash of a book by the recipe of the venue's REST responses. */
 export const bookHash = (book: Book, { tick_size, last_trade_price, version }: Terms): string =>
   createHash('sha1')
     .update(
@@ -87,14 +87,14 @@ export const bookHash = (book: Book, { tick_size, last_trade_price, version }: T
     .digest('hex')
 
 export type Replayed = {
-  /** Hashes that the rebuilt book does not have, and tops that differ from those named. */
+  /** Hashes that the rebuilt book does not match, and tops that differ from the named ones. */
   wrong: string[]
-  /** Books whose hashes were compared. */
+  /** The number of compared hashes. */
   checked: number
   books: ReadonlyMap<string, Book>
 }
 
-/** Rebuilds books from messages alone; a hash is compared when a later millisecond has come. */
+/** Rebuilds books from messages only; a hash is compared when a later millisecond arrives. */
 export function replay(messages: readonly Message[]): Replayed {
   const books = new Map<string, Book>()
   const terms = new Map<string, Terms>()
@@ -130,7 +130,7 @@ export function replay(messages: readonly Message[]): Replayed {
     pending.set(entry.asset_id, entry.hash)
   }
   for (const message of messages) {
-    // What is of no market is of no time either.
+    // A message without a market has no time either.
     if (message.event_type !== 'book' && !terms.has(message.market)) continue
     if (message.timestamp !== at) settle()
     at = message.timestamp

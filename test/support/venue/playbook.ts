@@ -1,15 +1,15 @@
-/** What a venue plays: its markets, and what happens in each of them, in order of time. */
+/** The script of a venue: its markets, and their events in order of time. */
 import type { Change, TokenIndex } from './book.ts'
 
 export type VenueMarket = {
   conditionId: string
-  /** The id in messages of the sockets, where that is not the catalogue's. */
+  /** The id in messages of the sockets, if it differs from the catalogue's. */
   socketId?: string | undefined
-  /** Of the venue's protocol, as the catalogue says it; undefined where it does not. */
+  /** The version of the venue's protocol in the catalogue; undefined if none is stated. */
   version?: string | undefined
-  /** How it ends: with the winner, as `settled`, or at half each. */
+  /** Its end: with the winner, as `settled`, or at half each. */
   resolution?: 'resolved' | 'settled' | 'void' | undefined
-  /** Whether the catalogue leaves the list of the outcomes' ids out. */
+  /** True if the catalogue omits the list of the outcomes' ids. */
   hidesIds?: boolean | undefined
   assetIds: readonly [up: string, down: string]
   slug: string
@@ -18,9 +18,9 @@ export type VenueMarket = {
   /** Unix milliseconds: `startMs` inclusive, `endMs` exclusive. */
   startMs: number
   endMs: number
-  /** From when on it is in the catalogue. */
+  /** The time of its listing in the catalogue. */
   listedMs: number
-  /** Smallest step of prices at its listing, as printed. */
+  /** Smallest price step at its listing, as printed. */
   tick: string
   /** The coin's prices at both ends of the window, decimal. */
   strike: string
@@ -28,16 +28,16 @@ export type VenueMarket = {
   winner: TokenIndex
 }
 
-/** All that happens in a market in one millisecond; a market has at most one step in each. */
+/** All events of a market in one millisecond; a market has at most one step in each. */
 export type Step = {
   atMs: number
   conditionId: string
-  /** Of Up's book; Down's follow by the mirror. */
+  /** Changes of Up's book; Down's mirror them. */
   changes: readonly Change[]
   trade?: Trade | undefined
   /** The new tick, as printed. */
   tick?: string | undefined
-  /** Sent as whole books instead of changes; the first step of a market is. */
+  /** Sent as whole books instead of changes, like the first step of a market. */
   isWhole?: boolean | undefined
   /** The venue's own hash of one token's book after the step. */
   recorded?: { token: TokenIndex; hash: string; atMs: number } | undefined
@@ -45,21 +45,21 @@ export type Step = {
 
 export type Trade = {
   token: TokenIndex
-  /** Millionths. */
+  /** In millionths. */
   price: number
   size: string
-  /** Of the taker. */
+  /** The side of the taker. */
   side: 'BUY' | 'SELL'
 }
 
 export type Playbook = {
-  /** The markets that are listed at a moment, ended ones too, by the start of their window. */
+  /** The listed markets at a moment, including ended ones, by the start of their window. */
   markets(nowMs: number): readonly VenueMarket[]
-  /** Takes the earliest step that is left; undefined when none is due. */
+  /** Takes the earliest remaining step; undefined if none is due. */
   next(nowMs: number): Step | undefined
-  /** Whether no step is left at all. */
+  /** True if no step remains. */
   isOver(): boolean
-  /** When its first step is. */
+  /** The time of its first step. */
   startMs: number
   /** The coin's price at a moment, decimal. */
   spot(coin: string, atMs: number): string

@@ -1,7 +1,7 @@
 /**
  * A playbook of recorded books: full-depth states of one token of each market, with the venue's own
- * hash, turned back into what changed. Trades and ticks are those that the hashes give away; a
- * trade's size and side are made up.
+ * hash, converted to changes. Trades and ticks are inferred from the hashes; the size and side of a
+ * trade are invented.
  */
 import { createHash } from 'node:crypto'
 
@@ -20,15 +20,15 @@ import {
 import type { Playbook, Step, Trade, VenueMarket } from './playbook.ts'
 
 export type RecordedOptions = {
-  /** Gzipped JSON lines, as ../shared/data has them. */
+  /** Gzipped JSON lines, as in ../shared/data. */
   files: readonly string[]
-  /** Slugs, tokens and winners of the markets in them. */
+  /** Slugs, tokens and winners of their markets. */
   marketsFile: string
-  /** How many markets are played, the first ones; all unless said. */
+  /** The number of markets to play, from the first; all by default. */
   marketsMax?: number
   /**
-   * When the first window is to be open: times and names move by whole windows, and hashes are made
-   * for them. Unless said all is as recorded.
+   * The time at which the first window opens: times and names move by whole windows, and hashes are
+   * recomputed. By default everything is as recorded.
    */
   shiftToMs?: number
 }
@@ -56,14 +56,14 @@ type RecordedMarket = {
   winner: 'up' | 'down' | null
 }
 
-/** A market while its rows are read. */
+/** The state of reading a market's rows. */
 type Reading = {
   market: VenueMarket
   token: TokenIndex
   sides: Sides | undefined
   tick: string
   lastTradePrice: string
-  /** All that there are, the latest first. */
+  /** All prices, the latest first. */
   tradePrices: string[]
   steps: Step[]
 }
@@ -147,7 +147,7 @@ function read(reading: Reading, line: string): void {
   const atMs = Date.parse(row.timestamp)
   const sides: Sides = { bids: row.bids.map(levelOf), asks: row.asks.map(levelOf) }
   const changed = changesBetween(reading.sides ?? emptySides, sides)
-  // A state that is the same as before was said by a whole book.
+  // A state equal to the previous one was sent as a whole book.
   const isWhole = reading.sides === undefined || changed.length === 0
   const own = isWhole ? changesBetween(emptySides, sides) : changed
   const terms = findTerms(reading, { ...row, timestampMs: atMs, sides })
@@ -174,7 +174,7 @@ const levelOf = ({ price, size }: RecordedLevel): Level => ({
   text: `{"price":"${price}","size":"${size}"}`,
 })
 
-/** What was taken away comes first, so that no message leaves a crossed book. */
+/** Removals come first, so that no message leaves a crossed book. */
 function changesBetween(before: Sides, after: Sides): Change[] {
   const gone: Change[] = []
   const rest: Change[] = []
@@ -192,7 +192,7 @@ function changesBetween(before: Sides, after: Sides): Change[] {
 type Terms = { tick: string; lastTradePrice: string }
 type HashedRow = Row & { timestampMs: number; sides: Sides }
 
-/** The tick and last trade price with which a row's hash comes out; undefined when none does. */
+/** The tick and last trade price that reproduce a row's hash; undefined if none does. */
 function findTerms(reading: Reading, row: HashedRow): Terms | undefined {
   const head = createHash('sha1').update(hashedHead(row))
   const isIt = (terms: Terms): boolean =>
@@ -201,7 +201,7 @@ function findTerms(reading: Reading, row: HashedRow): Terms | undefined {
   for (const each of tick === '0.001' ? ['0.001', '0.01'] : ['0.01', '0.001']) {
     const at = tradePrices.findIndex((price) => isIt({ tick: each, lastTradePrice: price }))
     if (at < 0) continue
-    // Trades alternate between few prices: those seen last are tried first.
+    // Trades alternate between few prices: the last ones are tried first.
     const [found = ''] = tradePrices.splice(at, 1)
     tradePrices.unshift(found)
     return { tick: each, lastTradePrice: found }
@@ -226,7 +226,7 @@ function playbookOf(readings: readonly Reading[], shiftMs: number): Playbook {
       at++
       return step
     },
-    // From strike to final price on a straight line; nothing was recorded.
+    // A straight line from strike to final price, because no prices were recorded.
     spot(_, atMs) {
       const market = markets.findLast(({ startMs }) => startMs <= atMs) ?? markets[0]
       if (market === undefined) return '0'
@@ -248,7 +248,7 @@ function moved(market: VenueMarket, shiftMs: number): VenueMarket {
   }
 }
 
-/** Made-up prices of the coin that fit the winners; each strike is the final price before it. */
+/** Invented prices of the coin that fit the winners; each strike is the previous final price. */
 function priced(markets: readonly VenueMarket[]): VenueMarket[] {
   let price = FIRST_STRIKE
   return markets

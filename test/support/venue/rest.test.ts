@@ -24,7 +24,7 @@ const bySlug = (venue: Venue, slug: string) =>
   get<GammaMarket>(`${venue.gammaUrl}/markets/slug/${slug}`)
 
 describe('gamma', () => {
-  test('default: a market by its slug, with JSON inside of strings', async () => {
+  test('default: a market by its slug, with JSON within strings', async () => {
     await using venue = await startGround()
     const { slug, assetIds, conditionId } = openMarket(venue)
     const market = await bySlug(venue, slug)
@@ -45,7 +45,7 @@ describe('gamma', () => {
     expect((await fetch(`${venue.gammaUrl}/markets/slug/none`)).status).toBe(404)
   })
 
-  test('behavior: pages lead through all open markets, and only these', async () => {
+  test('behavior: pages list all open markets and no others', async () => {
     await using venue = await startGround({ coins: ['btc', 'eth', 'sol'] })
     const slugs: string[] = []
     let after = ''
@@ -66,7 +66,7 @@ describe('gamma', () => {
     expect((await fetch(`${venue.gammaUrl}/markets?offset=10`)).status).toBe(422)
   })
 
-  test('behavior: a window is resolved after a while, later when the script says so', async () => {
+  test('behavior: a window is resolved after a delay, which a script can extend', async () => {
     let now = START_MS
     await using venue = await startGround({
       clock: () => now,
@@ -89,7 +89,7 @@ describe('gamma', () => {
     expect(await get<GammaMarket[]>(`${venue.gammaUrl}/markets?slug=${slug}`)).toEqual([])
   })
 
-  test('behavior: the strike of one window is the final price of the one before', async () => {
+  test('behavior: the strike of a window is the final price of the previous one', async () => {
     await using venue = await startGround({ timeframes: ['5m', '15m', '4h'] })
     for (const market of venue.markets()) {
       const before = venue
@@ -99,7 +99,7 @@ describe('gamma', () => {
     }
   })
 
-  test('behavior: it refuses as often as the script says', async () => {
+  test('behavior: refuses the number of requests set by the script', async () => {
     const limit = { status: 429, requests: 2, retryAfterSeconds: 3 } as const
     await using venue = await startGround()
     venue.inject({ kind: 'gamma-status', ...limit })
@@ -113,7 +113,7 @@ describe('gamma', () => {
 })
 
 describe('clob', () => {
-  test('default: books of tokens, whose hashes come out', async () => {
+  test('default: books of tokens, whose hashes match', async () => {
     await using venue = await startGround()
     const [up, down] = openMarket(venue).assetIds
     const book = await get<Message>(`${venue.clobUrl}/book?token_id=${up}`)
@@ -128,7 +128,7 @@ describe('clob', () => {
 })
 
 describe('crypto price', () => {
-  test('default: strike and final price, as numbers, with the look-back alone', async () => {
+  test('default: strike and final price as numbers, only with the look-back', async () => {
     await using venue = await startGround()
     const [before, market] = venue.markets()
     const page = (startMs: number, rest = '&twapEnabled=true&twapLookbackSeconds=60') =>

@@ -1,8 +1,12 @@
-/** The venue's other HTTP: books of tokens, and the page with the coin's prices of a window. */
+/**
+ * The venue's other HTTP interfaces: books of tokens, terms of markets, and the page with the coin's
+ * prices of a window.
+ */
 import { restText } from './frames.ts'
+import type { VenueMarket } from './playbook.ts'
 import type { Stage } from './stage.ts'
 
-/** Answers a request to the CLOB; undefined for a path that it does not have. */
+/** Answers a request to the CLOB; undefined for an unknown path. */
 export async function answerClob(
   stage: Stage,
   url: URL,
@@ -14,9 +18,34 @@ export async function answerClob(
     const error = 'No orderbook exists for the requested token id'
     return Response.json({ error }, { status: 404 })
   }
+  const [, conditionId] = /^\/clob-markets\/(.+)$/.exec(url.pathname) ?? []
+  if (conditionId !== undefined) {
+    const market = stage.markets().find((each) => each.conditionId === conditionId)
+    if (market !== undefined) return Response.json(termsOf(stage, market))
+    return Response.json({ error: 'market not found' }, { status: 404 })
+  }
   if (url.pathname !== '/books' || request.method !== 'POST') return undefined
   const wanted = (await request.json()) as { token_id: string }[]
   return json(`[${wanted.flatMap(({ token_id }) => bookOf(stage, token_id) ?? []).join(',')}]`)
+}
+
+/** `itode` is left out if it is false. */
+function termsOf({ settings, state }: Stage, market: VenueMarket): object {
+  const { conditionId, assetIds } = market
+  const { tick } = state(conditionId) ?? market
+  return {
+    r: {},
+    t: ['Up', 'Down'].map((o, index) => ({ t: assetIds[index], o })),
+    c: conditionId,
+    mos: 5,
+    mts: Number(tick),
+    mbf: 1000,
+    tbf: 1000,
+    ao: true,
+    ...(settings.hasTakerDelay ? { itode: true } : {}),
+    fd: { r: settings.feeRate, e: 1, to: true },
+    oas: 0,
+  }
 }
 
 const json = (text: string): Response =>
@@ -29,8 +58,8 @@ function bookOf(stage: Stage, assetId: string): string | undefined {
 }
 
 /**
- * Answers `/api/crypto/crypto-price`: the time-weighted prices with `twapEnabled=true`, spot
- * without; the closing price is null until the window has ended.
+ * Answers `/api/crypto/crypto-price`: time-weighted prices with `twapEnabled=true`, otherwise spot;
+ * the closing price is null until the window has ended.
  */
 export function answerCryptoPrice(stage: Stage, url: URL): Response | undefined {
   if (url.pathname !== '/api/crypto/crypto-price') return undefined

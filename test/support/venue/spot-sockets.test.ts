@@ -14,14 +14,14 @@ type Live = {
   payload: { symbol: string; source: string; full_accuracy_value: string; data: object[] }
 }
 
-/** Twenty seconds a second. */
+/** A clock at twenty times the real speed. */
 const quick = () => createVenueClock(START_MS, 20)
 
 const auth = { apiKey: 'key', secret: 'secret', passphrase: 'passphrase' }
 const price = { channel: 'price.crypto.twap', filter: { symbol: 'btcusd', window_seconds: 60 } }
 
 describe('openLive', () => {
-  test('default: authenticates, and sends two minutes and then every second', async () => {
+  test('default: authenticates, sends two minutes of prices, then one per second', async () => {
     await using venue = await startGround({
       clock: quick(),
       stepsPerSecond: 1,
@@ -56,7 +56,7 @@ describe('openLive', () => {
 })
 
 describe('openRtds', () => {
-  test('default: a batch of the past, then integers of 18 decimals', async () => {
+  test('default: a batch of past prices, then integers with 18 decimals', async () => {
     await using venue = await startGround({ clock: quick(), stepsPerSecond: 1 })
     using client = await connect(venue.rtdsUrl, {
       action: 'subscribe',

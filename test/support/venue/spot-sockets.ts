@@ -1,13 +1,13 @@
-/** The sockets of the coins' prices: the one with credentials, and the one that it replaces. */
+/** The sockets of the coins' prices: the one with credentials, and its predecessor. */
 import { twapOf } from './generated.ts'
 import type { Stage } from './stage.ts'
 import type { Peer, PeerHandlers } from './web-socket.ts'
 
 const UPDATE_MS = 1000
-/** How far back the first message reaches. */
+/** The period covered by the first message. */
 const SNAPSHOT_MS = 120_000
 const SUBSCRIPTIONS_MAX = 64
-/** Close codes of the venue: not authorised, and too many subscriptions. */
+/** Close codes of the venue: not authorized, and too many subscriptions. */
 const UNAUTHORISED = 4001
 const TOO_MANY = 4008
 
@@ -18,27 +18,27 @@ type LiveOperation = {
   subscriptions?: { channel: string; filter: { symbol: string; window_seconds?: number } }[]
 }
 
-/** Mistakes of a price socket. */
+/** Faults of a price socket. */
 export type SpotFaults = {
-  /** Every so many-th update is left out, and the next one says so in `dropped`. */
+  /** Omits every n-th update, which the next one reports in `dropped`. */
   dropEvery?: number
-  /** Operations that are answered with an error of this code, by their names. */
+  /** Error codes of refused operations, by their names. */
   refuses?: { readonly [op: string]: string }
 }
 
-/** Payloads of averages do not say who publishes them. */
+/** Payloads of averages do not state their source. */
 const sourceOf = (channel: string) => (channel === 'price.crypto' ? { source: 'pyth' } : {})
 
-/** `btcusd`, `btc/usd` and `btcusdt` are of `btc`. */
+/** `btcusd`, `btc/usd` and `btcusdt` mean `btc`. */
 const coinOf = (symbol: string): string => symbol.replace(/\/?usdt?$/, '')
 
-/** Channels and topics with a `twap` in their names are of the average of a minute. */
+/** Channels and topics with `twap` in their names carry the average of a minute. */
 function priceOf(stage: Stage, name: string, symbol: string): (atMs: number) => string {
   const price = name.includes('twap') ? twapOf(stage.spot) : stage.spot
   return (atMs) => price(coinOf(symbol), atMs)
 }
 
-/** Calls back once a second of the venue's clock for as long as the connection is open. */
+/** Calls back once a second of the venue's clock while the connection is open. */
 function everySecond(stage: Stage, tick: (atMs: number) => boolean): void {
   const atMs = Math.floor(stage.nowMs() / UPDATE_MS) * UPDATE_MS + UPDATE_MS
   stage.later(atMs - stage.nowMs(), () => {
@@ -56,7 +56,7 @@ function readOperation(text: string): LiveOperation {
   }
 }
 
-/** What `wss://ws-live-v2.polymarket.com/ws` speaks. */
+/** The protocol of `wss://ws-live-v2.polymarket.com/ws`. */
 export function openLive(stage: Stage, peer: Peer, faults: SpotFaults): PeerHandlers {
   let isOpen = true
   let isAuthorised = false
@@ -127,7 +127,7 @@ export function openLive(stage: Stage, peer: Peer, faults: SpotFaults): PeerHand
 
 type RtdsMessage = { action?: string; subscriptions?: { topic: string; filters?: string }[] }
 
-/** What `wss://ws-live-data.polymarket.com` spoke until autumn 2026. */
+/** The protocol of `wss://ws-live-data.polymarket.com` until autumn 2026. */
 export function openRtds(stage: Stage, peer: Peer): PeerHandlers {
   let isOpen = true
 

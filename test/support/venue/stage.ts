@@ -1,11 +1,11 @@
-/** Plays a playbook by a clock: what is true at each moment, and who is sent what. */
+/** Plays a playbook by a clock: the state at each moment, and the messages of each connection. */
 import type { MarketState, Recipe } from './book.ts'
 import { type CatalogueSettings, createCatalogue } from './catalogue.ts'
 import { type ChangeSchema, render } from './frames.ts'
 import type { MarketConnection } from './market-connection.ts'
 import type { Playbook, Step, VenueMarket } from './playbook.ts'
 
-/** Steps between two turns of the event loop, so that clients are heard however much is due. */
+/** Steps between two turns of the event loop, so that clients are served during a backlog. */
 const STEPS_A_TURN = 500
 const BUFFERED_MAX = 1_000_000
 
@@ -13,9 +13,9 @@ const BUFFERED_MAX = 1_000_000
 type Every = (ms: number, work: () => void) => () => void
 
 export type Pace =
-  /** Each step when its time has come; `every` looks for it, the timers of the machine unless said. */
+  /** Each step at its time; `every` polls for it, by default with the timers of the machine. */
   | { by: 'clock'; clock: () => number; every?: Every }
-  /** As fast as all clients read, from when so many tokens are subscribed to. */
+  /** As fast as all clients read, from the subscription of this many tokens on. */
   | { by: 'clients'; afterTokens: number }
 
 export type StageOptions = {
@@ -27,11 +27,13 @@ export type StageOptions = {
   doesKeep: boolean
 }
 
-/** What can be changed while it plays. */
+/** Settings that can change while it plays. */
 export type StageSettings = CatalogueSettings & {
   recipe: Recipe
-  /** Of the fees that the catalogue states. */
+  /** The fee rate in the catalogue and in the order book API. */
   feeRate: number
+  /** True if the venue holds back orders that take. */
+  hasTakerDelay: boolean
 }
 
 export type Stage = {
@@ -48,7 +50,7 @@ export type Stage = {
   spot(coin: string, atMs: number): string
   /** Every state so far, in order. */
   played(conditionId: string): readonly MarketState[]
-  /** Whether the playbook is at its end. */
+  /** True at the end of the playbook. */
   isOver(): boolean
   stop(): void
 }
@@ -58,6 +60,7 @@ export function createStage(options: StageOptions): Stage {
   const settings: StageSettings = {
     recipe: options.recipe,
     feeRate: 0.07,
+    hasTakerDelay: true,
     offsetMs: 0,
     resolutionDelayMs: options.resolutionDelayMs,
   }
@@ -105,11 +108,11 @@ export function createStage(options: StageOptions): Stage {
     for (const { callback } of due) callback()
   }
 
-  /** Plays what is due, at most so many steps. */
+  /** Plays due steps, at most `stepsMax`. */
   function pump(untilMs: number, stepsMax: number): void {
     for (let count = 0; count < stepsMax; count++) {
       const step = playbook.next(untilMs)
-      // Time passes after the last step, too.
+      // Time also passes after the last step.
       if (step === undefined && pace.by === 'clients') playedMs++
       if (step === undefined) break
       play(step)
@@ -150,7 +153,7 @@ const machineEvery: Every = (ms, work) => {
   return () => clearInterval(interval)
 }
 
-/** Returns what ends it. */
+/** Starts to pump; returns a function that stops it. */
 function startPump({ pace, connections, pump, isOver }: Pumping): () => void {
   if (pace.by === 'clock') {
     const { clock, every = machineEvery } = pace

@@ -1,6 +1,6 @@
 /**
- * Polymarket's public protocols on loopback: what the playbook holds, with the faults of a script.
- * What is true and what was sent can be asked for, so that a recorder can be judged.
+ * Polymarket's public protocols on loopback: the content of a playbook with the faults of a script.
+ * The true states and the sent messages are available, so that a recorder can be judged.
  */
 import type { MarketState, Recipe } from './book.ts'
 import { type Fault, isOfVenue, type ScriptEntry, type VenueFault } from './faults.ts'
@@ -18,16 +18,16 @@ export type VenueOptions = {
   /** The venue's time; see `createVenueClock`. */
   pace: Pace
   script?: readonly ScriptEntry[]
-  /** From a window's end to its winner; 20 seconds unless said. */
+  /** The delay from a window's end to its winner; 20 seconds by default. */
   resolutionDelayMs?: number
-  /** Of `price_change`; the current one unless said. */
+  /** The schema of `price_change`; the current one by default. */
   schema?: ChangeSchema
-  /** Of hashes; the documented one unless said. */
+  /** The recipe of hashes; the documented one by default. */
   recipe?: Recipe
   spotFaults?: SpotFaults
-  /** Of the sockets; a free one unless said. The others are always free ones. */
+  /** The port of the sockets; a free one by default. The others are always free ones. */
   port?: number
-  /** Whether states and messages are kept to be asked for; true unless said. */
+  /** True to store states and messages for later reads; true by default. */
   doesKeep?: boolean
 }
 
@@ -40,28 +40,30 @@ export type Venue = AsyncDisposable & {
   liveUrl: string
   rtdsUrl: string
   nowMs(): number
-  /** Every market that was listed so far. */
+  /** Every market listed so far. */
   markets(): readonly VenueMarket[]
   /** Every state of a market so far, in order of time. */
   played(conditionId: string): readonly MarketState[]
-  /** Of the market socket, in the order in which they came; ended ones too. */
+  /** Connections of the market socket in order, including ended ones. */
   connections: readonly MarketConnection[]
-  /** Of Gamma, `GET /path?query`, refused ones too. */
+  /** Requests to Gamma, as `GET /path?query`, including refused ones. */
   gammaRequests: readonly string[]
-  /** Lets a fault happen now: to the venue, to one connection, or to all that are open. */
+  /** Requests to the CLOB, in the same form. */
+  clobRequests: readonly string[]
+  /** Injects a fault now: into the venue, one connection, or all open ones. */
   inject(fault: Fault, connection?: number): void
-  /** Whether all was played. */
+  /** True if everything was played. */
   isOver(): boolean
   stop(): Promise<void>
 }
 
-/** Unix milliseconds from `startMs` on, so many times as fast as time passes. */
+/** Unix milliseconds from `startMs` on, at `speed` times the real speed. */
 export function createVenueClock(startMs: number, speed = 1): () => number {
   const fromMs = performance.now()
   return () => startMs + Math.floor((performance.now() - fromMs) * speed)
 }
 
-/** The clock of the machine: also that of the processes a test starts, and of their traces. */
+/** The clock of the machine, which the processes of a test and their traces share. */
 export const systemClock = (): number => Date.now()
 
 export async function startVenue(options: VenueOptions): Promise<Venue> {
@@ -118,7 +120,11 @@ export async function startVenue(options: VenueOptions): Promise<Venue> {
     gammaRequests.push(`${url.pathname}${url.search}`)
     return faults.gammaRefusal() ?? answerGamma(stage, url)
   })
-  const clob = serve((url, request) => answerClob(stage, url, request))
+  const clobRequests: string[] = []
+  const clob = serve((url, request) => {
+    clobRequests.push(`${url.pathname}${url.search}`)
+    return answerClob(stage, url, request)
+  })
   const cryptoPrice = serve((url) => answerCryptoPrice(stage, url))
 
   const stop = async (): Promise<void> => {
@@ -139,6 +145,7 @@ export async function startVenue(options: VenueOptions): Promise<Venue> {
     played: stage.played,
     connections,
     gammaRequests,
+    clobRequests,
     inject,
     isOver: stage.isOver,
     stop,
@@ -168,6 +175,7 @@ function createVenueFaults(stage: Stage) {
     else if (fault.kind === 'clock-jump') settings.offsetMs += fault.byMs
     else if (fault.kind === 'late-resolution') settings.resolutionDelayMs += fault.byMs
     else if (fault.kind === 'fee-rate') settings.feeRate = fault.rate
+    else if (fault.kind === 'taker-delay') settings.hasTakerDelay = fault.isOn
     else if (fault.kind === 'gamma-status') refusals.push({ ...fault })
     else settings.recipe = settings.recipe === 'other' ? 'documented' : 'other'
   }

@@ -1,6 +1,6 @@
 /**
  * A WebSocket server on plain TCP (RFC 6455, no extensions), because a faulty venue must be able to
- * leave out the handshake, trickle the bytes of a frame and end without a close frame.
+ * omit the handshake, trickle the bytes of a frame and end without a close frame.
  */
 import { createHash } from 'node:crypto'
 
@@ -12,9 +12,9 @@ export type Peer = {
   /** Queues a text; `flush` writes. */
   send(text: string): void
   flush(): void
-  /** Bytes that the client has not taken yet. */
+  /** Bytes that the client has not read yet. */
   buffered(): number
-  /** Writes what is queued so many bytes at a time, and whatever comes meanwhile after it. */
+  /** Writes the queue this many bytes at a time, followed by later texts. */
   drip(bytes: number, everyMs: number): void
   close(code: number): void
   /** Ends the connection without a close frame. */
@@ -23,7 +23,7 @@ export type Peer = {
 
 export type PeerHandlers = { message(text: string): void; closed(): void }
 
-/** `ignore` takes the connection and never answers its request. */
+/** `ignore` accepts the connection and never answers its request. */
 export type Admission = 'upgrade' | 'ignore' | 'refuse'
 
 type Options = {
@@ -124,7 +124,7 @@ function createConnection(socket: Socket, open: Options['open'] | undefined): Co
   }
 }
 
-/** What goes to a client: a queue, because a socket takes only so much at a time. */
+/** The output to a client: a queue, because a socket accepts only so much at a time. */
 function createOutput(socket: Socket) {
   let pending: Buffer[] = []
   let bufferedBytes = 0
@@ -200,7 +200,7 @@ function lengthOf(length: number): Buffer {
 
 type Message = { opcode: number; isLast: boolean; payload: Buffer; bytes: number }
 
-/** Reads the first message of a client, which is masked; undefined while it is not complete. */
+/** Reads the first, masked message of a client; undefined while it is incomplete. */
 function decode(input: Buffer): Message | undefined {
   const [first = 0, second = 0] = input
   const short = second & 0x7f

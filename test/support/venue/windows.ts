@@ -1,4 +1,4 @@
-/** When windows start and what the venue calls them. */
+/** The start of windows, and their names at the venue. */
 
 export type Window = { coin: string; timeframe: string; startMs: number; endMs: number }
 
@@ -29,14 +29,14 @@ const eastern = (atMs: number): Record<string, string> =>
 
 const easternHour = (atMs: number): number => Number(eastern(atMs).hour)
 
-/** The last full hour at or before a moment at which the clock of New York shows such an hour. */
+/** The last full hour at or before a moment at which New York's clock shows a matching hour. */
 function easternBefore(atMs: number, isIt: (hour: number) => boolean): number {
   let hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
   while (!isIt(easternHour(hourMs))) hourMs -= HOUR_MS
   return hourMs
 }
 
-/** The window of a timeframe that a moment lies in. Days end at noon in New York. */
+/** The window of a timeframe that includes a moment. Days end at noon in New York. */
 export function windowAt(coin: string, timeframe: string, atMs: number): Window {
   if (timeframe === '1d') {
     const startMs = easternBefore(atMs, (hour) => hour === 12)

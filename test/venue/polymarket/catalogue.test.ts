@@ -20,7 +20,7 @@ function connect({ gammaUrl }: Venue, isHidden: (path: string) => boolean = () =
   return { catalogue, asked }
 }
 
-const asking = { nowMs: START_MS, signal: AbortSignal.timeout(5000) }
+const asking = { nowMs: START_MS, signal: new AbortController().signal }
 const windowOf = ({ coin, timeframe, startMs, endMs }: ReturnType<typeof openMarket>) =>
   ({ coin, timeframe, startMs, endMs }) as Parameters<ReturnType<typeof createCatalogue>['find']>[0]
 
@@ -156,5 +156,69 @@ describe('strike', () => {
     const away = strikeAt(new Response(null, { status: 503 }))
     expect(away).rejects.toThrow('The page answered with status 503.')
     expect(strikeAt(new Response('<html>'))).rejects.toThrow('The page did not answer with JSON.')
+  })
+})
+
+describe('costs', () => {
+  const padded = `0x01${'ab'.repeat(30)}00`
+  const short = padded.slice(0, -2)
+  const terms = {
+    t: [],
+    mts: 0.01,
+    mos: 5,
+    itode: true,
+    oas: 3,
+    fd: { r: 0.07, e: 1, to: true },
+  }
+  const costsBy = (answer: (path: string) => Response) => {
+    const fetch = async (url: string) => answer(new URL(url).pathname)
+    const ports = { url: 'http://gamma', orderBookUrl: 'http://clob', fetch }
+    return createCatalogue(ports).costs?.(padded, asking)
+  }
+
+  test('default: delays are in milliseconds, and fees have no rebate', async () => {
+    await using venue = await startGround()
+    const { conditionId, assetIds } = openMarket(venue)
+    const { costs } = createCatalogue({ url: '', orderBookUrl: venue.clobUrl, fetch })
+    expect(await costs?.(conditionId, asking)).toEqual({
+      assetIds: { up: assetIds[0], down: assetIds[1] },
+      tickSize: 10_000,
+      fees: { rate: '0.07', exponent: '1', takerOnly: true },
+      takerDelayMs: 250,
+      orderAgeMs: 0,
+    })
+    expect(await costsBy(() => Response.json(terms))).toMatchObject({ orderAgeMs: 3000 })
+    const plain = { t: [], mts: 0.01, fd: { r: null, e: null, to: null } }
+    expect(await costsBy(() => Response.json(plain))).toMatchObject({
+      fees: undefined,
+      takerDelayMs: 0,
+      orderAgeMs: undefined,
+    })
+  })
+
+  test('behavior: an id that was padded is tried without the padding', async () => {
+    const asked: string[] = []
+    const found = await costsBy((path) => {
+      asked.push(path)
+      return path.endsWith(padded)
+        ? new Response(null, { status: 404 })
+        : Response.json({ ...terms, c: short })
+    })
+    expect(found?.takerDelayMs).toBe(250)
+    expect(asked).toEqual([`/clob-markets/${padded}`, `/clob-markets/${short}`])
+    expect(await costsBy(() => new Response(null, { status: 404 }))).toBeUndefined()
+  })
+
+  test.each<[unknown, string]>([
+    ['<html>', 'The order book API did not answer with JSON.'],
+    [[], 'not an object'],
+    [{ error: 'rate limited' }, 't: not an array'],
+    [{ ...terms, c: `0x${'cd'.repeat(32)}` }, `c: not ${padded}`],
+    [{ ...terms, itode: 'soon' }, 'itode: not a number of milliseconds up to 60000'],
+    [{ ...terms, oas: -1 }, 'oas: not a number of milliseconds up to 3600000'],
+    [{ ...terms, fd: { r: 'free', e: 1, to: true } }, 'fd.r: not a plain decimal'],
+  ])('error: %j is a fault of the order book API', (body, reason) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    expect(costsBy(() => new Response(text))).rejects.toThrow(reason)
   })
 })

@@ -196,7 +196,7 @@ describe('readMarketRecords of the catalogue', () => {
   test('behavior: markets that are not kept are left out with the reason', () => {
     const hype = aGammaMarket({ slug: 'nocoin-updown-5m-1782287400', conditionId: 'unread' })
     expect(read({ markets: [hype, aGammaMarket({ outcomes: '["Yes", "No"]' })] })).toEqual([
-      { kind: 'left_out', reason: 'nocoin is not a coin that is kept', conditionId: undefined },
+      { kind: 'left_out', reason: 'nocoin is not a supported coin', conditionId: undefined },
       { kind: 'left_out', reason: 'its outcomes are not Up and Down', conditionId },
     ])
   })
@@ -274,6 +274,11 @@ describe('readMarketRecords of the catalogue', () => {
       { feeSchedule: { exponent: 1, takerOnly: true, rebateRate: 0 } },
       'feeSchedule',
       'feeSchedule.rate: missing',
+    ],
+    [
+      { secondsDelay: 61 },
+      'takerDelayMs',
+      'secondsDelay: not a number of milliseconds up to 60000',
     ],
     [{ question: 'x'.repeat(2001) }, 'question', 'question: longer than 2000 characters'],
   ])(
@@ -353,5 +358,34 @@ describe('readMarketRecords of tokens and trades', () => {
   test('behavior: a last trade price may be a number', () => {
     const [record] = read(aTrade({ lastTradePrice: 0.51 })) ?? []
     expect(record).toMatchObject({ trade: { price: 510_000 } })
+  })
+})
+
+describe('delays', () => {
+  test('default: those of the catalogue are in seconds, of which 0 says nothing', () => {
+    const delayOf = (secondsDelay: unknown) => {
+      const [record] = read(aGammaMarket({ secondsDelay })) ?? []
+      return record?.kind === 'facts' ? record.facts.takerDelayMs : undefined
+    }
+    expect([3, '1', 0, null, undefined].map(delayOf)).toEqual([
+      3000,
+      1000,
+      undefined,
+      undefined,
+      undefined,
+    ])
+  })
+
+  test('default: the order book API states whether there is one, and the age of orders in seconds', () => {
+    const market = { c: conditionId, t: [], mts: 0.01, oas: 3 }
+    const delayOf = (itode?: unknown) => {
+      const [record] = read({ ...market, ...(itode === undefined ? {} : { itode }) }) ?? []
+      return record?.kind === 'more' ? record.facts : undefined
+    }
+    expect(delayOf(true)).toMatchObject({ takerDelayMs: 250, orderAgeMs: 3000 })
+    expect([delayOf(false), delayOf(), delayOf(100)].map((facts) => facts?.takerDelayMs)).toEqual([
+      0, 0, 100,
+    ])
+    expect(() => delayOf('soon')).toThrow('itode: not a number of milliseconds')
   })
 })

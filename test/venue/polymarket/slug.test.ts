@@ -123,10 +123,10 @@ describe('readSlug', () => {
   )
 
   test.each([
-    ['nocoin-updown-5m-1782287400', 'nocoin is not a coin that is kept'],
-    ['btc-updown-7m-1782287400', '7m is not a timeframe that is kept'],
-    ['nocoin-up-or-down-on-may-17-2026', 'nocoin is not a coin that is kept'],
-    ['constructor-up-or-down-on-may-17-2026', 'constructor is not a coin that is kept'],
+    ['nocoin-updown-5m-1782287400', 'nocoin is not a supported coin'],
+    ['btc-updown-7m-1782287400', '7m is not a supported timeframe'],
+    ['nocoin-up-or-down-on-may-17-2026', 'nocoin is not a supported coin'],
+    ['constructor-up-or-down-on-may-17-2026', 'constructor is not a supported coin'],
     ['bitcoin-up-or-down-on-smarch-17-2026', 'not an up-or-down market'],
     ['bitcoin-above-64k-on-june-4-2026', 'not an up-or-down market'],
     ['', 'not an up-or-down market'],

@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import WebSocket from 'ws'
+
+import { openLedger } from '#src/ledger/open.ts'
+
+import { findFreePort } from '../../support/free-port.ts'
+import { NOW_MS } from '../../support/harness.ts'
+
+const LIMIT = 1000
+const program = new URL('../../support/mortal-threads.ts', import.meta.url).pathname
+
+let folder = ''
+let server: Bun.Subprocess<'ignore', 'pipe', 'pipe'>
+let origin = ''
+let key = ''
+let market = ''
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'bookfeed-threads-'))
+  const env = { BOOKFEED_DATA: folder, BOOKFEED_PORT: '0', BOOKFEED_RECORD: 'off' }
+  server = Bun.spawn([process.execPath, program, 'serve'], {
+    env: { ...env, BOOKFEED_WORKERS: '2' },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  let greeting = ''
+  for await (const bytes of server.stdout) {
+    greeting += new TextDecoder().decode(bytes)
+    if (greeting.includes('size_download')) break
+  }
+  const find = (pattern: RegExp) => pattern.exec(greeting)?.[0] ?? ''
+  origin = find(/http:[/\d.:]+\d/)
+  key = find(/bf_live_\w+/)
+  market = find(/0x[0-9a-f]{64}/)
+}, 60_000)
+
+afterAll(async () => {
+  server.kill('SIGKILL')
+  await server.exited
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** On a connection of its own, which goes to either thread. */
+const ask = (path: string, headers: Record<string, string> = {}) =>
+  fetch(`${origin}${path}`, {
+    headers: { authorization: `Bearer ${key}`, connection: 'close', ...headers },
+    keepalive: false,
+    signal: AbortSignal.timeout(5000),
+  })
+
+/** Sends many at once; how often each status came. */
+async function askMany(path: string, count: number): Promise<Record<string, number>> {
+  const found: Record<string, number> = {}
+  let left = count
+  const send = async () => {
+    while (left-- > 0) {
+      const status = await ask(path).then(
+        (response) => response.arrayBuffer().then(() => String(response.status)),
+        () => 'none',
+      )
+      found[status] = (found[status] ?? 0) + 1
+    }
+  }
+  await Promise.all(Array.from({ length: 20 }, send))
+  return found
+}
+
+test('default: what is for data, and what is not, is answered alike on every connection', async () => {
+  const paths = [
+    '/healthz',
+    '/readyz',
+    '/swagger',
+    '/openapi.json',
+    '/v1/coins',
+    '/v1/nothing',
+    '/v1/btc',
+    '/v1/usage',
+    '/v1/keys',
+    '/v1/billing/tiers',
+    '/v1/btc/prices?at=1',
+    '/v1/BTC/markets',
+    '/v1/nocoin/markets',
+    '/v1/btc/nothing',
+    `/v1/btc/markets/${market}/snapshots?limit=3`,
+  ]
+  for (const path of paths) {
+    const seen = new Set<number>()
+    for (let times = 0; times < 6; times++) seen.add((await ask(path)).status)
+    expect({ path, statuses: seen.size }).toEqual({ path, statuses: 1 })
+  }
+  const refused = await fetch(`${origin}/v1/btc/markets`, { method: 'POST', body: '{}' })
+  expect(refused.status).toBe(405)
+  const head = await fetch(`${origin}/v1/keys`, { method: 'HEAD' })
+  expect([head.status, await head.text()]).toEqual([401, ''])
+})
+
+test('behavior: what one thread writes, streams of every thread show at once', async () => {
+  const streams = Array.from({ length: 6 }, async () => {
+    const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/stream`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    const { promise, resolve, reject } = Promise.withResolvers<string[]>()
+    const ids: string[] = []
+    socket.on('error', reject)
+    socket.on('open', () =>
+      socket.send(JSON.stringify({ op: 'subscribe', id: 'q', channel: 'snapshots', coin: 'btc' })),
+    )
+    socket.on('message', (data) => {
+      const message = JSON.parse(String(data))
+      if (message.data?.id === undefined) return
+      ids.push(message.data.id)
+      if (ids.length === 6) resolve(ids)
+    })
+    return promise.finally(() => socket.close())
+  })
+  for (const ids of await Promise.all(streams)) expect(new Set(ids).size).toBeGreaterThan(5)
+}, 30_000)
+
+test('behavior: every connection lists the exports of all threads', async () => {
+  const ids = new Set<string>()
+  for (let times = 0; times < 12; times++) {
+    const response = await ask(`/v1/btc/markets/${market}/export`)
+    await response.arrayBuffer()
+    ids.add(response.headers.get('x-export-id') ?? '')
+  }
+  const list = async () => {
+    const { data } = (await (await ask('/v1/exports')).json()) as {
+      data: { exportId: string; state: string }[]
+    }
+    return data.filter(({ state }) => state === 'complete').map(({ exportId }) => exportId)
+  }
+  await poll(async () => (await list()).length >= ids.size)
+  for (let times = 0; times < 12; times++) expect(new Set(await list())).toEqual(ids)
+}, 30_000)
+
+test('behavior: a thread that dies is replaced, and so is one that hangs; others answer', async () => {
+  for (const order of ['die-1', 'hang-2']) {
+    const path = join(folder, order)
+    writeFileSync(path, '')
+    await poll(() => !existsSync(path))
+    // Bun ends a connection that was open with the thread.
+    expect((await askMany('/healthz', 30))['200']).toBeGreaterThan(0)
+    await poll(async () => (await askMany('/healthz', 30))['200'] === 30)
+  }
+}, 120_000)
+
+test('behavior: limits, usage and revoked keys are the same on every connection', async () => {
+  const usage = (await (await ask('/v1/usage')).json()) as Usage
+  const left = usage.windows.data.remaining
+  const { '503': shed = 0, ...found } = await askMany('/v1/coins', LIMIT + 100)
+  // On a machine that stalls some are refused as too many at once, and are taken from the window.
+  expect(found).toEqual({ '200': left - shed, '429': LIMIT + 100 - left })
+  using ledger = openLedger(join(folder, 'ledger.db'), { nowMs: NOW_MS })
+  const [own] = ledger.listKeys()
+  if (own === undefined) throw new Error('There is no key.')
+  const counted = () =>
+    ledger.usageOf(own.accountId, '2000-01-01').reduce((sum, { requests }) => sum + requests, 0)
+  await poll(() => counted() >= left)
+  await ledger.revokeKey(own.id, { actor: 'operator', nowMs: NOW_MS })
+  await Bun.sleep(20)
+  // Of the ten a minute of an address without a key, the first test took two.
+  expect(await askMany('/v1/btc/markets', 20)).toEqual({ '401': 8, '429': 12 })
+}, 60_000)
+
+type Usage = { windows: { data: { remaining: number } } }
+
+async function poll(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await Bun.sleep(20)
+}
+
+test('behavior: a stop ends every thread, and leaves the files whole', async () => {
+  server.kill('SIGTERM')
+  expect(await server.exited).toBe(0)
+  const log = (await new Response(server.stderr).text()).trimEnd().split('\n')
+  for (const line of log) expect(line).toMatch(/^(\{.*\}|bookfeed: .*|Making .*)$/)
+}, 30_000)
+
+test('behavior: a server one of whose threads hangs while it starts is not ready, and starts all the same', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'bookfeed-thread-start-'))
+  writeFileSync(join(data, 'hang-1'), '')
+  const port = findFreePort()
+  const env = {
+    BOOKFEED_DATA: data,
+    BOOKFEED_PORT: String(port),
+    BOOKFEED_RECORD: 'off',
+    BOOKFEED_SAMPLE: 'off',
+    BOOKFEED_WORKERS: '2',
+  }
+  const child = Bun.spawn([process.execPath, program, 'serve'], {
+    env,
+    stdout: 'pipe',
+    stderr: 'ignore',
+  })
+  const ready = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`, { headers: { connection: 'close' } }).then(
+      (response) => response.json(),
+      () => undefined,
+    )
+  try {
+    const greeting = child.stdout.getReader().read()
+    let first = await ready()
+    while (first === undefined) {
+      await Bun.sleep(20)
+      first = await ready()
+    }
+    expect(first).toMatchObject({ detail: 'Not ready: accepting. The server is starting.' })
+    await greeting
+    expect(await ready()).toMatchObject({ ready: true })
+  } finally {
+    child.kill('SIGKILL')
+    await child.exited
+    rmSync(data, { recursive: true, force: true })
+  }
+}, 120_000)
