@@ -58,23 +58,13 @@ export const ledgerFormat: FileFormat = {
 }
 
 class Sqlite extends Driver implements Database {
-  readonly #compiled = new Set<WeakRef<Pick<Compiled, 'finalize'>>>()
-  readonly #collected = new FinalizationRegistry<WeakRef<Pick<Compiled, 'finalize'>>>((statement) =>
-    this.#compiled.delete(statement),
-  )
-
   /** Compiled when it is first run: a server has some three hundred, and starts with few. */
   override prepare<Row, Given extends Value | Value[]>(sql: string): Compiled<Row, ListOf<Given>> {
     type Own = Statement<Row, ListOf<Given>>
     let compiled: Own | undefined
     const compile = (): Own => {
-      if (compiled !== undefined) return compiled
-      const own = super.prepare<Row, Given>(sql)
-      const weak = new WeakRef(own)
-      this.#compiled.add(weak)
-      this.#collected.register(own, weak)
-      compiled = own
-      return own
+      compiled ??= super.prepare<Row, Given>(sql)
+      return compiled
     }
     const statement: Own = {
       get: (...values) => compile().get(...values),
@@ -86,11 +76,9 @@ class Sqlite extends Driver implements Database {
     return statement as Compiled<Row, ListOf<Given>>
   }
 
-  /** SQLite keeps a file open, and its lock, for as long as there is a statement of it. */
+  /** `true` ends the statements, too: SQLite keeps a file open, and its lock, for as long as it has one. */
   override close(): void {
-    for (const statement of this.#compiled) statement.deref()?.finalize()
-    this.#compiled.clear()
-    super.close()
+    super.close(true)
   }
 }
 
