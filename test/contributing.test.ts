@@ -144,7 +144,7 @@ export const noteRoutes = (api: Api, { tasks }: { tasks: Tasks }) =>
       ({ reply, request, market, query }) => {
         const table = tableOf(request, query)
         const lane = listLane(NoteQuery, query, table)
-        return reply.data(request, tasks.data(request, notesTask, { market, query, table }, lane))
+        return reply(request, tasks.data(request, notesTask, { market, query, table }, lane))
       },
       {
         access: 'markets',

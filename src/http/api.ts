@@ -19,7 +19,7 @@ import type { Silences } from '#src/history/reads/with-downtime.ts'
 
 import type { DataAnswer, PackedAnswer, PageAnswer } from './answer.ts'
 import { parseBody } from './body.ts'
-import { type Access, bindEntry, callOf, entryOf, keepOpen } from './call.ts'
+import { type Access, bindEntry, type Caching, callOf, entryOf, keepOpen } from './call.ts'
 import { readCoin, readMarket } from './data-query.ts'
 import { answerData } from './data-response.ts'
 import { type AccessPorts, admit, type ChargeSignup } from './gate.ts'
@@ -29,14 +29,6 @@ import { assertTextKinds, noQuery } from './kinds.ts'
 import type { OpenApiParameter, ResponseText } from './response-text.ts'
 import { searchOf } from './target.ts'
 import { assertQuery } from './validation.ts'
-
-/**
- * How a response is cached. `digest`: data, whose `ETag` is its digest. `page`: a page of a market,
- * whose `ETag` is known before its rows are read. `tag`: the handler sets the `ETag` and answers 304
- * itself. `unkept`: data without an `ETag`. Any other value is the `Cache-Control` of a JSON body.
- */
-export type Caching =
-  'digest' | 'page' | 'tag' | 'unkept' | 'no-store' | 'no-cache' | 'private, no-store'
 
 type OpenAccess = Extract<Access, 'none' | 'open' | 'signup' | 'operator'>
 
@@ -117,8 +109,9 @@ type ApiPorts = AccessPorts & {
   silences: Silences
 }
 
-/** A handler passes it to `reply`. */
-type HandlerResult<T> = T | Response | Promise<T | Response>
+/** What a handler passes to `reply`. */
+type HandlerResult = Sendable | Promise<Sendable>
+type Sendable = DataAnswer | PackedAnswer | PageAnswer | Response
 
 /** A request and the route that matched it. */
 type MatchedRequest = {
@@ -139,7 +132,7 @@ export function createApi(ports: ApiPorts) {
 
   /** Admits the caller, and finds what the path names; the results are members of the `Entry`. */
   function enter({ request, route, params }: MatchedRequest, options: RouteOptions): void {
-    const { access, accessAt, isOfOwnCoins, keepOpenSeconds } = options
+    const { access, accessAt, caching, isOfOwnCoins, keepOpenSeconds } = options
     // Health probes may send any query.
     if (access === 'none') return
     const search = searchOf(request.url)
@@ -153,7 +146,14 @@ export function createApi(ports: ApiPorts) {
     const coin = name === undefined ? undefined : readCoin(name)
     const isOfMarket = coin !== undefined && conditionId !== undefined
     const market = isOfMarket ? readMarket(coin, conditionId, findMarket) : undefined
-    bindEntry(request, { route: `${request.method} ${route}`, admission, caller, coin, market })
+    bindEntry(request, {
+      route: `${request.method} ${route}`,
+      caching,
+      admission,
+      caller,
+      coin,
+      market,
+    })
     assertQuery(search)
   }
 
@@ -182,79 +182,56 @@ export function createApi(ports: ApiPorts) {
   }
 
   /**
-   * Sends the result of a handler. If the request is rehearsed before it is paid for, this runs the
-   * work up to its first rows, throws what it fails with, and sends nothing.
+   * Sends data, or a page of the market in the path, as the option `caching` of the route says. If
+   * the request is rehearsed before it is paid for, this runs the work up to its first rows, throws
+   * what it fails with, and sends nothing.
    */
-  function send<T extends object>(
-    request: Request,
-    result: HandlerResult<T>,
-    answer: (value: T) => Response | Promise<Response>,
-  ): Response | Promise<Response> {
-    if (result instanceof Promise) return result.then((value) => send(request, value, answer))
-    const isRehearsed = callOf(request).rehearsedFor !== undefined
-    if (result instanceof Response) return isRehearsed ? nothing() : result
-    return isRehearsed ? nothing() : answer(result)
+  function reply(request: Request, result: HandlerResult): Response | Promise<Response> {
+    if (result instanceof Promise) return result.then((value) => reply(request, value))
+    if (callOf(request).rehearsedFor !== undefined) return nothing()
+    if (result instanceof Response) return result
+    if ('make' in result) return kept.send(request, result)
+    const { caching, market } = entryOf(request) ?? {}
+    const isClosed = result.isClosed ?? market?.isClosed
+    const lasting = isClosed ? 'closed' : 'open'
+    const data = { ...result, isClosed }
+    return answerData(request, data, caching === 'unkept' ? 'unkept' : lasting, silences)
   }
 
-  const sendData = (
-    request: Request,
-    result: HandlerResult<DataAnswer | PackedAnswer>,
-  ): Response | Promise<Response> =>
-    send(request, result, (data) => {
-      const isClosed = data.isClosed ?? entryOf(request)?.market?.isClosed
-      return answerData(request, { ...data, isClosed }, isClosed ? 'closed' : 'open', silences)
-    })
-
-  return new Elysia({ name: 'api' })
-    .decorate('reply', {
-      /** Sends data with its digest as `ETag`. */
-      data: sendData,
-
-      /** Sends data without an `ETag`. */
-      unkept: (request: Request, result: HandlerResult<DataAnswer | PackedAnswer>) =>
-        send(request, result, (data) => answerData(request, data, 'unkept', silences)),
-
-      /** Sends a page of the market in the path, or the page as a table, which is data. */
-      page: (request: Request, result: HandlerResult<PageAnswer | DataAnswer>) =>
-        send<PageAnswer | DataAnswer>(request, result, (page) => {
-          if (!('make' in page)) return sendData(request, page)
-          return kept.send(request, page)
-        }),
-    })
-    .macro({
-      /** `key`: any valid key. Otherwise the tier of the caller must include the route. */
-      access: (access: TierRoute | 'key') => ({
-        ...requestHooks(access),
-        resolve: ({ request }) => ({ caller: entryOf(request)?.caller as Caller }),
-      }),
-      openTo: (access: OpenAccess) => requestHooks(access),
-      coin: {
-        resolve: ({ request }) => ({ coin: entryOf(request)?.coin as Coin }),
-      },
-      market: {
-        resolve: ({ request }) => ({ market: entryOf(request)?.market as Market }),
-      },
-      caching: (caching: Caching) => {
-        const hooks = withOptions({ caching })
-        return isControl(caching) ? { ...hooks, afterHandle: asJson(caching) } : hooks
-      },
-      accessAt: (accessAt: NonNullable<RouteOptions['accessAt']>) => withOptions({ accessAt }),
-      answers: (answers: RouteOptions['answers']) => withOptions({ answers }),
-      isOfOwnCoins: (isOfOwnCoins: true) => withOptions({ isOfOwnCoins }),
-      allowance: (allowance: 'billing') => withOptions({ allowance }),
-      isUrgent: (isUrgent: true) => withOptions({ isUrgent }),
-      keepOpenSeconds: (keepOpenSeconds: number) => withOptions({ keepOpenSeconds }),
-      id: (id: TSchema) => withOptions({ id }),
-      requestHeaders: (requestHeaders: readonly OpenApiParameter[]) =>
-        withOptions({ requestHeaders }),
-      isReplayable: (isReplayable: true) => withOptions({ isReplayable }),
-      isCovered: (isCovered: true) => withOptions({ isCovered }),
-      readsFiles: (readsFiles: true) => withOptions({ readsFiles }),
-      isAsStored: (isAsStored: true) => withOptions({ isAsStored }),
-      isTable: (isTable: true) => withOptions({ isTable }),
-      isInMemory: (isInMemory: true) => withOptions({ isInMemory }),
-      fails: (fails: readonly ErrorCode[]) => withOptions({ fails }),
-    })
+  return new Elysia({ name: 'api' }).decorate('reply', reply).macro({
+    /** `key`: any valid key. Otherwise the tier of the caller must include the route. */
+    access: (access: TierRoute | 'key') => ({
+      ...requestHooks(access),
+      resolve: ({ request }) => ({ caller: entryOf(request)?.caller as Caller }),
+    }),
+    openTo: (access: OpenAccess) => requestHooks(access),
+    coin: {
+      resolve: ({ request }) => ({ coin: entryOf(request)?.coin as Coin }),
+    },
+    market: {
+      resolve: ({ request }) => ({ market: entryOf(request)?.market as Market }),
+    },
+    caching: (caching: Caching) => {
+      const hooks = withOptions({ caching })
+      return isControl(caching) ? { ...hooks, afterHandle: asJson(caching) } : hooks
+    },
+    accessAt: (accessAt: NonNullable<RouteOptions['accessAt']>) => withOptions({ accessAt }),
+    answers: (answers: RouteOptions['answers']) => withOptions({ answers }),
+    isOfOwnCoins: (isOfOwnCoins: true) => withOptions({ isOfOwnCoins }),
+    allowance: (allowance: 'billing') => withOptions({ allowance }),
+    isUrgent: (isUrgent: true) => withOptions({ isUrgent }),
+    keepOpenSeconds: (keepOpenSeconds: number) => withOptions({ keepOpenSeconds }),
+    id: (id: TSchema) => withOptions({ id }),
+    requestHeaders: (requestHeaders: readonly OpenApiParameter[]) =>
+      withOptions({ requestHeaders }),
+    isReplayable: (isReplayable: true) => withOptions({ isReplayable }),
+    isCovered: (isCovered: true) => withOptions({ isCovered }),
+    readsFiles: (readsFiles: true) => withOptions({ readsFiles }),
+    isAsStored: (isAsStored: true) => withOptions({ isAsStored }),
+    isTable: (isTable: true) => withOptions({ isTable }),
+    isInMemory: (isInMemory: true) => withOptions({ isInMemory }),
+    fails: (fails: readonly ErrorCode[]) => withOptions({ fails }),
+  })
 }
 
 /** One Elysia app of several plugins. */

@@ -88,9 +88,18 @@ export type Admission = {
   isSold?: boolean | undefined
 }
 
+/**
+ * How a response is cached. `digest`: data, whose `ETag` is its digest. `page`: a page of a market,
+ * whose `ETag` is known before its rows are read. `tag`: the handler sets the `ETag` and answers 304
+ * itself. `unkept`: data without an `ETag`. Any other value is the `Cache-Control` of a JSON body.
+ */
+export type Caching =
+  'digest' | 'page' | 'tag' | 'unkept' | 'no-store' | 'no-cache' | 'private, no-store'
+
 export type Entry = Readonly<{
   /** The route, such as `GET /v1/usage`. */
   route: string
+  caching: Caching
   admission: Admission
   /** Undefined if the route is open. */
   caller: Caller | undefined

@@ -114,7 +114,7 @@ export function createKeptPages(ports: PagePorts) {
     if (!market.isClosed && isBehind(silences())) return undefined
     try {
       const caller = admit(request, admission, ports)
-      bindEntry(request, { route, admission, caller, coin: market.coin, market })
+      bindEntry(request, { route, caching: 'page', admission, caller, coin: market.coin, market })
     } catch {
       return undefined
     }

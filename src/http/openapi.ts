@@ -14,9 +14,9 @@ import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 import { assert } from '#src/platform/assert.ts'
 import { isRecord } from '#src/platform/record.ts'
 
-import { type Caching, OPTIONS, type RouteOptions } from './api.ts'
+import { OPTIONS, type RouteOptions } from './api.ts'
 import { bodyCodes } from './body.ts'
-import type { Access } from './call.ts'
+import type { Access, Caching } from './call.ts'
 import { pathParameters } from './data-query.ts'
 import {
   cachingHeaderTexts,

@@ -14,7 +14,7 @@ export const calibrationRoutes = (api: Api, store: Pick<TableStore, 'read'>) =>
       const data: CalibrationList['data'] = store
         .read(coin)
         .filter((each) => (timeframe ?? each.timeframe) === each.timeframe)
-      return reply.data(request, { body: JSON.stringify({ data, nextCursor: null }) })
+      return reply(request, { body: JSON.stringify({ data, nextCursor: null }) })
     },
     {
       access: 'markets',

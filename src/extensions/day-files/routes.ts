@@ -88,7 +88,7 @@ export const fileRoutes = (api: Api, deps: Deps) => {
     .get(
       '/v1/:coin/files',
       ({ reply, request, coin, query, caller }) =>
-        reply.data(request, listPage(deps, coin, query, linker(deps, request, caller, query))),
+        reply(request, listPage(deps, coin, query, linker(deps, request, caller, query))),
       {
         coin: true,
         ...shared,
@@ -154,7 +154,7 @@ export const fileRoutes = (api: Api, deps: Deps) => {
       ({ reply, request, coin, query, caller }) => {
         assertIncluded(caller, { coin, kind: query.kind }, listTiers)
         const link = linker(deps, request, caller, query)
-        return reply.data(request, { body: archiveSql(files, coin, query, link), mediaType: SQL })
+        return reply(request, { body: archiveSql(files, coin, query, link), mediaType: SQL })
       },
       {
         coin: true,
@@ -180,7 +180,7 @@ export const fileRoutes = (api: Api, deps: Deps) => {
       ({ reply, request }) => {
         const link = linker(deps, request, undefined, { links: '1d' })
         const data = openDay().map((file) => toBody(file, file.revision, link))
-        return reply.data(request, { body: JSON.stringify({ data }) })
+        return reply(request, { body: JSON.stringify({ data }) })
       },
       {
         openTo: 'open',

@@ -53,7 +53,7 @@ export const manifestRoutes = (api: Api, { history, tasks }: Deps) => {
       ({ reply, request, query }) => {
         const table = tableOf(request, query)
         const lane = listLane(ManifestListQuery, query, table)
-        return reply.data(request, tasks.data(request, manifestsTask, { query, table }, lane))
+        return reply(request, tasks.data(request, manifestsTask, { query, table }, lane))
       },
       {
         ...shared,
@@ -79,7 +79,7 @@ export const manifestRoutes = (api: Api, { history, tasks }: Deps) => {
         const { body, ...signed } = findManifest(manifests, query)
         const statement = JSON.stringify(statementOf(signed))
         const whole = `${statement.slice(0, -1)},"manifest":${body}}`
-        return reply.data(request, { body: whole, isClosed: hasPlace(query) })
+        return reply(request, { body: whole, isClosed: hasPlace(query) })
       },
       {
         ...shared,
@@ -98,7 +98,7 @@ export const manifestRoutes = (api: Api, { history, tasks }: Deps) => {
     .get(
       '/v1/cite',
       ({ reply, request, query }) =>
-        reply.data(request, tasks.data(request, citeTask, query.id, 'long')),
+        reply(request, tasks.data(request, citeTask, query.id, 'long')),
       {
         ...shared,
         query: CiteQuery,

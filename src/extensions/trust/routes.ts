@@ -45,7 +45,7 @@ const revisionRoutes = (api: Api, { listTiers, tasks }: Deps) =>
       const table = tableOf(request, query)
       const given = { query, coins, table }
       const lane = listLane(RevisionQuery, query, table)
-      return reply.data(request, tasks.data(request, revisionsTask, given, lane))
+      return reply(request, tasks.data(request, revisionsTask, given, lane))
     },
     {
       access: 'markets',

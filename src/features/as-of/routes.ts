@@ -51,7 +51,7 @@ export function asOfRoutes(api: Api, deps: Deps) {
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/snapshots/at',
-      ({ reply, request, market, query }) => reply.data(request, service.at(market, query)),
+      ({ reply, request, market, query }) => reply(request, service.at(market, query)),
       {
         access: 'snapshots',
         market: true,
@@ -73,7 +73,7 @@ export function asOfRoutes(api: Api, deps: Deps) {
     .post(
       '/v1/:coin/snapshots/at',
       ({ reply, request, coin, body }) =>
-        reply.unkept(request, deps.tasks.data(request, batchTask, { coin, query: body }, 'long')),
+        reply(request, deps.tasks.data(request, batchTask, { coin, query: body }, 'long')),
       {
         access: 'snapshots',
         coin: true,

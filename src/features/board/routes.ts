@@ -79,7 +79,7 @@ export function boardRoutes(
     .get(
       '/v1/board',
       ({ reply, request, caller, query: { timeframe } }) =>
-        reply.page(request, printPage(request, { coins: coinsOf(caller), timeframe })),
+        reply(request, printPage(request, { coins: coinsOf(caller), timeframe })),
       {
         access: 'prices',
         isOfOwnCoins: true,

@@ -31,7 +31,7 @@ export const changeRoutes = (api: Api, deps: HistoryListDeps) =>
     .get(
       '/v1/:coin/markets/:conditionId/changes',
       ({ reply, request, market, query }) =>
-        reply.page(request, changes.page(deps, { request, market, query })),
+        reply(request, changes.page(deps, { request, market, query })),
       {
         access: 'snapshots',
         market: true,

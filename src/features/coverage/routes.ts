@@ -35,7 +35,7 @@ export function coverageRoutes(api: Api, { history, clock, tasks }: TaskPorts & 
       ({ reply, request, market, query }) => {
         const span = readRange(query)
         const question = { market, gaps: history.gaps(market), ...span, nowMs: clock() }
-        return reply.data(request, {
+        return reply(request, {
           body: marketCoverageText(question),
           coverage: coverageText(question),
         })
@@ -60,7 +60,7 @@ export function coverageRoutes(api: Api, { history, clock, tasks }: TaskPorts & 
     .get(
       '/v1/:coin/coverage',
       ({ reply, request, coin, query }) =>
-        reply.data(request, tasks.data(request, daysTask, { coin, query }, 'long')),
+        reply(request, tasks.data(request, daysTask, { coin, query }, 'long')),
       {
         access: 'markets',
         coin: true,
@@ -80,7 +80,7 @@ export function coverageRoutes(api: Api, { history, clock, tasks }: TaskPorts & 
     .get(
       '/v1/:coin/days',
       ({ reply, request, coin, query }) =>
-        reply.data(request, tasks.data(request, dayKindsTask, { coin, query }, 'long')),
+        reply(request, tasks.data(request, dayKindsTask, { coin, query }, 'long')),
       {
         access: 'markets',
         coin: true,

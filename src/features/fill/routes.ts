@@ -42,7 +42,7 @@ export const fillRoutes = (api: Api, deps: Deps) =>
     .use(api)
     .get(
       '/v1/:coin/markets/:conditionId/fill',
-      ({ reply, request, market, query }) => reply.data(request, answerFill(deps, market, query)),
+      ({ reply, request, market, query }) => reply(request, answerFill(deps, market, query)),
       {
         access: 'snapshots',
         market: true,
@@ -69,7 +69,7 @@ export const fillRoutes = (api: Api, deps: Deps) =>
         readResting(query)
         assertRange(query, market)
         const given = { conditionId, query }
-        return reply.data(request, deps.tasks.data(request, restingTask, given, 'long'))
+        return reply(request, deps.tasks.data(request, restingTask, given, 'long'))
       },
       {
         access: 'snapshots',

@@ -49,7 +49,7 @@ export const heatmapRoutes = (api: Api, deps: Deps) =>
     .get(
       '/v1/:coin/markets/:conditionId/heatmap',
       ({ reply, request, market, query, caller }) =>
-        reply.page(request, answerHeatmap(deps, { request, market, query, caller })),
+        reply(request, answerHeatmap(deps, { request, market, query, caller })),
       {
         access: 'snapshots',
         market: true,

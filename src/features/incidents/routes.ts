@@ -23,7 +23,7 @@ export const incidentRoutes = (api: Api, tasks: Tasks) =>
     '/v1/incidents',
     ({ reply, request, query }) => {
       const format = query.format ?? preferredType(request, types, 'json')
-      return reply.data(request, tasks.data(request, incidentsTask, { query, format }, 'long'))
+      return reply(request, tasks.data(request, incidentsTask, { query, format }, 'long'))
     },
     {
       openTo: 'open',

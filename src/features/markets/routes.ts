@@ -57,7 +57,7 @@ export const marketRoutes = (api: Api, deps: Deps) =>
       ({ reply, request }) => {
         const totals = Map.groupBy(deps.history.coinTotals(deps.clock()), ({ coin }) => coin)
         const data = coins.map((coin) => describeCoin(coin, totals.get(coin) ?? []))
-        return reply.data(request, { body: JSON.stringify({ data, nextCursor: null }) })
+        return reply(request, { body: JSON.stringify({ data, nextCursor: null }) })
       },
       {
         openTo: 'open',
@@ -79,7 +79,7 @@ export const marketRoutes = (api: Api, deps: Deps) =>
         const table = tableOf(request, query)
         const given = { coin, query, table, isPriced: readsPrices(caller) }
         const lane = listLane(ListQuery, query, table)
-        return reply.data(request, deps.tasks.data(request, marketsTask, given, lane))
+        return reply(request, deps.tasks.data(request, marketsTask, given, lane))
       },
       {
         access: 'markets',
@@ -105,7 +105,7 @@ export const marketRoutes = (api: Api, deps: Deps) =>
     .get(
       '/v1/:coin/markets/:conditionId',
       ({ reply, request, market, caller }) =>
-        reply.data(request, {
+        reply(request, {
           body: createMarketText(deps.history, deps.clock(), readsPrices(caller))(market),
         }),
       {

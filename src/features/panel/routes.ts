@@ -71,7 +71,7 @@ export const panelRoutes = (api: Api, tasks: Tasks) =>
       const isPriced = readsPrices(caller)
       const table = tableOf(request, query, panelMembers(isPriced))
       const given = { coin, query, table, isPriced }
-      return reply.data(request, tasks.data(request, panelTask, given, 'long'))
+      return reply(request, tasks.data(request, panelTask, given, 'long'))
     },
     {
       access: 'snapshots',

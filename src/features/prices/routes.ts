@@ -49,7 +49,7 @@ const historyRoute = (api: Api, deps: HistoryListDeps) =>
     .get(
       '/v1/:coin/markets/:conditionId/prices',
       ({ reply, request, market, query }) =>
-        reply.page(request, prices.page(deps, { request, market, query })),
+        reply(request, prices.page(deps, { request, market, query })),
       {
         access: 'prices',
         market: true,
@@ -79,7 +79,7 @@ const currentRoute = (api: Api, deps: Pick<HistoryListDeps, 'history' | 'clock'>
     .get(
       '/v1/:coin/prices',
       ({ reply, request, coin, query: { timeframe } }) =>
-        reply.data(request, pricesNow(deps.history, { coin, timeframe, nowMs: deps.clock() })),
+        reply(request, pricesNow(deps.history, { coin, timeframe, nowMs: deps.clock() })),
       {
         access: 'prices',
         coin: true,

@@ -55,7 +55,7 @@ export const quoteRoutes = (api: Api, deps: HistoryListDeps) =>
     .get(
       '/v1/:coin/markets/:conditionId/quotes',
       ({ reply, request, market, query }) =>
-        reply.page(request, quotes.page(deps, { request, market, query })),
+        reply(request, quotes.page(deps, { request, market, query })),
       {
         access: 'quotes',
         market: true,

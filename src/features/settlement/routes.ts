@@ -35,7 +35,7 @@ export const settlementRoutes = (
     .get(
       '/v1/:coin/markets/:conditionId/settlement',
       ({ reply, request, market }) =>
-        reply.data(request, { body: settlementText(market, settle(history, market, clock())) }),
+        reply(request, { body: settlementText(market, settle(history, market, clock())) }),
       {
         access: 'markets',
         market: true,
@@ -55,7 +55,7 @@ export const settlementRoutes = (
       '/v1/:coin/settlements',
       ({ reply, request, coin, query }) => {
         const given = { coin, query, table: tableOf(request, query) }
-        return reply.data(request, tasks.data(request, settlementsTask, given, 'long'))
+        return reply(request, tasks.data(request, settlementsTask, given, 'long'))
       },
       {
         access: 'markets',

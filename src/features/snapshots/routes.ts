@@ -28,7 +28,7 @@ export const snapshotRoutes = (api: Api, deps: HistoryListDeps) =>
     .get(
       '/v1/:coin/markets/:conditionId/snapshots',
       ({ reply, request, market, query }) =>
-        reply.page(request, snapshots.page(deps, { request, market, query })),
+        reply(request, snapshots.page(deps, { request, market, query })),
       {
         access: 'snapshots',
         market: true,

@@ -14,7 +14,7 @@ export const spotRoutes = (api: Api, tasks: Tasks) =>
     ({ reply, request, coin, query }) => {
       const table = tableOf(request, query)
       const lane = listLane(SpotQuery, query, table)
-      return reply.data(request, tasks.data(request, spotTask, { coin, query, table }, lane))
+      return reply(request, tasks.data(request, spotTask, { coin, query, table }, lane))
     },
     {
       access: 'prices',

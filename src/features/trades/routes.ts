@@ -45,7 +45,7 @@ export const tradeRoutes = (api: Api, deps: HistoryListDeps) =>
     .get(
       '/v1/:coin/markets/:conditionId/trades',
       ({ reply, request, market, query }) =>
-        reply.data(request, trades.data(deps, { request, market, query })),
+        reply(request, trades.data(deps, { request, market, query })),
       {
         access: 'prices',
         market: true,
