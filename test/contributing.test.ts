@@ -150,7 +150,6 @@ export const noteRoutes = (api: Api, { tasks }: { tasks: Tasks }) =>
         access: 'markets',
         market: true,
         query: tableQuery(NoteQuery),
-        isTable: true,
         caching: 'digest',
         response: { 200: NoteList },
         answers: {

@@ -54,16 +54,12 @@ export type RouteOptions = {
   isReplayable?: boolean
   /** Whether the response has `X-Coverage`, the recorded share of its range. */
   isCovered?: boolean
-  /** Whether the route reads day files and no history, so that it never fails with `damaged`. */
-  readsFiles?: boolean
   /** Whether bytes are sent as they are stored, never compressed. */
   isAsStored?: boolean
-  /** Whether the list is available as CSV and Parquet (`table.ts`). */
-  isTable?: boolean
-  /** Whether the route reads memory alone, so that it never fails with `internal`. */
-  isInMemory?: boolean
   /** Error codes beside those that follow from the options above. */
   fails?: readonly ErrorCode[]
+  /** Error codes that follow from them and never occur, such as `damaged` without a history. */
+  neverFails?: readonly ErrorCode[]
 }
 
 /** A declared route, as `declaredRoutes` returns it. */
@@ -125,6 +121,31 @@ export type Api = ReturnType<typeof createApi>
 const withOptions = (options: Partial<RouteOptions>) => ({
   detail: { [OPTIONS]: options } as object,
 })
+
+/** Options that a macro only notes in `detail`, where the server and the document read them. */
+const noted = [
+  'accessAt',
+  'allowance',
+  'answers',
+  'fails',
+  'id',
+  'isAsStored',
+  'isCovered',
+  'isOfOwnCoins',
+  'isReplayable',
+  'isUrgent',
+  'keepOpenSeconds',
+  'neverFails',
+  'requestHeaders',
+] as const satisfies readonly (keyof RouteOptions)[]
+
+const notedOptions = Object.fromEntries(
+  noted.map((name) => [name, (value: unknown) => withOptions({ [name]: value })]),
+) as {
+  [Name in (typeof noted)[number]]: (
+    value: NonNullable<RouteOptions[Name]>,
+  ) => ReturnType<typeof withOptions>
+}
 
 /** Creates the macros, and `reply`, with which handlers send data. */
 export function createApi(ports: ApiPorts) {
@@ -215,22 +236,7 @@ export function createApi(ports: ApiPorts) {
       const hooks = withOptions({ caching })
       return isControl(caching) ? { ...hooks, afterHandle: asJson(caching) } : hooks
     },
-    accessAt: (accessAt: NonNullable<RouteOptions['accessAt']>) => withOptions({ accessAt }),
-    answers: (answers: RouteOptions['answers']) => withOptions({ answers }),
-    isOfOwnCoins: (isOfOwnCoins: true) => withOptions({ isOfOwnCoins }),
-    allowance: (allowance: 'billing') => withOptions({ allowance }),
-    isUrgent: (isUrgent: true) => withOptions({ isUrgent }),
-    keepOpenSeconds: (keepOpenSeconds: number) => withOptions({ keepOpenSeconds }),
-    id: (id: TSchema) => withOptions({ id }),
-    requestHeaders: (requestHeaders: readonly OpenApiParameter[]) =>
-      withOptions({ requestHeaders }),
-    isReplayable: (isReplayable: true) => withOptions({ isReplayable }),
-    isCovered: (isCovered: true) => withOptions({ isCovered }),
-    readsFiles: (readsFiles: true) => withOptions({ readsFiles }),
-    isAsStored: (isAsStored: true) => withOptions({ isAsStored }),
-    isTable: (isTable: true) => withOptions({ isTable }),
-    isInMemory: (isInMemory: true) => withOptions({ isInMemory }),
-    fails: (fails: readonly ErrorCode[]) => withOptions({ fails }),
+    ...notedOptions,
   })
 }
 

@@ -28,7 +28,7 @@ import { accessCodes, isOpen } from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { Problem, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'
 import type { HeaderTexts, OpenApiParameter, OpenApiSchema, ResponseText } from './response-text.ts'
-import { toTableText } from './table.ts'
+import { isTableFormat, toTableText } from './table.ts'
 import { isOptional } from './validation.ts'
 import { PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from './x402.ts'
 
@@ -372,8 +372,7 @@ function codesOf(
   add(requestBody !== undefined, bodyCodes)
   add(options.isReplayable, ['idempotency_mismatch'])
   if (options.isOfOwnCoins) codes.delete('tier_coin')
-  if (options.isInMemory) codes.delete('internal')
-  if (options.readsFiles) codes.delete('damaged')
+  for (const code of options.neverFails ?? []) codes.delete(code)
   return codes
 }
 
@@ -397,7 +396,7 @@ function complete(
     ...(options.isReplayable ? [idempotencyParameter] : []),
   ]
   const plain: readonly ResponseText[] = [options.answers].flat()
-  const successes = options.isTable ? plain.map(toTableText) : plain
+  const successes = parameters.some(isTableFormat) ? plain.map(toTableText) : plain
   const isTagged = caching === 'digest' || caching === 'page' || caching === 'tag'
   const shared = cachingTextsOf(options)
   const isCoded = (isTagged || caching === 'unkept') && !options.isAsStored

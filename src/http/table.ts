@@ -3,6 +3,8 @@
  * same. A member is a column in snake case (`condition_id`); those of an object within are named
  * `object_member`, and those of a list with an entry for each outcome `up_member`, `down_member`.
  */
+import { isDeepStrictEqual } from 'node:util'
+
 import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/domain/market.ts'
@@ -21,7 +23,7 @@ import type { DataAnswer } from './answer.ts'
 import { NEXT_HEADER } from './data-response.ts'
 import { choice } from './fields.ts'
 import { preferredType } from './negotiation.ts'
-import type { ResponseText } from './response-text.ts'
+import type { OpenApiParameter, ResponseText } from './response-text.ts'
 import { type DataTask, dataTask, type Lane, type TaskPorts } from './tasks.ts'
 
 const listTypes = { json: 'application/json', ...mediaTypes } as const
@@ -52,6 +54,10 @@ export type TableQuery = {
 /** The parameters of a list that can be had as CSV and Parquet, too. */
 export const tableQuery = <Q extends TProperties>(query: TObject<Q>) =>
   Type.Object({ ...query.properties, ...parameters })
+
+/** True of the parameter `format` of `tableQuery` in the API document. */
+export const isTableFormat = ({ name, schema }: OpenApiParameter): boolean =>
+  name === 'format' && isDeepStrictEqual(schema.enum, Object.keys(listTypes))
 
 const text = { schema: { type: 'string' as const } }
 const binary = { schema: { type: 'string' as const, format: 'binary' as const } }

@@ -19,7 +19,7 @@ export const calibrationRoutes = (api: Api, store: Pick<TableStore, 'read'>) =>
     {
       access: 'markets',
       coin: true,
-      readsFiles: true,
+      neverFails: ['damaged'],
       query: CalibrationQuery,
       caching: 'digest',
       response: { 200: CalibrationList },

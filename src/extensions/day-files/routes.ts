@@ -92,7 +92,7 @@ export const fileRoutes = (api: Api, deps: Deps) => {
       {
         coin: true,
         ...shared,
-        readsFiles: true,
+        neverFails: ['damaged'],
         query: FileQuery,
         caching: 'digest',
         response: { 200: FileList },
@@ -159,7 +159,7 @@ export const fileRoutes = (api: Api, deps: Deps) => {
       {
         coin: true,
         ...shared,
-        readsFiles: true,
+        neverFails: ['damaged'],
         query: ArchiveQuery,
         caching: 'digest',
         fails: ['unknown_file'],
@@ -184,7 +184,7 @@ export const fileRoutes = (api: Api, deps: Deps) => {
       },
       {
         openTo: 'open',
-        readsFiles: true,
+        neverFails: ['damaged'],
         caching: 'digest',
         response: { 200: OpenFileList },
         answers: { description: 'The files.' },

@@ -58,7 +58,6 @@ export const manifestRoutes = (api: Api, { history, tasks }: Deps) => {
       {
         ...shared,
         query: tableQuery(ManifestListQuery),
-        isTable: true,
         fails: ['damaged'],
         response: { 200: ManifestList },
         answers: {

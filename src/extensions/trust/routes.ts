@@ -50,7 +50,6 @@ const revisionRoutes = (api: Api, { listTiers, tasks }: Deps) =>
     {
       access: 'markets',
       query: tableQuery(RevisionQuery),
-      isTable: true,
       caching: 'digest',
       response: { 200: RevisionList },
       answers: {

@@ -36,7 +36,6 @@ export const changeRoutes = (api: Api, deps: HistoryListDeps) =>
         access: 'snapshots',
         market: true,
         query: tableQuery(ChangeQuery),
-        isTable: true,
         isCovered: true,
         caching: 'page',
         response: { 200: ChangeList },

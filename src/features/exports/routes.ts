@@ -186,7 +186,7 @@ export const exportListRoutes = (api: Api, records: Pick<ExportRecords, 'list'>)
     {
       access: 'key',
       caching: 'private, no-store',
-      isInMemory: true,
+      neverFails: ['internal'],
       response: { 200: ExportList },
       answers: { description: 'The exports.' },
       detail: {

@@ -85,7 +85,6 @@ export const marketRoutes = (api: Api, deps: Deps) =>
         access: 'markets',
         coin: true,
         query: tableQuery(ListQuery),
-        isTable: true,
         caching: 'digest',
         response: { 200: MarketList },
         answers: {

@@ -77,7 +77,6 @@ export const panelRoutes = (api: Api, tasks: Tasks) =>
       access: 'snapshots',
       coin: true,
       query: tableQuery(PanelQuery),
-      isTable: true,
       isCovered: true,
       caching: 'digest',
       response: { 200: PanelList },

@@ -54,7 +54,6 @@ const historyRoute = (api: Api, deps: HistoryListDeps) =>
         access: 'prices',
         market: true,
         query: tableQuery(PriceQuery),
-        isTable: true,
         isCovered: true,
         caching: 'page',
         response: { 200: PriceList },

@@ -60,7 +60,6 @@ export const quoteRoutes = (api: Api, deps: HistoryListDeps) =>
         access: 'quotes',
         market: true,
         query: tableQuery(QuoteQuery),
-        isTable: true,
         isCovered: true,
         caching: 'page',
         response: { 200: QuoteList },

@@ -61,7 +61,6 @@ export const settlementRoutes = (
         access: 'markets',
         coin: true,
         query: tableQuery(SettlementQuery),
-        isTable: true,
         caching: 'digest',
         response: { 200: SettlementList },
         answers: { description: 'A page of windows.' },

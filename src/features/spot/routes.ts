@@ -20,7 +20,6 @@ export const spotRoutes = (api: Api, tasks: Tasks) =>
       access: 'prices',
       coin: true,
       query: tableQuery(SpotQuery),
-      isTable: true,
       caching: 'digest',
       response: { 200: SpotList },
       answers: {

@@ -50,7 +50,6 @@ export const tradeRoutes = (api: Api, deps: HistoryListDeps) =>
         access: 'prices',
         market: true,
         query: tableQuery(TradeQuery),
-        isTable: true,
         isCovered: true,
         caching: 'digest',
         response: { 200: TradeList },
