@@ -10,7 +10,7 @@ import { AppError } from '#src/domain/errors.ts'
 import { digestOf, tokenOf } from '#src/domain/selling/api-key.ts'
 import type { Clock } from '#src/domain/time.ts'
 import type { PeerSource } from '#src/http/call.ts'
-import type { AssertOperator } from '#src/http/gate.ts'
+import type { AssertOperator } from '#src/http/rights.ts'
 import { isLoopbackAddress } from '#src/platform/network.ts'
 import { createRateWindows } from '#src/platform/rate-windows.ts'
 

@@ -9,7 +9,7 @@ import { tokenOf } from '#src/domain/selling/api-key.ts'
 import { unauthenticatedError } from '#src/domain/selling/caller.ts'
 import { FREE_TIER_ID, type Tier } from '#src/domain/selling/tier.ts'
 import type { Clock } from '#src/domain/time.ts'
-import type { Sample } from '#src/http/gate.ts'
+import type { Sample } from '#src/http/rights.ts'
 
 const TOKEN = 'sample'
 /** The limit per minute; a page of the dashboard uses up to ten requests. */

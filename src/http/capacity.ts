@@ -6,7 +6,7 @@ import type { ConcurrencyLimit } from '#src/platform/concurrency-limit.ts'
 import { count } from '#src/platform/count.ts'
 
 import { callOf } from './call.ts'
-import { callerOf } from './gate.ts'
+import { callerOf } from './rights.ts'
 
 const RETRY_SECONDS = 5
 

@@ -10,9 +10,9 @@ import type { Page, PageCache } from '#src/platform/page-cache.ts'
 import type { PageAnswer } from './answer.ts'
 import { type Admission, bindEntry, callOf, entryOf } from './call.ts'
 import { coverageFor, hasTag, initFrom, mayBeKept, respond } from './data-response.ts'
-import { type AccessPorts, admit } from './gate.ts'
 import { acceptsGzip } from './negotiation.ts'
 import type { Promises } from './promises.ts'
+import { type AccessPorts, admit } from './rights.ts'
 import type { RequestTarget } from './target.ts'
 
 type PagePorts = AccessPorts & {

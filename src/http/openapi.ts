@@ -24,10 +24,10 @@ import {
   encodingTexts,
   RESUME_HEADER,
 } from './data-response.ts'
-import { accessCodes, isOpen } from './gate.ts'
 import { idempotencyParameter, REPLAYED_HEADER } from './idempotency.ts'
 import { Problem, PROBLEM_MEDIA_TYPE, toProblem } from './problem.ts'
 import type { HeaderTexts, OpenApiParameter, OpenApiSchema, ResponseText } from './response-text.ts'
+import { accessCodes, isOpen } from './rights.ts'
 import { isTableFormat, toTableText } from './table.ts'
 import { isOptional } from './validation.ts'
 import { PAYMENT_REQUIRED_HEADER, PAYMENT_RESPONSE_HEADER } from './x402.ts'

@@ -24,10 +24,10 @@ import {
   withEnding,
 } from './call.ts'
 import { trackDelivery } from './delivery.ts'
-import { type Gate, UnpaidError } from './gate.ts'
 import { jsonResponse } from './json.ts'
 import type { Meters } from './meters.ts'
 import { codeOf, describeFault, problemResponse, toOwnError } from './problem.ts'
+import { type Gate, UnpaidError } from './rights.ts'
 import type { Rounds } from './rounds.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
 import { hasManyHosts, isRewritten, type RequestTarget } from './target.ts'

@@ -36,7 +36,6 @@ import { addCounts, type MarketHistory, nothingAsked } from '#src/history/histor
 import { noSilences, type Silences, withDowntime } from '#src/history/reads/with-downtime.ts'
 import { compose, createApi, type DeclaredRoute, declaredRoutes } from '#src/http/api.ts'
 import { bindPeers, type PeerSource } from '#src/http/call.ts'
-import { type Gate, UNROUTED, usageOf } from '#src/http/gate.ts'
 import { createKeptPages } from '#src/http/kept-pages.ts'
 import {
   type Gauges,
@@ -48,6 +47,7 @@ import {
   SOCKETS,
 } from '#src/http/meters.ts'
 import { type CountedRoute, createPromises, methodsAt, STREAM_PATH } from '#src/http/promises.ts'
+import { type Gate, UNROUTED, usageOf } from '#src/http/rights.ts'
 import { createRounds, type Rounds } from '#src/http/rounds.ts'
 import {
   createTargetReader,

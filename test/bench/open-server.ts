@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 
 import type { Sender } from '#src/http/call.ts'
-import type { Gate } from '#src/http/gate.ts'
+import type { Gate } from '#src/http/rights.ts'
 import { openLedger } from '#src/ledger/open.ts'
 import { createLogBuffer } from '#src/platform/log-buffer.ts'
 

@@ -4,9 +4,9 @@ import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 
 import { AppError } from '#src/domain/errors.ts'
-import type { Gate } from '#src/http/gate.ts'
 import { Problem } from '#src/http/problem.ts'
 import type { PromisesOptions } from '#src/http/promises.ts'
+import type { Gate } from '#src/http/rights.ts'
 
 import { callFrom, promisedApp } from '../support/calls.ts'
 import { createHarness } from '../support/harness.ts'

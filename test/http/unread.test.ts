@@ -6,7 +6,7 @@ import { Elysia } from 'elysia'
 
 import { createLimits } from '#src/access/limits.ts'
 import { bindPeers } from '#src/http/call.ts'
-import type { Gate } from '#src/http/gate.ts'
+import type { Gate } from '#src/http/rights.ts'
 import { createUnread } from '#src/http/unread.ts'
 
 import { callerOf, callFrom, promisedApp } from '../support/calls.ts'

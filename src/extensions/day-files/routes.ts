@@ -12,7 +12,7 @@ import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { callOf } from '#src/http/call.ts'
 import { readList, takeRows } from '#src/http/cursor-list.ts'
-import { assertEntitled } from '#src/http/gate.ts'
+import { assertEntitled } from '#src/http/rights.ts'
 import { count } from '#src/platform/count.ts'
 import { mediaTypes } from '#src/tables/column.ts'
 

@@ -6,7 +6,7 @@ import type { Coin } from '#src/domain/market.ts'
 import type { Caller } from '#src/domain/selling/caller.ts'
 import type { Tier, TierRoute } from '#src/domain/selling/tier.ts'
 import { answerUnchanged } from '#src/http/data-response.ts'
-import { assertEntitled } from '#src/http/gate.ts'
+import { assertEntitled } from '#src/http/rights.ts'
 import { createCache } from '#src/platform/cache.ts'
 import { mediaTypes } from '#src/tables/column.ts'
 

@@ -10,7 +10,7 @@ import type { MarketHistory } from '#src/history/history.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
 import { readList, takeRows } from '#src/http/cursor-list.ts'
-import { assertEntitled } from '#src/http/gate.ts'
+import { assertEntitled } from '#src/http/rights.ts'
 import { listLane, type TableForm, tableOf, tableQuery, tableTask } from '#src/http/table.ts'
 import type { TaskPorts, Tasks } from '#src/http/tasks.ts'
 

@@ -11,8 +11,8 @@ import {
   coverageFor,
   mayBeKept,
 } from '#src/http/data-response.ts'
-import { callerOf } from '#src/http/gate.ts'
 import { acceptsGzip, preferredType } from '#src/http/negotiation.ts'
+import { callerOf } from '#src/http/rights.ts'
 import { piecesFrom, STREAM_SECONDS_MAX, streamResponse } from '#src/http/stream.ts'
 import type { ConcurrencyLimit } from '#src/platform/concurrency-limit.ts'
 import { mediaTypes } from '#src/tables/column.ts'

@@ -20,7 +20,7 @@ import { toSources } from '#src/domain/wire/consolidated-text.ts'
 import { type MarketHistory, prevailingRange } from '#src/history/history.ts'
 import type { DataAnswer } from '#src/http/answer.ts'
 import type { Api } from '#src/http/api.ts'
-import { assertEntitled } from '#src/http/gate.ts'
+import { assertEntitled } from '#src/http/rights.ts'
 import { dataTask, marketIn, type TaskPorts, type Tasks } from '#src/http/tasks.ts'
 
 import { type Delay, type Fees, feesAsOf, takerDelayAsOf, tickSizeAsOf } from './costs.ts'

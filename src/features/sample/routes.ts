@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 
 import type { Api } from '#src/http/api.ts'
-import type { Sample } from '#src/http/gate.ts'
+import type { Sample } from '#src/http/rights.ts'
 
 import { SampleBody } from './schema.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The caller of a request, its allowance and its usage. What a route needs of its caller is its
- * option `access`: it is checked before any parameter is read, so no caller learns of a market that
- * its tier does not include.
+ * The rights that a route requires of its caller, its option `access`. They are checked before any
+ * parameter is read, so no caller learns of a market that its tier does not include. The gate that
+ * identifies and counts callers is `access/gate.ts`.
  */
 import { AppError, type ErrorCode } from '#src/domain/errors.ts'
 import { coins, isCoin, type Market, type Source } from '#src/domain/market.ts'
