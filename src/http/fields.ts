@@ -37,10 +37,6 @@ export type ExampleDay = typeof exampleDay
 export const object = <T extends TProperties>($id: string, members: T, options?: ObjectOptions) =>
   Type.Object(members, { $id, ...options })
 
-/** An object that the document names and describes. */
-export const described = <T extends TProperties>($id: string, description: string, members: T) =>
-  Type.Object(members, { $id, description })
-
 /** An object within another one. */
 export const group = <T extends TProperties>(description: string, members: T) =>
   Type.Object(members, { description })

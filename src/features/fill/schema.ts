@@ -8,7 +8,6 @@ import {
   count,
   decimal,
   decimalOrNull,
-  described,
   EXAMPLE_RANGE_MS,
   exampleMarket,
   group,
@@ -89,16 +88,23 @@ const FeesBody = group('Fees used.', {
   rebateRate: decimalOrNull('Share of taker fees that makers receive.', 0.2),
 })
 
-const FillLevel = described('FillLevel', 'A level that the order took.', {
-  price: decimal('USDC per share, exact.', 0.54),
-  size: decimal('Shares taken at this price, exact; the last level is often taken in part.', 96.5),
-  source: choice(
-    ['own', 'mirror', 'both'],
-    "Book that shows the level: the outcome's own, the mirror of the other's, or both with the same size.",
-    'both',
-  ),
-  cost: decimal('Price times size in USDC, rounded to six decimals.', 52.11),
-})
+const FillLevel = object(
+  'FillLevel',
+  {
+    price: decimal('USDC per share, exact.', 0.54),
+    size: decimal(
+      'Shares taken at this price, exact; the last level is often taken in part.',
+      96.5,
+    ),
+    source: choice(
+      ['own', 'mirror', 'both'],
+      "Book that shows the level: the outcome's own, the mirror of the other's, or both with the same size.",
+      'both',
+    ),
+    cost: decimal('Price times size in USDC, rounded to six decimals.', 52.11),
+  },
+  { description: 'A level that the order took.' },
+)
 
 export const FillBody = object('Fill', {
   conditionId: conditionIdField,

@@ -24,7 +24,6 @@ import {
   countOrNull,
   decimal,
   decimalOrNull,
-  described,
   groups,
   heldFields,
   listOf,
@@ -42,9 +41,8 @@ import {
 } from '#src/http/fields.ts'
 import { boolean, oneOf } from '#src/http/kinds.ts'
 
-const CoverageSummary = described(
+const CoverageSummary = object(
   'CoverageSummary',
-  'Completeness and verification of the recording.',
   {
     covered: shareOrNull(
       "Share of the market's time in which the outcome is recorded, rounded down to six decimals; null before that time begins, and if the window is unknown. GET …/coverage lists the gaps.",
@@ -58,6 +56,7 @@ const CoverageSummary = described(
     ),
     verified: verifiedField,
   },
+  { description: 'Completeness and verification of the recording.' },
 )
 
 const MarketOutcome = object('MarketOutcome', {
@@ -180,9 +179,8 @@ const notKnown = (members: readonly string[]) =>
 /**
  * A market as a replay shows it before the end: facts that were not known at the moment are null.
  */
-export const MarketAsOfBody = described(
+export const MarketAsOfBody = object(
   'MarketAsOf',
-  'A market as of a moment of a replay. Later facts are null, and so are facts that are only stored in their current state: the tick size and the amount of recordings.',
   {
     ...MarketBody.properties,
     ...notKnown([
@@ -201,6 +199,10 @@ export const MarketAsOfBody = described(
       ...notKnown(['snapshots', 'verifiedSnapshots', 'firstSnapshot', 'lastSnapshot']),
       coverage: Type.Object(notKnown(Object.keys(CoverageSummary.properties))),
     }),
+  },
+  {
+    description:
+      'A market as of a moment of a replay. Later facts are null, and so are facts that are only stored in their current state: the tick size and the amount of recordings.',
   },
 )
 

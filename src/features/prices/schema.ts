@@ -9,7 +9,6 @@ import {
   count,
   decimal,
   decimalOrNull,
-  described,
   exampleMarket,
   groupOrNull,
   listOf,
@@ -59,9 +58,8 @@ const lastTradeMembers = (when: string) => ({
   ),
 })
 
-export const PriceRow = described(
+export const PriceRow = object(
   'Price',
-  'A state in which the mid or the last trade changed; without `interval`.',
   {
     id: text('Id of the snapshot.', '1482734'),
     outcome,
@@ -69,31 +67,36 @@ export const PriceRow = described(
     ...topFields,
     ...lastTradeMembers('at or before `timestamp`'),
   },
+  { description: 'A state in which the mid or the last trade changed; without `interval`.' },
 )
 
 const mids = 'over the states with both sides; null if there are none'
-const PriceBar = described('Bar', 'A bar; with `interval`.', {
-  outcome,
-  start: time('Start of the step, inclusive.', '2026-04-14T08:00:00.000Z'),
-  end: time('End of the step, exclusive.', '2026-04-14T08:01:00.000Z'),
-  open: decimalOrNull(`First mid, ${mids}.`, 0.505),
-  high: decimalOrNull(`Highest mid, ${mids}.`, 0.545),
-  low: decimalOrNull(`Lowest mid, ${mids}.`, 0.495),
-  close: decimalOrNull(`Last mid, ${mids}.`, 0.535),
-  ...lastTradeMembers('before the end of the bar, which may be older than the bar'),
-  lastTradeUpdates: count(
-    'Updates of the last trade price in the bar, of either outcome; repeats of a time and price count once. This is not a number of trades: two trades at one price in one millisecond are one update, and a source may omit trades that do not change the price. Bars of both outcomes have the same value.',
-    12,
-  ),
-  states: positive('States of this outcome in the bar, including those with an empty side.', 118),
-  covered: Type.Number({
-    minimum: 0,
-    maximum: 1,
-    description:
-      'Share of the step that is recorded and in the range, rounded down to six decimals. Below 1, states may be missing from the bar.',
-    examples: [0.998333],
-  }),
-})
+const PriceBar = object(
+  'Bar',
+  {
+    outcome,
+    start: time('Start of the step, inclusive.', '2026-04-14T08:00:00.000Z'),
+    end: time('End of the step, exclusive.', '2026-04-14T08:01:00.000Z'),
+    open: decimalOrNull(`First mid, ${mids}.`, 0.505),
+    high: decimalOrNull(`Highest mid, ${mids}.`, 0.545),
+    low: decimalOrNull(`Lowest mid, ${mids}.`, 0.495),
+    close: decimalOrNull(`Last mid, ${mids}.`, 0.535),
+    ...lastTradeMembers('before the end of the bar, which may be older than the bar'),
+    lastTradeUpdates: count(
+      'Updates of the last trade price in the bar, of either outcome; repeats of a time and price count once. This is not a number of trades: two trades at one price in one millisecond are one update, and a source may omit trades that do not change the price. Bars of both outcomes have the same value.',
+      12,
+    ),
+    states: positive('States of this outcome in the bar, including those with an empty side.', 118),
+    covered: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description:
+        'Share of the step that is recorded and in the range, rounded down to six decimals. Below 1, states may be missing from the bar.',
+      examples: [0.998333],
+    }),
+  },
+  { description: 'A bar; with `interval`.' },
+)
 
 export const PriceList = listOf(
   Type.Union([PriceRow, PriceBar]),
