@@ -65,7 +65,7 @@ describe('bookfeed backup', () => {
     expect(wrong.exitCode).toBe(1)
     expect(wrong.errors).toMatch(/^bookfeed: s3:.*SignatureDoesNotMatch.*S3_ENDPOINT.*\n$/)
     s3.refused.length = 0
-  }, 90_000)
+  }, 120_000)
 
   test('error: a flipped bit is found by list, doctor, verify and the next backup, which mends it', async () => {
     const { env } = await newData()
@@ -99,7 +99,7 @@ describe('bookfeed backup', () => {
     const restored = { ...to, BOOKFEED_DATA: join(root, 'mended') }
     const { exitCode, printed } = await runCommand(restored, 'restore')
     expect([exitCode, printed]).toEqual([0, expect.stringContaining('are valid again')])
-  }, 90_000)
+  }, 120_000)
 
   test('behavior: a server makes them by itself, and says of each how it ended', async () => {
     const { env, data } = await newData()
@@ -127,7 +127,7 @@ describe('bookfeed backup', () => {
     expect(await runOnce()).toContain('Another backup')
     expect(errors).toEqual([expect.stringContaining('no backup could be made: Another backup')])
     expect(startBackups(createCliContext(env).context)).toBeUndefined()
-  }, 60_000)
+  }, 120_000)
 
   test('error: one that is stuck is ended, and told', async () => {
     const { env } = await newData()
@@ -146,7 +146,7 @@ describe('bookfeed backup', () => {
     const job = startBackups({ ...context, program }, report, { firstMs: 0, limitMs: 300 })
     expect(await promise).toContain('took too long')
     await job?.dispose()
-  }, 30_000)
+  }, 120_000)
 
   test('error: says where to, what there is nothing of, and that another one runs', async () => {
     const { env, data } = await newData()
@@ -159,7 +159,7 @@ describe('bookfeed backup', () => {
     using _lock = holdLock(join(data, 'backup.lock'), 'held')
     const second = await runCommand(env, 'backup', '--to', root)
     expect([second.exitCode, second.errors]).toEqual([1, expect.stringContaining('Another backup')])
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('an upgrade', () => {
@@ -204,7 +204,7 @@ describe('an upgrade', () => {
     const db = openDatabase(join(root, 'old', 'history.db'), { isReadOnly: true })
     expect(db.prepare('PRAGMA user_version').values()).toEqual([[format]])
     db.close()
-  }, 90_000)
+  }, 120_000)
 
   test('error: files are left as they are where they cannot be backed up', async () => {
     const { env, data } = await newOldData()
@@ -215,7 +215,7 @@ describe('an upgrade', () => {
     const off = await runCommand({ ...env, BOOKFEED_BACKUP_TO: 'off' }, 'keys', 'list')
     expect(off.exitCode).toBe(0)
     expect(readdirSync(data)).not.toContain('backups')
-  }, 60_000)
+  }, 120_000)
 
   test('error: files above the limit are left as they are', async () => {
     const { env, data } = await newOldData()
@@ -228,7 +228,7 @@ describe('an upgrade', () => {
       /left as they are.* bookfeed migrate --backed-up\.$/,
     )
     expect([formatNow(path), readdirSync(data).includes('backups')]).toEqual([format - 1, false])
-  }, 60_000)
+  }, 120_000)
 
   test('behavior: migrate says what is due, and upgrades without a backup when told to', async () => {
     const { env, data } = await newOldData()
@@ -254,7 +254,7 @@ describe('an upgrade', () => {
       [`history at ${history}: format ${format + 1}, up to date.`, ledger],
     ])
     expect(await runCommand(env, 'verify')).toMatchObject({ exitCode: 0 })
-  }, 90_000)
+  }, 120_000)
 
   test('error: migrate changes nothing while another process has the files open', async () => {
     const { env, data } = await newOldData()
@@ -265,7 +265,7 @@ describe('an upgrade', () => {
     other.close()
     expect([exitCode, errors]).toEqual([1, expect.stringContaining('Stop it and try again')])
     expect(formatNow(history)).toBe(format)
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('a restore that did not finish', () => {
@@ -292,7 +292,7 @@ describe('a restore that did not finish', () => {
       expect((await runCommand(again, 'restore', '--from', place)).exitCode).toBe(0)
       expect((await runCommand(again, 'verify')).exitCode).toBe(0)
     },
-    60_000,
+    120_000,
   )
 
   test('error: a damaged file ends it without a success and without a folder; --partial takes the rest', async () => {
@@ -314,7 +314,7 @@ describe('a restore that did not finish', () => {
     expect([partly.exitCode, readdirSync(own.BOOKFEED_DATA)]).toEqual([0, ['ledger.db']])
     expect(partly.errors).toContain('warning: history.db is lost')
     expect(partly.printed).toContain('ledger.db is as of')
-  }, 60_000)
+  }, 120_000)
 
   test('error: no command uses the folder', async () => {
     const { env, data } = await newData()

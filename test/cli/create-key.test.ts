@@ -233,5 +233,5 @@ describe('bookfeed keys create', () => {
       expect(ledger.listKeys()).toHaveLength(10)
       expect([...ledger.verifyAudit()]).toEqual([])
     })
-  }, 30_000)
+  }, 120_000)
 })

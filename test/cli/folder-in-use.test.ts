@@ -119,7 +119,7 @@ test('error: a later release changes no file that another process has open', asy
   expect(await runCommand({ ...env, ...later }, 'verify')).toMatchObject({ exitCode: 0 })
   expect(() => formatIn(data)).toThrow(`format ${format + 1}`)
   expect(readdirSync(data)).toContain('backups')
-}, 60_000)
+}, 120_000)
 
 test.each(['BOOKFEED_PORT', 'BOOKFEED_METRICS'])(
   'error: a later release that finds %s taken changes no file',
@@ -135,5 +135,5 @@ test.each(['BOOKFEED_PORT', 'BOOKFEED_METRICS'])(
     expect(formatIn(data)).toBe(format)
     expect(readdirSync(data)).not.toContain('backups')
   },
-  60_000,
+  120_000,
 )

@@ -57,5 +57,5 @@ describe('an install for production', () => {
     } finally {
       rmSync(folder, { recursive: true })
     }
-  }, 60_000)
+  }, 120_000)
 })

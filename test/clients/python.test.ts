@@ -122,7 +122,7 @@ beforeAll(async () => {
     'PYTHONDONTWRITEBYTECODE=1',
     `PYTHONPATH=${packages}`,
   ]
-}, 60_000)
+}, 120_000)
 
 afterAll(async () => {
   for (const close of closers) await close()
@@ -286,7 +286,7 @@ for event in client.stream("btc", channel="quotes"):
       ])
       expect(resolved).toEqual([conditionIdOf(2), conditionIdOf(1)])
     },
-    30_000,
+    120_000,
   )
 
   test.skipIf(!hasFrames)(
@@ -298,6 +298,6 @@ for event in client.stream("btc", channel="quotes"):
       ]
       expect(await unittest(...names)).not.toContain('skipped')
     },
-    60_000,
+    120_000,
   )
 })

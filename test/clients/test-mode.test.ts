@@ -148,5 +148,5 @@ describe('the TypeScript client in test mode', () => {
     )
     expect(payment.status).toBe('active')
     expect(settled).toBeGreaterThan(2)
-  }, 30_000)
+  }, 120_000)
 })

@@ -8,7 +8,7 @@ import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { closeAll, putMarket, startLiveServer } from '../support/live-client.ts'
 import { createSilences } from '../support/silences.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 type Proxy = Awaited<ReturnType<typeof startCuttingProxy>>
 const proxies: Proxy[] = []

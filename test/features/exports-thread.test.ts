@@ -10,6 +10,7 @@ import { openHistory } from '#src/history/open.ts'
 import { exportOf } from '../support/export-lines.ts'
 import { createHarness } from '../support/harness.ts'
 import { createMarketHistory } from '../support/market-history.ts'
+import { until } from '../support/until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-export-thread-'))
 const path = join(folder, 'history.db')
@@ -107,8 +108,7 @@ describe('exports of a history in a file', () => {
       const before = handles().length
       const { send } = createHarness({ history: world.history })
       await (await send(exportOf(world.both, { format: 'csv' }))).text()
-      for (let i = 0; i < 100 && handles().length > before; i++) await Bun.sleep(20)
-      expect(handles()).toHaveLength(before)
+      await until(() => handles().length === before)
       world.history.dispose()
     },
   )

@@ -56,14 +56,12 @@ function hang(key: string, path: string): Promise<Socket> {
 
 /** Waits until as many exports can be begun again, and leaves them. */
 async function untilFree(key: string, count: number): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt++) {
+  for (;;) {
     const answers = await Promise.all(Array.from({ length: count }, () => ask(key, exportPath())))
     const isFree = answers.every(({ status }) => status === 200)
     await Promise.all(answers.map((answer) => answer.body?.cancel()))
     if (isFree) return
-    await Bun.sleep(50)
   }
-  throw new Error('Places stay taken.')
 }
 
 /** A history, and which reads of it were of ether. */
@@ -145,7 +143,7 @@ describe('an account that asks for much', () => {
     }
     isDone = true
     await Promise.all(busy)
-  }, 60_000)
+  }, 120_000)
 
   test('behavior: a flood is refused with 503 in time, while billing and health go on', async () => {
     const page = `/v1/btc/markets/${market}/snapshots?view=consolidated&limit=50`
@@ -174,7 +172,7 @@ describe('an account that asks for much', () => {
     await Promise.all(flood)
     expect([...statuses.keys()].sort()).toEqual([200, 503])
     expect((await send(unlimited, page))[0]).toBe(200)
-  }, 60_000)
+  }, 120_000)
 
   test('error: a long request without room is refused before anything of it is read', async () => {
     const own = openHistory(':memory:')
@@ -239,7 +237,7 @@ describe('an account that asks for much', () => {
       expect([path, reads.length]).not.toEqual([path, 0])
     }
     own.dispose()
-  }, 60_000)
+  }, 120_000)
 
   test('error: an export beyond those of the tier is refused before it is planned', async () => {
     const own = openHistory(':memory:')

@@ -45,7 +45,7 @@ describe('importFiles of recordings', () => {
       expect(history.listMarkets({ coin: 'hype', limit: 500 })).toHaveLength(1)
       expect(history.totals().markets).toBe(212)
     },
-    60_000,
+    120_000,
   )
 
   test.skipIf(isAbsent)(

@@ -177,15 +177,17 @@ test('error: a bucket that does not exist, and one that is silent, are no matter
         : new Response(refusal, { status: 404, headers: { 'Content-Type': 'application/xml' } }),
   })
   const client = { endpoint: server.url.href, accessKeyId: 'key', secretAccessKey: 'secret' }
-  const reads = { tries: 1, waitMs: 1, limitMs: 300 }
-  const messageFrom = (bucket: string): Promise<string> =>
-    createObjectStore(placeOf(`s3://${bucket}`), { client, reads })
+  const messageFrom = (bucket: string, limitMs: number): Promise<string> =>
+    createObjectStore(placeOf(`s3://${bucket}`), {
+      client,
+      reads: { tries: 1, waitMs: 1, limitMs },
+    })
       .probe()
       .then(() => 'none', messageOf)
-  expect(await messageFrom('missing')).toEndWith(
+  expect(await messageFrom('missing', 60_000)).toEndWith(
     '(NoSuchBucket). Create the bucket, or correct its name.',
   )
-  const silent = await messageFrom('silent')
+  const silent = await messageFrom('silent', 300)
   expect(silent).toContain('Check S3_ENDPOINT, the network')
   expect(silent).not.toContain('permissions')
 })

@@ -7,7 +7,7 @@ import { messageOf } from '#src/platform/message.ts'
 import { mortalWorker, waysToEnd } from '../support/mortal-answers.ts'
 import { readProject } from '../support/project-tree.ts'
 
-const MS_MAX = 20_000
+const MS_MAX = 60_000
 
 describe('a thread that is waited for', () => {
   test.each(waysToEnd)(
