@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 import { DepthChart } from '../../charts/depth-chart.tsx'
 import { indexAt } from '../../charts/find-at.ts'
@@ -82,7 +82,8 @@ function useBookAt(axis: TimeAxis, books: readonly Book[], gaps: readonly Gap[])
   const [, update] = useState({})
   const shown = useRef<Known>({})
   shown.current = find()
-  useEffect(
+  // An effect after the paint would still look in the books before when the crosshair moves on.
+  useLayoutEffect(
     () =>
       axis.cursorMs.subscribe(() => {
         const { book, gap } = find()
