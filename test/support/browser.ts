@@ -146,6 +146,23 @@ export async function until(page: Page, expression: string): Promise<void> {
   throw new Error(`It never became true: ${expression}`)
 }
 
+/**
+ * Begins to watch a page; what it returns resolves when an expression is true, or has been since.
+ * For what is shown only for a time, which a slow machine would look for too late.
+ */
+export async function watchFor(page: Page, expression: string): Promise<() => Promise<unknown>> {
+  const watch = await page.evaluateHandle(`({
+    seen: new Promise((resolve) => {
+      const look = () => (${expression}) && resolve()
+      new MutationObserver(look).observe(document, {
+        attributes: true, characterData: true, childList: true, subtree: true,
+      })
+      look()
+    }),
+  })`)
+  return () => watch.evaluate(({ seen }: { seen: Promise<void> }) => seen)
+}
+
 /** Repeats a check of a page until it passes or the time is up. */
 export async function soon(check: () => Promise<void>): Promise<void> {
   const endMs = performance.now() + BROWSER_MS_MAX
@@ -160,18 +177,16 @@ export async function soon(check: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Faults that persist in a second look: a page may be between two states. */
+/** Faults that persist: a page may be between two states, for long on a slow machine. */
 async function lasting(look: () => Promise<string[]>): Promise<string[]> {
-  let found: string[] = []
-  for (let looks = 0; looks < LOOKS_MAX; looks++) {
-    found = await look()
-    if (found.length === 0) break
-    await Bun.sleep(LOOK_MS)
+  const endMs = performance.now() + LASTING_MS
+  for (;;) {
+    const found = await look()
+    if (found.length === 0 || performance.now() >= endMs) return found
+    await Bun.sleep(POLL_MS)
   }
-  return found
 }
-const LOOKS_MAX = 5
-const LOOK_MS = 400
+const LASTING_MS = 20_000
 
 /** Findings of axe-core, as `rule: elements`. */
 export async function accessFaults(page: Page): Promise<string[]> {

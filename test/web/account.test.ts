@@ -8,6 +8,7 @@ import {
   createBrowser,
   keepKey,
   lookAtAll,
+  watchFor,
 } from '../support/browser.ts'
 import { addKey, createHarness } from '../support/harness.ts'
 import { createTestGround } from '../support/test-mode.ts'
@@ -59,8 +60,9 @@ describe.skipIf(chromiumPath === undefined)('the account in a browser', () => {
     const made = (await page.textContent('[data-key]')) ?? ''
     expect(made).toStartWith('bf_live_')
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    const isCopied = await watchFor(page, "document.body.textContent.includes('Copied')")
     await page.click('text=Copy the key')
-    await page.waitForSelector('text=Copied')
+    await isCopied()
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(made)
     await page.click('text=I have saved the key')
     await page.waitForSelector('tr:has-text("from the page"):has-text("in use here")')

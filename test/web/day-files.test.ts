@@ -17,6 +17,7 @@ import {
   layoutFaults,
   servePages,
   type TestPage,
+  watchFor,
 } from '../support/browser.ts'
 import { readConfig } from '../support/config.ts'
 import { askDuckDb } from '../support/duckdb.ts'
@@ -71,8 +72,9 @@ describe.skipIf(chromiumPath === undefined)('files of days, in a browser', () =>
     const name = (await file.textContent()) ?? ''
     const bytes = await Bun.file(join(root, 'btc/5m', name)).bytes()
     await page.keyboard.press('Tab')
+    const isCopied = await watchFor(page, "document.body.textContent.includes('Copied')")
     await page.keyboard.press('Enter')
-    await page.waitForSelector('text=Copied')
+    await isCopied()
     const link = await page.evaluate<string>('navigator.clipboard.readText()')
     expect(await (await fetch(link)).bytes()).toEqual(bytes)
 

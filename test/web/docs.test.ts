@@ -10,6 +10,7 @@ import {
   lookAtAll,
   soon,
   until,
+  watchFor,
 } from '../support/browser.ts'
 import { createHarness } from '../support/harness.ts'
 
@@ -114,8 +115,9 @@ describe.skipIf(chromiumPath === undefined)('the documentation in a browser', ()
     })
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.goto(`${server.url.origin}/docs/access`)
+    const isCopied = await watchFor(page, "document.body.textContent.includes('Copied')")
     await page.click('[data-copy] >> nth=0')
-    await page.waitForSelector('text=Copied')
+    await isCopied()
     await soon(async () => expect(await page.locator('text=Copied').count()).toBe(0))
     expect(await page.evaluate('navigator.clipboard.readText()')).toStartWith('curl -H')
     await page.goto(`${server.url.origin}/docs/nothing`)
