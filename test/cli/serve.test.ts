@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -22,7 +22,14 @@ afterAll(() => {
 /** Starts the real process; a port of 0 is any free one. */
 function start(env: Record<string, string> = {}, ...options: string[]) {
   return Bun.spawn(bookfeed('serve', ...options), {
-    env: { BOOKFEED_DATA: folder, BOOKFEED_RECORD: 'off', BOOKFEED_PORT: '0', ...env },
+    env: {
+      BOOKFEED_DATA: folder,
+      BOOKFEED_RECORD: 'off',
+      BOOKFEED_PORT: '0',
+      // Its day of data takes longer than all that is tested here.
+      BOOKFEED_TEST_MODE: 'off',
+      ...env,
+    },
     stdout: 'pipe',
     stderr: 'pipe',
   })
@@ -54,6 +61,14 @@ async function readOrigin(output: ReadableStream<Uint8Array>): Promise<string> {
 
 async function runShell(command: string): Promise<string> {
   return await new Response(Bun.spawn(['sh', '-c', command], { stdout: 'pipe' }).stdout).text()
+}
+
+/** A folder with the sample that the first test has made, and nothing else. */
+function newFolderWithSample(name: string): string {
+  const data = join(folder, name)
+  mkdirSync(data)
+  copyFileSync(join(folder, 'history.db'), join(data, 'history.db'))
+  return data
 }
 
 /** Runs a start that must fail. */
@@ -90,7 +105,7 @@ describe('bookfeed serve', () => {
   test.skipIf(!hasCurl)(
     'behavior: only the first start makes a key and shows it; the next ones ask for $KEY',
     async () => {
-      const env = { BOOKFEED_LOG: 'off', BOOKFEED_DATA: `${folder}/key` }
+      const env = { BOOKFEED_LOG: 'off', BOOKFEED_DATA: newFolderWithSample('key') }
       const first = start(env)
       const shown = (await readGreeting(first.stdout)).match(/bf_live_\w+/g) ?? []
       expect(new Set(shown).size).toBe(1)
@@ -115,7 +130,7 @@ describe('bookfeed serve', () => {
   test.skipIf(!hasCurl).each(['0', '1'])(
     'behavior: --port and --data go before the variables, with %s threads too',
     async (workers) => {
-      const data = `${folder}/options${workers}`
+      const data = newFolderWithSample(`options${workers}`)
       const env = { BOOKFEED_LOG: 'off', BOOKFEED_PORT: 'broken', BOOKFEED_DATA: '/dev/null' }
       const child = start({ ...env, BOOKFEED_WORKERS: workers }, '--port', '0', '--data', data)
       const greeting = await readGreeting(child.stdout)
@@ -138,7 +153,8 @@ describe('bookfeed serve', () => {
   })
 
   test('behavior: a server that others reach makes no key', async () => {
-    const env = { BOOKFEED_HOST: '0.0.0.0', BOOKFEED_LOG: 'off', BOOKFEED_DATA: `${folder}/open` }
+    const data = newFolderWithSample('open')
+    const env = { BOOKFEED_HOST: '0.0.0.0', BOOKFEED_LOG: 'off', BOOKFEED_DATA: data }
     const child = start(env)
     const greeting = await readGreeting(child.stdout)
     expect(greeting).not.toContain('bf_live_')
@@ -146,7 +162,7 @@ describe('bookfeed serve', () => {
     expect(greeting).toContain('Signup is closed: BOOKFEED_PUBLIC_URL')
     child.kill('SIGTERM')
     expect(await child.exited).toBe(0)
-    const ledger = openLedger(`${folder}/open/ledger.db`, { nowMs: 0 })
+    const ledger = openLedger(`${data}/ledger.db`, { nowMs: 0 })
     expect(ledger.isNew()).toBe(true)
     ledger.dispose()
   }, 120_000)

@@ -227,7 +227,7 @@ describe.skipIf(!hasAnvil)('settle', () => {
     const result = await facilitator.settle(payload, accepted)
     expect(result).toEqual({ kind: 'pending', txHash: expect.stringMatching(hashFormat) })
     await chain.startMining()
-    const again = await facilitator.settle(payload, accepted)
+    const again = await settleMined(facilitator, payload, accepted)
     expect(again).toEqual({ ...result, kind: 'success' } as never)
     expect(await paid()).toBe(BigInt(amount))
   })
@@ -237,16 +237,27 @@ describe.skipIf(!hasAnvil)('settle', () => {
     const before = await chain.snapshot()
     const first = await signUsdc()
     const second = await signUsdc()
-    expect(await facilitator.settle(first.payload, first.accepted)).toMatchObject({
+    expect(await settleMined(facilitator, first.payload, first.accepted)).toMatchObject({
       kind: 'success',
     })
     await chain.revert(before)
     expect(await paid()).toBe(0n)
-    expect(await facilitator.settle(second.payload, second.accepted)).toMatchObject({
+    expect(await settleMined(facilitator, second.payload, second.accepted)).toMatchObject({
       kind: 'success',
     })
     expect(await paid()).toBe(2n * BigInt(amount))
   })
+
+  /** Settles again until the transaction was seen in a block, however late that is. */
+  async function settleMined(
+    facilitator: ReturnType<typeof open>,
+    ...given: Parameters<ReturnType<typeof open>['settle']>
+  ) {
+    for (;;) {
+      const result = await facilitator.settle(...given)
+      if (result.kind !== 'pending') return result
+    }
+  }
 
   /** Settles one payment without a miner, and has the node forget its transaction. */
   async function dropFirst(facilitator: ReturnType<typeof open>) {
@@ -265,7 +276,7 @@ describe.skipIf(!hasAnvil)('settle', () => {
     expect(await facilitator.settle(payload, accepted)).toEqual({ kind: 'pending', txHash })
     expect(await chain.rpc('eth_getTransactionByHash', [txHash])).toMatchObject({ hash: txHash })
     await chain.startMining()
-    expect(await facilitator.settle(payload, accepted)).toEqual({ kind: 'success', txHash })
+    expect(await settleMined(facilitator, payload, accepted)).toEqual({ kind: 'success', txHash })
     expect(await paid()).toBe(BigInt(amount))
   })
 
@@ -277,7 +288,9 @@ describe.skipIf(!hasAnvil)('settle', () => {
     await chain.rpc('anvil_dropTransaction', [txHash])
     await facilitator.supported()
     await chain.startMining()
-    expect(await facilitator.settle(next.payload, next.accepted)).toMatchObject({ kind: 'success' })
+    expect(await settleMined(facilitator, next.payload, next.accepted)).toMatchObject({
+      kind: 'success',
+    })
     expect(await paid()).toBe(2n * BigInt(amount))
   })
 
@@ -296,9 +309,11 @@ describe.skipIf(!hasAnvil)('settle', () => {
     refused.add(first.txHash)
     await chain.startMining()
     const next = await signUsdc()
-    expect(await facilitator.settle(next.payload, next.accepted)).toMatchObject({ kind: 'success' })
+    expect(await settleMined(facilitator, next.payload, next.accepted)).toMatchObject({
+      kind: 'success',
+    })
     // The first payment has another transaction now.
-    const again = await facilitator.settle(first.payload, first.accepted)
+    const again = await settleMined(facilitator, first.payload, first.accepted)
     expect(again).toEqual({ kind: 'success', txHash: expect.stringMatching(hashFormat) })
     expect(again).not.toMatchObject({ txHash: first.txHash })
     expect(await paid()).toBe(2n * BigInt(amount))

@@ -219,6 +219,7 @@ describe('GET …/live of a market', () => {
     const isLast = ({ data }: { data: Record<string, unknown> }) => data.timestamp === last
     for (const client of clients)
       await client.until(() => client.rows().filter(isLast).length === 2)
+    await until(() => app.live.counts.groups === 1)
     expect(app.live.counts).toEqual({ groups: 1, subscribers: 6 })
     for (const client of clients.slice(1, 5))
       expect(client.events()).toEqual(clients[0]?.events() ?? [])
@@ -243,6 +244,7 @@ describe('GET …/live of a market', () => {
       ])
     for (let row = 1; row <= 200; row++) await write(row)
     await fast.until(() => fast.rows().length === 200)
+    await until(() => app.live.counts.groups === 2)
     expect(app.live.counts).toEqual({ groups: 2, subscribers: 2 })
     const late = followEvents(slow)
     await late.until(() => late.rows().length === 200)

@@ -8,6 +8,7 @@ import official from '../../node_modules/@asyncapi/specs/schemas/3.0.0-without-$
 import { aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
 import { createAjv, readStreamDocument } from '../support/asyncapi-document.ts'
 import { append, closeAll, connect, putMarket, startLiveServer } from '../support/live-client.ts'
+import { until } from '../support/until.ts'
 
 afterEach(closeAll)
 
@@ -83,7 +84,13 @@ describe('messages to GET /v1/stream', () => {
         client.socket.send(random.integer(30) === 0 ? text.slice(1) : text)
         advance(50)
       }
-      await Bun.sleep(50)
+      // Its answer comes after all others, or the connection is closed already.
+      advance(1000)
+      client.socket.send(JSON.stringify({ op: 'unsubscribe', id: 'last' }))
+      await Promise.race([
+        client.closed,
+        until(() => client.messages.some(({ id }) => id === 'last')),
+      ])
       client.socket.close()
       for (const { type } of client.messages) types.add(type)
       expect([1000, 1005, 4001, 4002]).toContain((await client.closed).code)

@@ -40,7 +40,7 @@ describe.skipIf(!hasAnvil)('startHttpFacilitator', () => {
   beforeAll(async () => {
     chain = await startLittlePolygon()
     server = startHttpFacilitator({ rpcUrl: chain.url, key: chain.facilitator.key })
-    facilitator = new HTTPFacilitatorClient({ url: server.url, timeoutMs: 5_000 })
+    facilitator = new HTTPFacilitatorClient({ url: server.url, timeoutMs: 60_000 })
   })
   beforeEach(async () => {
     snapshot = await chain.snapshot()
@@ -121,7 +121,7 @@ describe.skipIf(!hasAnvil)('startHttpFacilitator', () => {
       key: chain.facilitator.key,
       confirmationTimeoutMs: 50,
     })
-    const client = new HTTPFacilitatorClient({ url: hasty.url, timeoutMs: 5_000 })
+    const client = new HTTPFacilitatorClient({ url: hasty.url, timeoutMs: 60_000 })
     await chain.stopMining()
     try {
       const settled = await client.settle(await sign(usdc('9')), usdc('9'))
@@ -145,7 +145,7 @@ describe.skipIf(!hasAnvil)('startFacilitatorProcess', () => {
       rpcUrl: chain.url,
       key: chain.facilitator.key,
     })
-    const client = new HTTPFacilitatorClient({ url, timeoutMs: 5_000 })
+    const client = new HTTPFacilitatorClient({ url, timeoutMs: 60_000 })
     expect(await client.settle(await sign(usdc('11')), usdc('11'))).toMatchObject({ success: true })
     expect(await chain.balanceOf('USDC', chain.payee.address)).toBe(11n)
     await stop()

@@ -60,7 +60,7 @@ export async function startWriting() {
     const bids = { prices, sizes: prices.map((_, index) => (written + index) * 10_000) }
     await append(server.history, [aSnapshot({ outcome, timestampMs: START_MS + written, bids })])
     // A slice may end before every connection has it.
-    for (let ticks = 0; ticks < 4; ticks++) server.app.stream.tick()
+    for (let rounds = 0; rounds < 4; rounds++) while (server.app.stream.tick());
   }
   await write('up')
   await write('down')
