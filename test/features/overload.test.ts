@@ -26,6 +26,9 @@ let startMs = 0
 beforeAll(async () => {
   const options = { seed: 'overload', coins: ['btc'], timeframes: ['5m'], markets: 1 } as const
   await Array.fromAsync(storeSimulation(history, { ...options, startMs: NOW_MS - 900_000 }))
+  // One whose requests end soon.
+  const short = { ...options, coins: ['eth'], maxSnapshotsPerMarket: 1000 } as const
+  await Array.fromAsync(storeSimulation(history, { ...short, startMs: NOW_MS - 900_000 }))
   const [found] = history.listMarkets({ coin: 'btc', limit: 1 })
   market = found?.conditionId ?? ''
   startMs = found?.windowStartMs ?? 0
@@ -118,23 +121,25 @@ describe('an account that asks for much', () => {
     const keepBusy = async (path: string) => {
       while (!isDone) await (await ask(greedy, path)).arrayBuffer()
     }
-    const page = `/v1/btc/markets/${market}/snapshots?limit=1000`
+    const [{ conditionId = '' } = {}] = history.listMarkets({ coin: 'eth', limit: 1 })
+    const base = `/v1/eth/markets/${conditionId}`
+    const page = `${base}/snapshots?limit=1000`
     const busy = [
-      ...Array.from({ length: OWN_STREAMS }, () => keepBusy(exportPath())),
+      ...Array.from({ length: OWN_STREAMS }, () => keepBusy(`${base}/export?format=csv`)),
       ...Array.from({ length: 6 }, () => keepBusy(`${page}&view=consolidated`)),
     ]
     const requests = Array.from({ length: 100 }, (_, index) => ({
-      conditionId: market,
+      conditionId,
       outcome: 'up',
       ts: startMs + 1000 * index,
     }))
     const asked: [string, RequestInit?][] = [
-      [`/v1/btc/panel?timeframe=5m&offsets=-200s,-100s`],
-      ['/v1/btc/coverage'],
-      [`/v1/btc/markets/${market}/snapshots?view=consolidated&limit=20`],
-      [`/v1/btc/markets/${market}/quotes?limit=10000&order=desc`],
-      ['/v1/btc/snapshots/at', { method: 'POST', body: JSON.stringify({ requests }) }],
-      [`/v1/btc/markets/${market}/snapshots?limit=100`],
+      [`/v1/eth/panel?timeframe=5m&offsets=-200s,-100s`],
+      ['/v1/eth/coverage'],
+      [`${base}/snapshots?view=consolidated&limit=20`],
+      [`${base}/quotes?limit=10000&order=desc`],
+      ['/v1/eth/snapshots/at', { method: 'POST', body: JSON.stringify({ requests }) }],
+      [`${base}/snapshots?limit=100`],
     ]
     for (const [path, init] of asked) {
       const response = await ask(other, path, init)

@@ -24,8 +24,6 @@ const STEP_MS = 5
 const TURNS = 3
 /** The same while more is on its way than a socket takes. */
 const FULL_TURNS = 100
-/** For a connection that does not open, as a faulty venue may leave it, the clock waits so long. */
-const OPEN_MS_MAX = 1000
 
 export type RigOptions = {
   generated?: Partial<GeneratedOptions>
@@ -69,7 +67,7 @@ export async function startSteppedVenue(
   async function settle(): Promise<void> {
     await options.away?.play(nowMs)
     while (book.pumpedMs() < nowMs) await setImmediate()
-    while (isUnderWay()) await setImmediate()
+    while (questions.size > 0 || opening.size > venue.ignored()) await setImmediate()
     for (let turn = 0; turn < TURNS; turn++) await setImmediate()
     const isFull = () =>
       venue.connections.some((each) => each.isOpen() && each.buffered() > 100_000)
@@ -252,9 +250,9 @@ function createTimers(clock: () => number) {
   return { every, run }
 }
 
-/** Connections and questions that are on their way, and how long they are waited for by the machine's clock. */
-const underWay = new Map<object, number>()
-const isUnderWay = (): boolean => underWay.values().some((untilMs) => performance.now() < untilMs)
+/** Questions and verbs without an answer yet, and connections that are not open yet. */
+const questions = new Set<object>()
+const opening = new Set<WebSocket>()
 
 /** The clock stands still until a verb has ended. */
 function holding(history: MarketHistory): MarketHistory {
@@ -265,8 +263,8 @@ function holding(history: MarketHistory): MarketHistory {
       return (...given: unknown[]) => {
         const result = own(...given)
         if (!(result instanceof Promise)) return result
-        underWay.set(result, Number.POSITIVE_INFINITY)
-        return result.finally(() => underWay.delete(result))
+        questions.add(result)
+        return result.finally(() => questions.delete(result))
       }
     },
   })
@@ -275,19 +273,19 @@ function holding(history: MarketHistory): MarketHistory {
 /** The clock stands still until the whole response is here. */
 async function fetchHeld(url: string, init: RequestInit): Promise<Response> {
   const question = {}
-  underWay.set(question, Number.POSITIVE_INFINITY)
+  questions.add(question)
   try {
     const response = await fetch(url, init)
     return new Response(await response.arrayBuffer(), response)
   } finally {
-    underWay.delete(question)
+    questions.delete(question)
   }
 }
 
 const openSocket: OpenSocket = (url, events) => {
   const socket = new WebSocket(url)
-  underWay.set(socket, performance.now() + OPEN_MS_MAX)
-  const arrive = () => underWay.delete(socket)
+  opening.add(socket)
+  const arrive = () => opening.delete(socket)
   socket.addEventListener('open', arrive)
   socket.addEventListener('close', arrive)
   let isOver = false
@@ -302,6 +300,7 @@ const openSocket: OpenSocket = (url, events) => {
     send: (text) => void (socket.readyState === WebSocket.OPEN && socket.send(text)),
     close() {
       isOver = true
+      arrive()
       socket.close()
     },
   }

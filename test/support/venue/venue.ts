@@ -46,6 +46,8 @@ export type Venue = AsyncDisposable & {
   played(conditionId: string): readonly MarketState[]
   /** Connections of the market socket in order, including ended ones. */
   connections: readonly MarketConnection[]
+  /** Connections whose request is never answered. */
+  ignored(): number
   /** Requests to Gamma, as `GET /path?query`, including refused ones. */
   gammaRequests: readonly string[]
   /** Requests to the CLOB, in the same form. */
@@ -144,6 +146,7 @@ export async function startVenue(options: VenueOptions): Promise<Venue> {
     markets: stage.markets,
     played: stage.played,
     connections,
+    ignored: sockets.ignored,
     gammaRequests,
     clobRequests,
     inject,

@@ -34,8 +34,9 @@ type Options = {
 type Socket = Bun.Socket<Connection>
 type Connection = { data(bytes: Buffer): void; flush(): void; closed(): void }
 
-export function listenForSockets({ port, admit, open }: Options): { port: number; stop(): void } {
+export function listenForSockets({ port, admit, open }: Options) {
   const sockets = new Set<Socket>()
+  const ignored = new Set<Socket>()
   const listener = Bun.listen<Connection>({
     hostname: '127.0.0.1',
     port,
@@ -44,12 +45,14 @@ export function listenForSockets({ port, admit, open }: Options): { port: number
         sockets.add(socket)
         const admission = admit()
         socket.data = createConnection(socket, admission === 'upgrade' ? open : undefined)
+        if (admission === 'ignore') ignored.add(socket)
         if (admission === 'refuse') socket.terminate()
       },
       data: (socket, bytes) => socket.data.data(bytes),
       drain: (socket) => socket.data.flush(),
       close(socket) {
         sockets.delete(socket)
+        ignored.delete(socket)
         socket.data.closed()
       },
       error() {},
@@ -57,6 +60,8 @@ export function listenForSockets({ port, admit, open }: Options): { port: number
   })
   return {
     port: listener.port,
+    /** Connections whose request is never answered. */
+    ignored: () => ignored.size,
     stop() {
       listener.stop(true)
       for (const socket of sockets) socket.terminate()
