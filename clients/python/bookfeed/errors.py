@@ -118,3 +118,11 @@ def refusal_of(message: Mapping[str, Any]) -> ApiError:
     """The error in a message of a stream."""
     kind = _kind_of(message)
     return kind(503 if issubclass(kind, Passing) else 400, message, None)
+
+
+def final_error_of(status: int, code: str, detail: str) -> ApiError:
+    """An error after which a stream is not opened again."""
+    problem = {"code": code, "detail": detail}
+    error = _kind_of(problem)(status, problem, None)
+    error.is_retryable = False
+    return error

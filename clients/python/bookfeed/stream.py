@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from .decode import decode, to_datetime
-from .errors import Disconnected, MissingExtra, Unauthenticated, error_of, refusal_of
+from .errors import Disconnected, MissingExtra, error_of, final_error_of, refusal_of
 from .live import HEARTBEAT_SECONDS, Event, Stream
 from .transport import name_of, path_of, to_json
 
@@ -38,6 +38,12 @@ BACK_MS = 600_000
 """How far back a replay begins again: rows arrive up to a few seconds after a window ends."""
 REMEMBERED_MAX = 10_000
 CLOSE_SECONDS = 1
+FINAL_CLOSES = {
+    4001: (401, "unauthenticated"),
+    4002: (400, "invalid_request"),
+    4029: (429, "too_many_streams"),
+}
+"""Close codes after which the same stream would be closed again: the errors that they are."""
 
 
 def market_of(message: Message) -> str:
@@ -307,9 +313,10 @@ def _as_disconnected() -> Iterator[None]:
         raise error_of(response.status_code, after, bytes(response.body or b"")) from error
     except ConnectionClosed as error:
         close = error.rcvd
-        if close is not None and close.code == 4001:
-            detail = close.reason or "The key is not valid."
-            raise Unauthenticated(401, {"code": "unauthenticated", "detail": detail}, None) from error
+        if close is not None and close.code in FINAL_CLOSES:
+            status, code = FINAL_CLOSES[close.code]
+            detail = close.reason or "The server closed the stream."
+            raise final_error_of(status, code, detail) from error
         why = "lost" if close is None else f"closed by the server: {close.code} {close.reason}"
         raise Disconnected(f"The connection was {why.strip()}.") from error
     except (OSError, EOFError, zlib.error, WebSocketException) as error:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import random
+import threading
 import time
 import unittest
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -16,6 +19,16 @@ from tests.world import Waits, connect, cutting, finished, open_market
 HAS_WEBSOCKETS = importlib.util.find_spec("websockets") is not None
 needs_websockets = unittest.skipUnless(HAS_WEBSOCKETS, "websockets is not installed")
 DAY = {"from_": "2026-04-13T00:00:00Z", "to": "2026-04-14T00:00:00Z"}
+
+
+@contextmanager
+def closing(code: int, reason: str) -> Iterator[str]:
+    """A server that closes each WebSocket with this code."""
+    from websockets.sync.server import serve
+
+    with serve(lambda connection: connection.close(code, reason), "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.socket.getsockname()[1]}"
 
 
 def rows_of(events: Any) -> Any:
@@ -101,6 +114,25 @@ class Streams(unittest.TestCase):
         with cutting(*[0] * 50) as server, self.assertRaises(Disconnected):
             next(iter(connect(server, attempts=5, sleep=waits).stream("btc", self.market)))
         self.assertEqual(len(waits), 4)
+
+    def test_a_close_that_would_come_again_is_raised_at_once(self) -> None:
+        closes = {
+            4001: (errors.Unauthenticated, "unauthenticated"),
+            4002: (errors.ApiError, "invalid_request"),
+            4029: (errors.TooManyStreams, "too_many_streams"),
+        }
+        for close, (kind, code) in closes.items():
+            with self.subTest(close), closing(close, "The reason.") as server:
+                waits = Waits()
+                stream = connect(server, attempts=5, sleep=waits).stream("btc", self.market)
+                with self.assertRaises(kind) as raised:
+                    next(iter(stream))
+                self.assertEqual((raised.exception.code, raised.exception.detail), (code, "The reason."))
+                self.assertEqual(waits, [])
+        with closing(4008, "Too slow.") as server, self.assertRaises(Disconnected):
+            waits = Waits()
+            next(iter(connect(server, attempts=3, sleep=waits).stream("btc", self.market)))
+        self.assertEqual(len(waits), 2)
 
     def test_a_replay_of_a_market_has_the_rows_of_its_walk(self) -> None:
         events = list(self.client.replay("btc", self.market, channel="quotes"))
