@@ -154,7 +154,6 @@ export function createApp({
     moment: () => ({ nowMs: clock(), silences: silences() }),
     jobs: limits.jobs,
   })
-  const sellsWithoutKey = simulated === undefined && isKeyless(extensions, config)
   const callers = createCallers({
     history,
     findMarket,
@@ -166,7 +165,7 @@ export function createApp({
     randomBytes,
     limits,
     sampleChoice,
-    isKeyless: sellsWithoutKey,
+    isKeyless: simulated === undefined && isKeyless(extensions, config),
     authenticator: simulated?.authenticator,
     refuse: simulated?.refuse,
     operator: first?.operator?.access,
@@ -217,6 +216,7 @@ export function createApp({
   const exports = first?.exports ?? createExportRecords(clock)
 
   const lists = { history, cursors, clock, pages, tasks }
+  const data = { history, tasks, cursors, clock, config, listTiers, links: callers.links }
   const dataRoutes: AnyElysia[] = [
     marketRoutes(api, { history, clock, tasks }),
     coverageRoutes(api, lists),
@@ -255,18 +255,7 @@ export function createApp({
       streams: limits.streams,
     }),
     spotRoutes(api, tasks),
-    ...extensions.flatMap(
-      (each) =>
-        each.dataRoutes?.(api, {
-          history,
-          tasks,
-          cursors,
-          clock,
-          config,
-          listTiers,
-          links: callers.links,
-        }) ?? [],
-    ),
+    ...extensions.flatMap((each) => each.dataRoutes?.(api, data) ?? []),
   ]
   const app = compose([])
   /** Answers any request; never throws, never rejects. */
@@ -277,23 +266,14 @@ export function createApp({
     createFirstThreadRoutes(first, {
       api,
       dataRoutes,
-      history,
+      data,
       ledger,
-      config,
-      extensions,
-      clock,
-      timer,
-      createId,
-      randomBytes,
-      version,
-      cursors,
-      tasks,
-      findMarket,
       callers,
-      sellsWithoutKey,
       exports,
-      fetch,
-      again: (request, changes, body) => promises.again(request, changes, body),
+      extensions,
+      app: { fetch, again: (request, changes, body) => promises.again(request, changes, body) },
+      program: { createId, randomBytes, version },
+      timer,
     })
 
   const plugins = firstThread?.plugins ?? dataRoutes

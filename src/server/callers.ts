@@ -96,7 +96,7 @@ export function createCallers({
     refuse,
   })
   const assertOperator = createOperatorCheck({ ...operator, addressOf, timer })
-  return { authenticator, links, gate, listTiers, meter, sample, assertOperator }
+  return { authenticator, links, gate, listTiers, meter, sample, assertOperator, isKeyless }
 }
 
 /** Says how to get access without a key. `isSignupOpen`: undefined if only the first thread knows. */

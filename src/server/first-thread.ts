@@ -3,10 +3,8 @@ import { type AnyElysia, Elysia } from 'elysia'
 
 import type { OperatorAccess } from '#src/access/operator.ts'
 import type { Billing } from '#src/billing/billing.ts'
-import type { Config } from '#src/config/config.ts'
-import type { CursorCodec } from '#src/domain/cursor.ts'
 import { AppError, ifSound } from '#src/domain/errors.ts'
-import { coins, coinTable, type FindMarket } from '#src/domain/market.ts'
+import { coins, coinTable, createMarketFinder } from '#src/domain/market.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'
 import type { Wallets } from '#src/domain/selling/wallet.ts'
 import type { Clock } from '#src/domain/time.ts'
@@ -21,17 +19,15 @@ import { keyRoutes, testKeyRoutes } from '#src/features/keys/routes.ts'
 import { describeSample, sampleRoutes } from '#src/features/sample/routes.ts'
 import { streamDocumentRoutes } from '#src/features/stream/routes.ts'
 import { usageRoutes } from '#src/features/usage/routes.ts'
-import type { MarketHistory } from '#src/history/history.ts'
 import { type Api, declaredRoutes } from '#src/http/api.ts'
 import { callOf, withEnding } from '#src/http/call.ts'
 import { createIdempotency } from '#src/http/idempotency.ts'
 import type { AssertOperator } from '#src/http/rights.ts'
-import type { Tasks } from '#src/http/tasks.ts'
 import type { Ledger } from '#src/ledger/ledger.ts'
 import type { Log } from '#src/platform/log.ts'
 
 import type { Callers } from './callers.ts'
-import type { AppServices, ServerExtension } from './extension.ts'
+import type { AppServices, CliContext, DataServices, ServerExtension } from './extension.ts'
 import { isLost, pageRoutes, PAGES_NAME } from './page-routes.ts'
 import type { Pages, PagesOptions } from './pages.ts'
 import { streamRows } from './streams.ts'
@@ -62,54 +58,44 @@ export type FirstThreadParts = {
   say?: Log | undefined
 }
 
-type Shared = {
+/** The app that the routes belong to. */
+type AppAround = {
   api: Api
   dataRoutes: readonly AnyElysia[]
-  history: MarketHistory
+  /** The services of routes for data. */
+  data: DataServices
   ledger: Ledger
-  config: Config
-  extensions: readonly ServerExtension[]
-  clock: Clock
-  timer: Clock
-  createId: () => string
-  randomBytes: (length: number) => Uint8Array
-  version: string
-  cursors: CursorCodec
-  tasks: Tasks
-  findMarket: FindMarket
   callers: Callers
-  sellsWithoutKey: boolean
   exports: ExportRecords
-  fetch: AppServices['fetch']
-  again: AppServices['again']
+  extensions: readonly ServerExtension[]
+  app: Pick<AppServices, 'fetch' | 'again'>
+  program: Pick<CliContext, 'createId' | 'randomBytes' | 'version'>
+  timer: Clock
 }
 
 const STARTING = 'The server is starting.'
 
 /** Composes the routes of the first thread with those for data. */
-export function createFirstThreadRoutes(first: FirstThreadParts, shared: Shared) {
+export function createFirstThreadRoutes(
+  first: FirstThreadParts,
+  { api, dataRoutes, data, ledger, callers, exports, extensions, app, program, timer }: AppAround,
+) {
   const { billing, screen, wallets, signup, origin, operator } = first
-  const { api, dataRoutes, history, ledger, config, extensions, clock, timer, cursors } = shared
-  const { createId, randomBytes, version, callers } = shared
-  const { gate, listTiers, meter, sample, assertOperator } = callers
+  const { history, cursors, clock, config, listTiers } = data
+  const { createId, randomBytes, version } = program
+  const { gate, meter, sample, assertOperator } = callers
   let isRefusing = false
 
   const services: AppServices = {
-    history,
-    tasks: shared.tasks,
-    cursors,
-    clock,
-    config,
-    listTiers,
-    links: callers.links,
+    ...data,
     dataRoutes: () => declaredRoutes(dataRoutes),
-    fetch: first.fetch ?? shared.fetch,
-    again: shared.again,
+    fetch: first.fetch ?? app.fetch,
+    again: app.again,
     ledger,
     billing,
     wallets,
     randomBytes,
-    sellsWithoutKey: shared.sellsWithoutKey,
+    sellsWithoutKey: callers.isKeyless,
     charge: gate.charge,
     chargeWindow: gate.chargeWindow,
     origin,
@@ -120,7 +106,7 @@ export function createFirstThreadRoutes(first: FirstThreadParts, shared: Shared)
 
   const documented: AnyElysia[] = [
     ...dataRoutes,
-    exportListRoutes(api, shared.exports),
+    exportListRoutes(api, exports),
     ...(config.hasTestMode ? [testKeyRoutes(api, randomBytes)] : []),
     keyRoutes(api, {
       ledger,
@@ -194,7 +180,7 @@ export function createFirstThreadRoutes(first: FirstThreadParts, shared: Shared)
       const all = ifSound(() => ofExtensions.flatMap(({ prices }) => prices?.() ?? [])) ?? []
       return (route) => all.map((priceOf) => priceOf(route)).find((price) => price !== undefined)
     },
-    findMarket: shared.findMarket,
+    findMarket: createMarketFinder(history),
     publicUrl: config.publicUrl,
     clock,
     facts: (request) => ({
