@@ -45,6 +45,15 @@ export function createCsv<Row>(columns: Columns<Row>, piece: number) {
     return cells[index] ?? ''
   }
 
+  function take(): Uint8Array {
+    const bytes = encoder.encode(texts.join(''))
+    texts.length = 0
+    above.fill(Number.NaN)
+    group.remove(group.count)
+    added = 0
+    return bytes
+  }
+
   return {
     hasRoomFor: (): boolean => added < piece,
 
@@ -63,18 +72,14 @@ export function createCsv<Row>(columns: Columns<Row>, piece: number) {
       }
     },
 
-    /** Yields the lines of the rows added so far. */
+    /** Yields the lines of the rows added so far, if there are any. */
     *flush(): Generator<Uint8Array> {
-      const bytes = encoder.encode(texts.join(''))
-      texts.length = 0
-      above.fill(Number.NaN)
-      group.remove(group.count)
-      added = 0
-      yield bytes
+      if (added > 0) yield take()
     },
 
+    /** Yields the last piece, which may be empty: a reader counts to its end what was read. */
     *end(): Generator<Uint8Array> {
-      yield* this.flush()
+      yield take()
     },
   }
 }
@@ -100,12 +105,15 @@ function textCell(given: string): string {
   return quoted(formula.test(text) ? TEXT_MARK + text : text)
 }
 
-export const csvHeader = (columns: readonly ColumnType[]): string =>
+const headerLine = (columns: readonly ColumnType[]): string =>
   csvLine(columns.map(({ name }) => name))
+
+export const csvHeader = (columns: readonly ColumnType[]): Uint8Array =>
+  encoder.encode(headerLine(columns))
 
 /** Encodes lists, whose rows are JSON. */
 export function createJsonCsv(columns: readonly Column<JsonRow>[]): JsonEncoder {
-  const lines = [csvHeader(columns)]
+  const lines = [headerLine(columns)]
   return {
     add(rows) {
       for (const row of rows) {
@@ -116,6 +124,6 @@ export function createJsonCsv(columns: readonly Column<JsonRow>[]): JsonEncoder 
         lines.push(csvLine(cells))
       }
     },
-    end: () => new TextEncoder().encode(lines.join('')),
+    end: () => encoder.encode(lines.join('')),
   }
 }

@@ -14,6 +14,7 @@ import type { Columns, ColumnType, Kind, Numbers } from './column.ts'
 import { RowGroup } from './row-group.ts'
 
 const GROUP_ROWS_MAX = 65_000
+const GROUP_VALUES = 200_000
 /** Scale of `digits` decimals: prices of coins have the most digits. */
 const DIGITS_SCALE = 18
 const DIGITS_BYTES = 16
@@ -52,8 +53,8 @@ function toScaled(text: string): bigint {
 
 type ParquetOptions = {
   numbers: Numbers
-  /** Size of a row group, eight bytes each: the memory that a file takes while it is made. */
-  valuesMax: number
+  /** Values of a row group, eight bytes each: the memory that a file takes while it is made. */
+  valuesMax?: number
   /**
    * Writes statistics for every column and row group. They stay in memory until the end: with many
    * columns they outweigh the rows.
@@ -64,7 +65,7 @@ type ParquetOptions = {
 /** Writes a file in row groups, which are full before `hasRoomFor` is false. */
 export function createParquet<Row>(
   columns: Columns<Row>,
-  { numbers, valuesMax, hasStatistics }: ParquetOptions,
+  { numbers, valuesMax = GROUP_VALUES, hasStatistics }: ParquetOptions,
 ) {
   const rowsMax = Math.min(GROUP_ROWS_MAX, Math.ceil(valuesMax / columns.length))
   const group = new RowGroup(columns, rowsMax)

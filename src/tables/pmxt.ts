@@ -38,8 +38,6 @@ const columns: Columns<Row> = [
   optional('side', 'text', ({ side }: Row) => side),
 ]
 
-/** Values of a row group. */
-const GROUP_VALUES = 200_000
 const HOUR_LENGTH = '2026-04-14T08'.length
 
 /** The name of an hour's file, without its ending. */
@@ -54,7 +52,6 @@ export async function* pmxtPieces(
 ): Pieces {
   const file = createParquet(columns, {
     numbers: 'decimal',
-    valuesMax: GROUP_VALUES,
     hasStatistics: true,
   })
   for (const query of queries) {

@@ -48,7 +48,7 @@ export async function* tardisPieces(
   const csv = createCsv(columns, PIECE_ROWS)
   const rowsOf = kind === 'book' ? createBookRows() : tradeRows
   let last: Row | undefined
-  yield new TextEncoder().encode(csvHeader(columns))
+  yield csvHeader(columns)
   for await (const steps of runs) {
     for (const step of steps) {
       for (const row of rowsOf(step)) {

@@ -8,9 +8,10 @@ import { join } from 'node:path'
 
 import type { MarketHistory } from '#src/history/history.ts'
 import { openHistory } from '#src/history/open.ts'
-import { engineRuns } from '#src/tables/engine-steps.ts'
+import { engineRuns, type EngineStep } from '#src/tables/engine-steps.ts'
 import type { Progress } from '#src/tables/ndjson.ts'
 import { npzPieces } from '#src/tables/npz.ts'
+import { tardisPieces } from '#src/tables/tardis.ts'
 
 import {
   appendAll,
@@ -164,6 +165,15 @@ describe('GET …/export for engines', () => {
       'true,ask,0.52,1.00001',
       'false,ask,0.52,1.00001',
     ])
+  })
+
+  test('behavior: runs without rows of a Tardis file make no pieces, besides the last', async () => {
+    async function* runs(): AsyncGenerator<EngineStep[]> {
+      for (let run = 0; run < 3; run++) yield []
+    }
+    const pieces = await Array.fromAsync(tardisPieces(runs(), 'trades', 'asset'))
+    const lines = pieces.map((piece) => new TextDecoder().decode(piece))
+    expect(lines).toEqual(['exchange,symbol,timestamp,local_timestamp,id,side,price,amount\n', ''])
   })
 
   test('default: PMXT has a message per row', async () => {

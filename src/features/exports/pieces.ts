@@ -31,8 +31,6 @@ import { createParquet } from '#src/tables/parquet.ts'
 import { queriesOf, type Rows, type Shape } from './rows.ts'
 import { type Format, isEngineFormat } from './schema.ts'
 
-/** Values of a Parquet row group, which is held in memory. */
-const GROUP_VALUES = 200_000
 /** Books in a piece of CSV. Changing it changes the bytes of gzip, and so the digest. */
 const PIECE_BOOKS = { levels: 16, states: 100, changes: 100 }
 
@@ -127,10 +125,9 @@ async function* tablePieces<Row extends Book>(
     ? createCsv(columns, PIECE_BOOKS[kind])
     : createParquet(columns, {
         numbers: 'decimal',
-        valuesMax: GROUP_VALUES,
         hasStatistics: kind !== 'states',
       })
-  if (isCsv && !isAppended) yield new TextEncoder().encode(csvHeader(columns))
+  if (isCsv && !isAppended) yield csvHeader(columns)
   for await (const books of runs) {
     for (const book of books) {
       const rows = kind === 'states' ? 1 : levelRows(book)
