@@ -70,7 +70,7 @@ const HAS_FREE = `EXISTS (
     AND (id = lower($search) OR lower(name) = lower($search)))
   AND NOT EXISTS (
     SELECT 1 FROM subscription AS had JOIN tier ON tier.id = had.tier_id WHERE ${runs('had')})`
-const MATCHES = `CAST($search AS TEXT) IS NULL OR ${contains('id')} OR ${contains('address')} OR ${contains('lower(label)')}
+const MATCHES = `$search IS NULL OR ${contains('id')} OR ${contains('address')} OR ${contains('lower(label)')}
   OR EXISTS (
     SELECT 1 FROM api_key WHERE account_id = account.id AND (
       hint = $search OR ${contains('api_key.id')} OR ${contains('lower(api_key.label)')}))

@@ -44,8 +44,7 @@ export const checksums = {
  * match its checksum before (`$before` is the checksum of the previous content), so that a damaged
  * row stays damaged.
  */
-export const NEXT_CHECKSUM =
-  'CASE WHEN checksum = CAST($before AS BIGINT) THEN CAST($checksum AS BIGINT) END'
+export const NEXT_CHECKSUM = 'CASE WHEN checksum = $before THEN $checksum END'
 
 /** Rows of a table that do not match their checksum, each as a sentence. */
 function* findBrokenIn<T extends Table>(

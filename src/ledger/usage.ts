@@ -11,7 +11,7 @@ const IS_DONE = 'SELECT 1 FROM meta WHERE key = $meter AND value >= $number'
 export function createUsage({ db }: LedgerCore) {
   const count = db.prepare<unknown, [UsageEntry & FlushMark]>(
     `INSERT INTO usage (key_id, day, route, requests, bytes)
-     SELECT $keyId, $day, $route, CAST($requests AS BIGINT), CAST($bytes AS BIGINT)
+     SELECT $keyId, $day, $route, $requests, $bytes
      WHERE NOT EXISTS (${IS_DONE})
      ON CONFLICT (key_id, day, route) DO UPDATE SET
        requests = usage.requests + excluded.requests, bytes = usage.bytes + excluded.bytes`,
@@ -21,8 +21,7 @@ export function createUsage({ db }: LedgerCore) {
      WHERE id = $keyId AND (last_used_ms IS NULL OR last_used_ms < $lastUsedMs)`,
   )
   const listOf = db.prepare<UsageRow, [accountId: string, fromDay: string]>(
-    `SELECT day, route, CAST(sum(requests) AS BIGINT) AS requests,
-       CAST(sum(bytes) AS BIGINT) AS bytes
+    `SELECT day, route, sum(requests) AS requests, sum(bytes) AS bytes
      FROM usage JOIN api_key ON api_key.id = usage.key_id
      WHERE account_id = $1 AND day >= $2 GROUP BY day, route ORDER BY day, route`,
   )
@@ -37,7 +36,7 @@ export function createUsage({ db }: LedgerCore) {
     'UPDATE meta SET value = $number WHERE key = $meter AND value < $number',
   )
   const removeMarks = db.prepare<unknown, [day: string]>(
-    "DELETE FROM meta WHERE key >= 'usage ' AND key < 'usage ' || CAST($1 AS TEXT)",
+    "DELETE FROM meta WHERE key >= 'usage ' AND key < 'usage ' || $1",
   )
 
   return {

@@ -40,7 +40,7 @@ export function createMetaTable(db: Database) {
   const batches = db.prepare<BatchRow, []>(`SELECT ${sql.columns()} FROM batch`)
   const totals = db.prepare<{ markets: number; snapshots: number }, []>(
     `SELECT count(*) AS markets,
-       CAST(coalesce(sum(up_count + down_count), 0) AS BIGINT) AS snapshots FROM market`,
+       coalesce(sum(up_count + down_count), 0) AS snapshots FROM market`,
   )
 
   function sumBatches(): number {

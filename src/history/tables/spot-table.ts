@@ -24,8 +24,8 @@ type Series = Pick<SpotRow, 'source' | 'windowSeconds'>
 
 const IN_SPAN = `time_ms >= $fromMs AND time_ms < $toMs AND id > $aboveId AND id <= $uptoId`
 const IN_RANGE = `coin = $coin AND ${IN_SPAN}
-  AND (CAST($source AS TEXT) IS NULL OR source = $source)
-  AND (CAST($windowSeconds AS BIGINT) IS NULL OR window_seconds = $windowSeconds)`
+  AND ($source IS NULL OR source = $source)
+  AND ($windowSeconds IS NULL OR window_seconds = $windowSeconds)`
 /** The position before the first row of an order. */
 const edges: Readonly<Record<SpotQuery['order'], TickPlace>> = {
   asc: { timestampMs: -1, source: '', windowSeconds: -1 },
@@ -216,7 +216,7 @@ function createListedCheck(db: Database) {
      ORDER BY source, window_seconds LIMIT 1`,
   )
   const sums = db.prepare<{ count: number; sum: number }, [Span]>(
-    `SELECT count(*) AS count, CAST(coalesce(sum(time_ms + id), 0) AS BIGINT) & ${SUM_MASK} AS sum FROM (
+    `SELECT count(*) AS count, coalesce(sum(time_ms + id), 0) & ${SUM_MASK} AS sum FROM (
        SELECT time_ms, id ${fromSeries} AND ${IN_SPAN}
          AND source = $source AND window_seconds = $windowSeconds LIMIT $limit + 1) AS entries`,
   )

@@ -21,8 +21,8 @@ export function createTradeTable(db: Database, meta: MetaTable) {
   const sql = sqlOf(trade)
   const inRange = `SELECT ${sql.columns()} FROM trade
     WHERE market_id = $marketId AND time_ms >= $fromMs AND time_ms < $toMs
-      AND (CAST($outcome AS BIGINT) IS NULL OR outcome = $outcome)
-      AND (CAST($isAll AS BIGINT) = 1 OR outcome IS NOT NULL OR size IS NOT NULL OR side IS NOT NULL)
+      AND ($outcome IS NULL OR outcome = $outcome)
+      AND ($isAll = 1 OR outcome IS NOT NULL OR size IS NOT NULL OR side IS NOT NULL)
       AND id < $belowId AND (replaced_by IS NULL OR replaced_by >= $belowId)`
   const isEqual = `market_id = $marketId AND time_ms = $timeMs AND price = $price
          AND outcome IS NOT DISTINCT FROM $outcome AND size IS NOT DISTINCT FROM $size
@@ -30,7 +30,7 @@ export function createTradeTable(db: Database, meta: MetaTable) {
   const insert = db.prepare<unknown, [TradeRow]>(
     `INSERT INTO trade (${sql.names()}) SELECT ${sql.parameters()} WHERE NOT EXISTS (
        SELECT 1 FROM trade WHERE ${isEqual}
-         AND (CAST($transactionHash AS TEXT) IS NULL OR transaction_hash = $transactionHash))`,
+         AND ($transactionHash IS NULL OR transaction_hash = $transactionHash))`,
   )
   const unnamed = db.prepare<TradeRow, [TradeRow]>(
     `SELECT ${sql.columns()} FROM trade WHERE ${isEqual}
@@ -45,7 +45,7 @@ export function createTradeTable(db: Database, meta: MetaTable) {
   )
   // Over all columns of its index, so that the index is sound if the sum is.
   const sum = db.prepare<{ sum: number }, [{ marketId: number }]>(
-    `SELECT CAST(coalesce(sum(checksum + time_ms + id), 0) AS BIGINT) & ${SUM_MASK} AS sum FROM trade
+    `SELECT coalesce(sum(checksum + time_ms + id), 0) & ${SUM_MASK} AS sum FROM trade
      WHERE market_id = $marketId`,
   )
   const select = (order: '' | 'DESC') =>

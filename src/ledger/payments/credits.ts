@@ -39,7 +39,7 @@ export function createCredits({ db }: LedgerCore) {
   const updateAnswer = change<[PaidAnswerChange]>(
     db,
     `UPDATE paid_answer SET address = $address, answers = $answers,
-       delivered_ms = CAST($deliveredMs AS BIGINT), checksum = ${NEXT_CHECKSUM}
+       delivered_ms = $deliveredMs, checksum = ${NEXT_CHECKSUM}
      WHERE id = $id`,
   )
   function putAnswer(row: PaidAnswer, known: PaidAnswer | undefined): void {

@@ -152,7 +152,7 @@ export function createPayments(core: LedgerCore, accounts: Accounts, keys: Keys)
     [{ sinceMs: number; stepMs: number }]
   >(
     `SELECT updated_ms / $stepMs * $stepMs AS "stepMs", state, reason, network, asset,
-       count(*) AS count, CAST(sum(CAST(amount AS BIGINT)) AS BIGINT) AS amount
+       count(*) AS count, sum(CAST(amount AS INTEGER)) AS amount
      FROM payment WHERE updated_ms >= $sinceMs GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`,
   )
   const failed = db.prepare<
