@@ -14,3 +14,8 @@ declare module '*.md' {
   const text: string
   export = text
 }
+
+declare module '*/swagger.css' {
+  const text: string
+  export = text
+}

@@ -30,6 +30,7 @@ import {
   type Paths,
 } from './openapi.ts'
 
+import style from './swagger.css' with { type: 'text' }
 import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 
 const description = `Order-book history of prediction markets.
@@ -178,59 +179,7 @@ function showing({ market, day = {} }: HeldExamples, document: string): string {
     .replaceAll(`"example":"${timeframe}"`, `"example":"${market.timeframe}"`)
 }
 
-/**
- * The colours and the type of the dashboard for what Swagger UI draws of an operation, which fits on
- * two screens: what is long is scrolled. The rows of the live table, which shows the answer to a
- * request, have no `data-code`. No operation has links.
- */
-const style = `.swagger .swagger-ui, .swagger .swagger-ui :is(h4, h5, h6, p, a, label, table, th, td, select, input, textarea, button, .parameter__name, .parameter__type, .response-col_status, .response-col_links, .tab, .tab li, .markdown p, .renderedMarkdown p, .opblock-description-wrapper, .response-control-media-type__title, .btn) { font-family: inherit; color: inherit }
-.swagger .swagger-ui :is(h4, h5, h6, th, label) { font-weight: 600 }
-.swagger .swagger-ui :is(code, pre, textarea, .microlight, .model, .prop-type, .parameter__type, .headers-wrapper code) { font-family: var(--mono); font-size: 0.8rem; font-weight: 400 }
-.swagger .swagger-ui .wrapper { max-width: none; padding: 0 }
-.swagger .swagger-ui .opblock.opblock { margin: 0; border: 0; border-radius: 0; background: none; box-shadow: none }
-.swagger .swagger-ui .opblock.opblock .opblock-section-header { min-height: 0; padding: 6px 0; background: none; box-shadow: none; border-bottom: 1px solid var(--line) }
-.swagger .swagger-ui .opblock.opblock .tab-header .tab-item.active h4 span::after { background: var(--accent) }
-.swagger .swagger-ui .opblock-section-header > label { color: var(--ink-soft) }
-.swagger .swagger-ui :is(.opblock-description-wrapper, .responses-inner, .execute-wrapper, .btn-group, .parameters-container, .opblock-section-request-body .body-param) { padding: 6px 0 }
-.swagger .swagger-ui .opblock-description-wrapper p { margin: 0 0 4px; font-size: 0.92rem }
-.swagger .swagger-ui table.parameters > tbody > tr > td { padding: 4px 8px 4px 0; white-space: normal }
-.swagger .swagger-ui .parameters-container { max-height: 60vh; overflow: auto }
-.swagger .swagger-ui .parameters-col_name { max-width: 13em }
-.swagger .swagger-ui .parameter__name { font-size: 0.92rem; font-weight: 600 }
-.swagger .swagger-ui :is(.parameter__in, .parameter__type, .prop-format, .parameter__extension, .response-control-media-type__accept-message) { color: var(--ink-soft); font-size: 0.78rem; font-style: normal }
-.swagger .swagger-ui .parameter__name.required::after, .swagger .swagger-ui .parameter__name.required span { color: var(--ask) }
-.swagger .swagger-ui :is(select, input[type=text], textarea) { min-height: 34px; padding: 4px 10px; border: 1px solid var(--line-strong); border-radius: 8px; background: var(--ground); box-shadow: none; color: var(--ink) }
-.swagger .swagger-ui textarea { min-height: 10rem }
-.swagger .swagger-ui .btn { min-height: 34px; padding: 0 14px; border: 1px solid var(--line-strong); border-radius: 8px; background: var(--surface); box-shadow: none; font-size: 0.88rem }
-.swagger .swagger-ui .btn.execute { border-color: var(--accent); background: var(--accent); color: var(--accent-ink) }
-.swagger .swagger-ui .btn:disabled { color: var(--ink-soft) }
-.swagger .swagger-ui .try-out { display: none }
-.swagger .swagger-ui .responses-table:not(.live-responses-table) { display: block; padding: 0; max-height: 70vh; overflow: auto }
-.swagger .swagger-ui :is(.responses-table td, .responses-table th) { padding: 6px 8px 6px 0; border-color: var(--line); color: inherit; font-size: 0.88rem; white-space: normal }
-.swagger .swagger-ui .response-col_links { display: none }
-.swagger .swagger-ui .response-control-media-type--accept-controller select { border-color: var(--line-strong) }
-.swagger .swagger-ui :is(.opblock-body, .responses-wrapper, .renderedMarkdown, .model-box, .model) { color: var(--ink); background: none }
-.swagger .swagger-ui .model :is(.prop-type, .prop-format) { color: var(--ink-soft) }
-.swagger .swagger-ui .parameter__name.required > span { font-size: inherit }
-.swagger .swagger-ui .headers-wrapper :is(td, .renderedMarkdown p) { font-weight: 400 }
-.swagger .swagger-ui .response-col_status { width: 5em; font-weight: 600 }
-.swagger .swagger-ui .microlight, .swagger .swagger-ui pre { border-radius: 8px; background: var(--ground) !important; color: var(--ink) !important }
-.swagger .swagger-ui .microlight { border: 1px solid var(--line); padding: 10px }
-.swagger .swagger-ui .microlight span { color: inherit !important }
-.swagger .swagger-ui .live-responses-table .response-col_description > div > .microlight { max-height: 16rem; overflow: auto }
-.swagger .swagger-ui .response[data-code] .highlight-code > .microlight { max-height: 12rem }
-.swagger .swagger-ui .response[data-code] .headers-wrapper { max-height: 6rem; overflow: auto }
-.swagger .swagger-ui .response[data-code]:not([data-code^='2']) .headers-wrapper { display: none }
-.swagger .swagger-ui .response[data-code]:not([data-code^='2']) .highlight-code > .microlight { max-height: 5rem }
-.swagger .swagger-ui :is(.renderedMarkdown, .markdown) a { color: var(--accent) }
-.swagger .swagger-ui :is(.renderedMarkdown, .markdown) code { padding: 1px 5px; border-radius: 5px; background: var(--raised); color: inherit }
-.swagger .swagger-ui :is(.download-contents, .copy-to-clipboard) { background: var(--raised); color: var(--ink) }
-.swagger .swagger-ui .headers-wrapper td { color: var(--ink) }
-.swagger .swagger-ui svg:not(:root) { fill: currentcolor }
-.swagger .swagger-ui .loading-container { padding: 12px 0 }
-`
-
-// Of ours a change is another address, because all are kept for ever.
+// A change of our style is another address, because browsers keep what is at an address for ever.
 const ASSETS_PATH = `/swagger/assets/${version}-${tagOf(style)}`
 
 /** What the page of the reference shows first: everything but the operations themselves. */
