@@ -56,7 +56,7 @@ export function readMarket(coin: Coin, name: string, find: FindMarket): Market {
 export const momentParameter = (what: string, options: Parameters<typeof moment>[0] = {}) =>
   moment({
     ...options,
-    description: `${what} Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z.`,
+    description: `${what} Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC).`,
   })
 
 /** `ts` of the state that prevailed at a moment; it can be printed as a time. */

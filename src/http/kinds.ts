@@ -76,12 +76,14 @@ export const boolean = (options: SchemaOptions) =>
 /** Unix time in milliseconds, or in seconds if it is below 100000000000. */
 const unixTime = { type: 'integer', minimum: 0, maximum: MOMENT_MS_MAX }
 const rfc3339 = { type: 'string', format: 'date-time' }
-const MOMENT_FORMS =
-  'Unix milliseconds such as 1776153610000, or RFC 3339 such as 2026-04-14T08:00:10Z'
+const date = { type: 'string', format: 'date' }
+const UNIX_FORM = 'Unix milliseconds such as 1776153610000'
+const RFC3339_FORM = 'RFC 3339 such as 2026-04-14T08:00:10Z'
+const MOMENT_WORDS = `a time: ${UNIX_FORM}, ${RFC3339_FORM}, or a date such as 2026-04-14 (00:00 UTC)`
 
 /** A space before an offset is a `+` that was not percent-encoded. */
 const parseText = (text: string): number | undefined =>
-  parseMoment(text.replace(/ (?=\d\d(?::?\d\d)?$)/, '+'))
+  parseMoment(text.replace(/ (?=\d\d(?::?\d\d)?$)/, '+')) ?? parseMoment(`${text}T00:00:00Z`)
 
 const momentText = kindOf('MomentText', (sent) =>
   typeof sent === 'string' ? parseText(sent) : numberIn(sent),
@@ -89,28 +91,28 @@ const momentText = kindOf('MomentText', (sent) =>
 
 /** Moment of a query up to the end of the year 9999, decoded as Unix milliseconds. */
 export const moment = (options: SchemaOptions) =>
-  momentText(`a time: ${MOMENT_FORMS}`, { ...options, anyOf: [unixTime, rfc3339] })
+  momentText(MOMENT_WORDS, { ...options, anyOf: [unixTime, rfc3339, date] })
 
 const momentValue = kindOf('Moment', (sent) => {
   const isText = typeof sent === 'string' && !canonical.test(sent)
-  return isText || Number.isSafeInteger(sent) ? parseMoment(String(sent)) : undefined
+  return isText || Number.isSafeInteger(sent) ? parseText(String(sent)) : undefined
 })
 
-/** Moment of a body: a number is a Unix time, a string is RFC 3339. */
+/** Moment of a body: a number is a Unix time, a string is RFC 3339 or a date. */
 export const momentMember = (options: SchemaOptions) =>
-  momentValue(`a time: ${MOMENT_FORMS}`, { ...options, anyOf: [unixTime, rfc3339] })
+  momentValue(MOMENT_WORDS, { ...options, anyOf: [unixTime, rfc3339, date] })
 
 const dayText = kindOf('DayText', (sent) => {
   if (typeof sent !== 'string') return numberIn(sent)
-  const timeMs = parseMoment(`${sent}T00:00:00Z`) ?? parseText(sent)
+  const timeMs = parseText(sent)
   return timeMs === undefined ? undefined : timeMs - (timeMs % DAY_MS)
 })
 
 /** UTC day of a query, sent as a date or as a moment in it, decoded as its first millisecond. */
 export const utcDay = (options: SchemaOptions) =>
-  dayText(`a day in UTC, such as 2026-04-14, or a time in it: ${MOMENT_FORMS}`, {
+  dayText(`a day in UTC, such as 2026-04-14, or a time in it: ${UNIX_FORM}, or ${RFC3339_FORM}`, {
     ...options,
-    anyOf: [{ type: 'string', format: 'date' }, rfc3339, unixTime],
+    anyOf: [date, rfc3339, unixTime],
   })
 
 const numberIn = (value: unknown): number | undefined =>

@@ -35,7 +35,7 @@ import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 
 const description = `Order-book history of prediction markets.
 
-- Times are UTC; \`from\` is inclusive, \`to\` exclusive. Send Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z.
+- Times are UTC; \`from\` is inclusive, \`to\` exclusive. Send Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC).
 - A market has three names: its \`conditionId\`, its slug, and the id of either of its assets.
 - Lists are paged: send \`nextCursor\` as \`cursor\` until it is \`null\`.
 - Every failure is a problem document (RFC 9457); branch on its \`code\`. All codes: [/errors](/errors).

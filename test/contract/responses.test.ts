@@ -25,7 +25,7 @@ import {
   linkOf,
   soundRequest,
 } from '../support/operation-requests.ts'
-import { withParams } from '../support/page-client.ts'
+import { readProblem, withParams } from '../support/page-client.ts'
 import { stableHeaders } from '../support/stable-headers.ts'
 
 const { history, both, single, open, edge, empty } = await createMarketHistory()
@@ -177,6 +177,7 @@ async function askAll(entry: Entry, types: readonly string[]): Promise<Response[
   return answers
 }
 
+const isTime = (schema: Schema) => JSON.stringify(schema).includes('"date-time"')
 const isReplayable = ({ parameters = [] }: Entry): boolean =>
   parameters.some(({ name }) => name === 'Idempotency-Key')
 
@@ -327,9 +328,25 @@ describe('documented answers', () => {
     }
   })
 
+  test('default: every time parameter takes a date, which is its 00:00 UTC', async () => {
+    const place = { coin: both.coin, conditionId: both.conditionId, id: ACTIVE_ID }
+    const answerTo = async (address: string) => {
+      const response = await send(address)
+      const { code, param } = response.ok ? {} : await readProblem(response)
+      return [response.status, response.headers.get('etag'), code, param]
+    }
+    for (const entry of reading) {
+      const times = (entry.parameters ?? []).filter(({ schema }) => isTime(schema))
+      for (const { name } of times.filter((each) => each.in === 'query')) {
+        const withTime = (value: string) => withParams(addressOf(entry, place), { [name]: value })
+        const [date, moment] = [withTime('2026-04-14'), withTime('2026-04-14T00:00:00Z')]
+        expect([date, ...(await answerTo(date))]).toEqual([date, ...(await answerTo(moment))])
+      }
+    }
+  })
+
   test('error: no time parameter takes a moment after the year 9999', async () => {
     const place = { coin: both.coin, conditionId: both.conditionId, id: ACTIVE_ID }
-    const isTime = (schema: Schema) => JSON.stringify(schema).includes('"date-time"')
     const checked: string[] = []
     for (const entry of reading) {
       const times = (entry.parameters ?? []).filter((each) => each.in === 'query')

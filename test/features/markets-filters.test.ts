@@ -171,7 +171,7 @@ describe('GET /v1/{coin}/markets, filtered', () => {
     ['timeframe', 'timeframe=7m'],
     ['status', 'status=OPEN'],
     ['from', 'from=-1'],
-    ['from', 'from=2026-01-01'],
+    ['from', 'from=2026-02-30'],
     ['to', 'from=5&to=5'],
     ['to', 'from=9&to=5'],
     ['outcome', 'outcome=sideways'],

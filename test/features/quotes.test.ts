@@ -175,7 +175,7 @@ describe('GET /v1/{coin}/markets/{conditionId}/quotes', async () => {
     ['limit=-1', 'limit'],
     ['limit=1.5', 'limit'],
     ['from=-1', 'from'],
-    ['from=2026-04-14', 'from'],
+    ['from=2026-04-31', 'from'],
     ['to=1e12', 'to'],
     ['from=1776153610&to=1776153610', 'to'],
     ['from=1776153610000&to=1776153609', 'to'],

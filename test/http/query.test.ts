@@ -51,7 +51,7 @@ describe('a query', () => {
       await expect(readQuery(flag, `flag=${text}`)).rejects.toThrow('true or false')
   })
 
-  test('behavior: a moment is Unix time or RFC 3339, and a day is one or a date', async () => {
+  test('behavior: a moment is Unix time, RFC 3339 or a date, and a day is a date or a moment in it', async () => {
     const times = Type.Object({ ts: moment({}), day: Type.Optional(utcDay({})) })
     const tsMs = 1_776_153_610_000
     const day = Date.UTC(2026, 3, 14)
@@ -59,9 +59,10 @@ describe('a query', () => {
       expect(await readQuery(times, `ts=${text}`)).toEqual({ ts: tsMs })
     expect(await readQuery(times, 'ts=5')).toEqual({ ts: 5000 })
     expect(await readQuery(times, 'ts=2026-04-14T10:00:10+02:00')).toEqual({ ts: tsMs })
+    expect(await readQuery(times, 'ts=2026-04-14')).toEqual({ ts: day })
     for (const text of ['2026-04-14', '1776153610000', '2026-04-14T23:59:59Z'])
       expect(await readQuery(times, `ts=0&day=${text}`)).toEqual({ ts: 0, day })
-    for (const text of ['1e3', '', '2026-02-30T00:00:00Z', '2026-04-14', '-1', 'now'])
+    for (const text of ['1e3', '', '2026-02-30T00:00:00Z', '2026-02-30', '2026-4-1', '-1', 'now'])
       await expect(readQuery(times, `ts=${text}`)).rejects.toThrow('must be a time: Unix')
     await expect(readQuery(times, 'ts=0&day=2026-02-30')).rejects.toThrow('must be a day in UTC')
   })

@@ -4080,10 +4080,10 @@ export interface operations {
                 status?: "upcoming" | "open" | "closed" | "resolved";
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
                 source?: "recorded" | "simulated" | "all";
-                /** @description First moment, inclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Only markets with this winner. */
                 outcome?: "up" | "down";
                 /** @description `true` leaves out markets without snapshots, which are known from the venue's catalogue only. */
@@ -4156,10 +4156,10 @@ export interface operations {
     getMarketCoverage: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive, of the requested time. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive, of the requested time. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive, of the requested time. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive, of the requested time. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
             };
             header?: never;
             path: {
@@ -4186,10 +4186,10 @@ export interface operations {
     listCoverage: {
         parameters: {
             query?: {
-                /** @description A moment of the first day. Default: 31 days before `to`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive: the last day is that of the moment before. Default: 31 days after `from`, or today. At most 366 days. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description A moment of the first day. Default: 31 days before `to`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive: the last day is that of the moment before. Default: 31 days after `from`, or today. At most 366 days. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Only windows of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
@@ -4223,10 +4223,10 @@ export interface operations {
     listDays: {
         parameters: {
             query?: {
-                /** @description A moment of the first day. Default: 31 days before `to`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive: the last day is that of the moment before. Default: 31 days after `from`, or today. At most 366 days. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description A moment of the first day. Default: 31 days before `to`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive: the last day is that of the moment before. Default: 31 days after `from`, or today. At most 366 days. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Only windows of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
@@ -4285,10 +4285,10 @@ export interface operations {
     listSettlements: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Only windows of this timeframe. */
                 timeframe?: "5m" | "15m" | "1h" | "4h" | "1d";
                 /** @description Markets that were `recorded` from the venue, that were `simulated`, or `all`. When absent: recorded ones as soon as one is held of the coin, simulated ones until then. */
@@ -4336,10 +4336,10 @@ export interface operations {
     listIncidents: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive. Default: 7 days before `to`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive. Default: 7 days after `from`, or now. At most 31 days. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive. Default: 7 days before `to`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive. Default: 7 days after `from`, or now. At most 31 days. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Takes precedence over `Accept`, which may be `application/json` or `application/atom+xml`. Default: JSON. */
                 format?: "json" | "atom";
             };
@@ -4369,10 +4369,10 @@ export interface operations {
     listSnapshots: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Snapshots on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -4420,10 +4420,10 @@ export interface operations {
     listChanges: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Rows on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -4467,8 +4467,8 @@ export interface operations {
     getSnapshotsAt: {
         parameters: {
             query: {
-                /** @description The moment: the state prevailing then, at or before it and never after. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                ts: number | (string | Date);
+                /** @description The moment: the state prevailing then, at or before it and never after. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                ts: number | (string | Date) | string;
                 /** @description Only this outcome; both when absent. */
                 outcome?: "up" | "down";
                 /** @description Oldest state that is wanted, in milliseconds before `ts`; any when absent. */
@@ -4532,8 +4532,8 @@ export interface operations {
                          * @enum {string}
                          */
                         outcome: "up" | "down";
-                        /** @description The moment: the state prevailing then, at or before it and never after. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                        ts: number | (string | Date);
+                        /** @description The moment: the state prevailing then, at or before it and never after. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                        ts: number | (string | Date) | string;
                     }[];
                     /** @description Oldest state that is wanted, in milliseconds before `ts`; any when absent. */
                     maxAgeMs?: number;
@@ -4630,8 +4630,8 @@ export interface operations {
     getFill: {
         parameters: {
             query: {
-                /** @description The moment: the state prevailing then, at or before it and never after. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                ts: number | (string | Date);
+                /** @description The moment: the state prevailing then, at or before it and never after. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                ts: number | (string | Date) | string;
                 /** @description Traded outcome. */
                 outcome: "up" | "down";
                 /** @description Side of the order: a buy takes asks, a sell takes bids. */
@@ -4690,10 +4690,10 @@ export interface operations {
                 price: string | number;
                 /** @description Shares, above 0 and at most 9000000000, at most six decimals. */
                 size: string | number;
-                /** @description Time at which the order is sent. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from: number | (string | Date);
-                /** @description Time at which the order is cancelled, exclusive; at most a week after `from`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                until: number | (string | Date);
+                /** @description Time at which the order is sent. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from: number | (string | Date) | string;
+                /** @description Time at which the order is cancelled, exclusive; at most a week after `from`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                until: number | (string | Date) | string;
                 /** @description Latency of the order to the venue, in milliseconds; 0 by default. */
                 latencyMs?: number;
             };
@@ -4722,10 +4722,10 @@ export interface operations {
     listQuotes: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive, of `timestamp`, or of `time` with `interval`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive, of `timestamp`, or of `time` with `interval`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive, of `timestamp`, or of `time` with `interval`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive, of `timestamp`, or of `time` with `interval`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Rows on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -4820,10 +4820,10 @@ export interface operations {
     listPrices: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive, of `timestamp`; with `interval` of the states that bars are made of. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive, of `timestamp`; with `interval` of the states that bars are made of. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive, of `timestamp`; with `interval` of the states that bars are made of. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive, of `timestamp`; with `interval` of the states that bars are made of. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Rows on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -4922,10 +4922,10 @@ export interface operations {
     listTrades: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Rows on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -4975,10 +4975,10 @@ export interface operations {
                 timeframe: "5m" | "15m" | "1h" | "4h" | "1d";
                 /** @description Moments before the expiry, 1 to 8, separated by commas: a minus sign, a whole number, and `ms`, `s`, `m` or `h`. None may lie before the window. */
                 offsets: string | readonly string[];
-                /** @description First moment, inclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive, of the window's start. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Markets on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -5022,10 +5022,10 @@ export interface operations {
     getHeatmap: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive; by default the start of the window. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive; by default the end of the window. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive; by default the start of the window. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive; by default the end of the window. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Whose book. */
                 outcome?: "up" | "down";
                 /** @description Number of equal price bins between 0 and 1. */
@@ -5074,10 +5074,10 @@ export interface operations {
                 include?: "receivedAt";
                 /** @description Only this outcome; both when absent. */
                 outcome?: "up" | "down";
-                /** @description First moment, inclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive, of `timestamp`. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Resumes an interrupted download: the `id` of the last snapshot that was received completely, such as 1482734. Append the response to the file; CSV then has no header. Not for Parquet. */
                 after?: string;
             };
@@ -5231,10 +5231,10 @@ export interface operations {
     listSpot: {
         parameters: {
             query?: {
-                /** @description First moment, inclusive, of `timestamp`; with `interval` of the ticks that bars are made of. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                from?: number | (string | Date);
-                /** @description End, exclusive, of `timestamp`; with `interval` of the ticks that bars are made of. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                to?: number | (string | Date);
+                /** @description First moment, inclusive, of `timestamp`; with `interval` of the ticks that bars are made of. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                from?: number | (string | Date) | string;
+                /** @description End, exclusive, of `timestamp`; with `interval` of the ticks that bars are made of. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                to?: number | (string | Date) | string;
                 /** @description Rows on a page; may change during a walk. */
                 limit?: number;
                 /** @description Continues after a page: its `nextCursor`, or its `X-Resume-Cursor` to follow an open market. All other parameters but `limit` must be repeated. */
@@ -5462,8 +5462,8 @@ export interface operations {
     listRevisions: {
         parameters: {
             query?: {
-                /** @description First time of change, inclusive, by the server's clock. Unix milliseconds (below 100000000000: seconds), or RFC 3339 such as 2026-04-14T08:00:10Z. */
-                since?: number | (string | Date);
+                /** @description First time of change, inclusive, by the server's clock. Unix milliseconds (below 100000000000: seconds), RFC 3339 such as 2026-04-14T08:00:10Z, or a date (00:00 UTC). */
+                since?: number | (string | Date) | string;
                 /** @description Only changes of this coin; by default all coins of your tier. */
                 coin?: "btc" | "eth" | "sol" | "xrp" | "doge" | "bnb" | "hype" | "zec";
                 /** @description Changes on a page; may change during a walk. */

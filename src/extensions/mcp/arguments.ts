@@ -73,14 +73,14 @@ function readerOf({ name, schema }: Parameter): Read {
   if (name === 'offsets') return readOffsets
   if (name === 'coin') return readCoin
   if (name === 'market' || name === 'conditionId') return readMarket
-  if (hasForm(schema, 'date')) return readDay
-  if (hasForm(schema, 'date-time')) return readMoment
+  if (isTime(schema)) return readMoment
   const { enum: choices } = schema
   return Array.isArray(choices) ? choiceReader(choices.map(String)) : plainText
 }
 
-const hasForm = ({ anyOf }: Parameter['schema'], form: 'date' | 'date-time'): boolean =>
-  Array.isArray(anyOf) && anyOf.some((each) => isRecord(each) && each.format === form)
+/** True of moments and of days, which are sent as a moment in them. */
+const isTime = ({ anyOf }: Parameter['schema']): boolean =>
+  Array.isArray(anyOf) && anyOf.some((each) => isRecord(each) && each.format === 'date-time')
 
 /** Other words that models send for a choice: the venue calls open markets active. */
 const otherWords = new Map([
