@@ -5,12 +5,14 @@
  */
 import { type ErrorCode, errorCodes } from '#src/domain/errors.ts'
 
+import { CLIENT_GONE } from './problem.ts'
+
 /** Upper bounds in milliseconds; what is above the last one is counted, too. */
 export const boundsMs = [0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 10_000]
 const statuses = [
   200, 201, 202, 204, 304, 400, 401, 402, 403, 404, 405, 409, 410, 412, 413,
 ] as const
-const moreStatuses = [415, 422, 429, 451, 500, 503] as const
+const moreStatuses = [415, 422, 429, 451, CLIENT_GONE, 500, 503] as const
 const knownStatuses: readonly number[] = [...statuses, ...moreStatuses]
 const codes = Object.keys(errorCodes) as ErrorCode[]
 

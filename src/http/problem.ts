@@ -93,6 +93,16 @@ export function toProblem({ code, detail, extras }: Failure, requestId: string):
 
 export const codeOf = (error: unknown): ErrorCode => toFailure(error).code
 
+/** Ends the work for a client that closed its connection, so that nobody reads the response. */
+export class ClientGoneError extends AppError {
+  constructor() {
+    super('unavailable', 'The client closed its connection.')
+  }
+}
+
+/** The status, in log and metrics, of a request whose client was gone before its response; of nginx. */
+export const CLIENT_GONE = 499
+
 /** Answers anything thrown; what is not known to be harmless becomes `internal`. Never cached. */
 export function problemResponse(
   error: unknown,

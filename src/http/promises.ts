@@ -26,7 +26,14 @@ import {
 import { trackDelivery } from './delivery.ts'
 import { jsonResponse } from './json.ts'
 import type { Meters } from './meters.ts'
-import { codeOf, describeFault, problemResponse, toOwnError } from './problem.ts'
+import {
+  CLIENT_GONE,
+  ClientGoneError,
+  codeOf,
+  describeFault,
+  problemResponse,
+  toOwnError,
+} from './problem.ts'
 import { type Gate, UnpaidError } from './rights.ts'
 import type { Rounds } from './rounds.ts'
 import { STREAM_SECONDS_MAX } from './stream.ts'
@@ -140,6 +147,8 @@ export function createPromises(options: PromisesOptions) {
 
   async function answerError(request: Request, thrown: unknown): Promise<Response> {
     const error = toOwnError(thrown)
+    if (error instanceof ClientGoneError)
+      return new Response(null, { status: CLIENT_GONE, headers: { 'Content-Length': '0' } })
     try {
       if (error instanceof UnpaidError && answerUnpaid) return await answerUnpaid(request, error)
       if (error instanceof NotFoundError) return (await findPage?.(request)) ?? noRoute(request)

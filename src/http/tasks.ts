@@ -20,6 +20,7 @@ import { type DataAnswer, pack, type PackedAnswer } from './answer.ts'
 import { callOf, holderOf, keepOpen } from './call.ts'
 import { busyError } from './capacity.ts'
 import { acceptsGzip } from './negotiation.ts'
+import { ClientGoneError } from './problem.ts'
 
 /** The history that a task reads, its cursors and its time. */
 export type TaskPorts = {
@@ -99,7 +100,7 @@ export function createTasks({ pool, ports, moment, jobs }: TasksOptions) {
       const call = { name: task.name, given, moment: moment() }
       return (await pool.run(by, call, request.signal)) as Made
     } catch (error) {
-      throw request.signal.aborted ? goneError() : toAnswerable(error)
+      throw request.signal.aborted ? new ClientGoneError() : toAnswerable(error)
     } finally {
       close()
     }
@@ -186,9 +187,6 @@ const tooManyError = (ownMax: number): AppError =>
     `${count(ownMax, 'long request')} of this account ${ownMax === 1 ? 'is' : 'are'} being answered. Send the next one when ${ownMax === 1 ? 'it' : 'one'} has ended.`,
     { retryAfterSeconds: RETRY_SECONDS },
   )
-
-const goneError = () =>
-  new AppError('unavailable', 'The caller is gone.', { retryAfterSeconds: RETRY_SECONDS })
 
 /** A thread that ended may have met what no other request meets. */
 const toAnswerable = (error: unknown): unknown =>

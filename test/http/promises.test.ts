@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 
 import { AppError } from '#src/domain/errors.ts'
-import { Problem } from '#src/http/problem.ts'
+import { ClientGoneError, Problem } from '#src/http/problem.ts'
 import type { PromisesOptions } from '#src/http/promises.ts'
 import type { Gate } from '#src/http/rights.ts'
 
@@ -51,6 +51,9 @@ function createApp({
         cause: new Error(SECRET),
       })
     })
+    .get('/gone', () => {
+      throw new ClientGoneError()
+    })
     .post('/body', () => new Response(null, { status: 204 }), { parse: 'none' })
   const log = (line: string) => void lines.push(line)
   const app = promisedApp(routes, { gate, logsAs, routes: counted, log })
@@ -72,6 +75,14 @@ async function problemOf(response: Response): Promise<Problem> {
 }
 
 describe('promises', () => {
+  test('behavior: a request whose client was gone is logged as that, and is no problem', async () => {
+    const { send, lines } = createApp()
+    expect((await send('/gone')).status).toBe(499)
+    const [line = ''] = lines
+    expect(JSON.parse(line)).toMatchObject({ level: 'info', status: 499, bytes: 0 })
+    expect(line).not.toContain('error')
+  })
+
   test('default: every response has an id, nosniff unless it is JSON, the added headers and one line', async () => {
     const cases: [string, RequestInit?][] = [
       ['/ok'],
