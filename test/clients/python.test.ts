@@ -30,8 +30,9 @@ const codes = (Object.keys(errorCodes) as ErrorCode[]).filter((code) => code in 
 const hasPython = canRun('import sys; assert sys.version_info >= (3, 10)')
 const hasFrames = hasPython && canImport('pandas', 'polars', 'pyarrow')
 const packages = join(folder, 'packages')
-/** Whether an index of packages can be reached, which pip takes setuptools from to build a wheel. */
-const fromIndex = ['download', '--no-deps', '--retries', '0', '--timeout', '3', '-d', folder]
+/** What pip builds a wheel with is fetched once, and not again while a test runs. */
+const wheels = join(folder, 'wheels')
+const fromIndex = ['download', '--no-deps', '--retries', '0', '--timeout', '3', '-d', wheels]
 const canBuild =
   hasPython &&
   canImport('pip', 'venv') &&
@@ -178,7 +179,8 @@ describe.skipIf(!hasPython)('the client for Python', () => {
     'default: a wheel installs in an empty folder, and reads a market in five lines',
     async () => {
       const built = mkdtempSync(join(folder, 'wheel-'))
-      await print(['python3', '-m', 'pip', 'wheel', '--no-deps', '-w', built, client])
+      const local = ['--no-index', '--find-links', wheels]
+      await print(['python3', '-m', 'pip', 'wheel', '--no-deps', ...local, '-w', built, client])
       const [wheel = ''] = readdirSync(built)
       await print(['python3', '-m', 'venv', join(built, 'env')])
       const python = join(built, 'env/bin/python')

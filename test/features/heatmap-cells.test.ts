@@ -5,7 +5,7 @@ import { aggregations, type Grid, HeatCells } from '#src/features/heatmap/cells.
 import type { RowRun } from '#src/history/history.ts'
 import { createRandom, type Random } from '#src/platform/random.ts'
 
-const ROUNDS = 300
+const ROUNDS = 100
 const FROM_MS = 20
 const TO_MS = 80
 const CENT = 10_000

@@ -14,7 +14,7 @@ import { createHarness } from '../support/harness.ts'
 
 const MARKETS = 2
 // biome-ignore lint/style/noProcessEnv: how much is drawn is not for the product's settings.
-const { GZIP_SEEDS = '8' } = process.env
+const { GZIP_SEEDS = '3' } = process.env
 const SEEDS = Number(GZIP_SEEDS)
 
 /** States and trades of some markets, in batches. */

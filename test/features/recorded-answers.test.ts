@@ -29,7 +29,7 @@ const { CONFORM } = process.env
 /** The export of each market with `CONFORM=all`. */
 const EXPORTED_EVERY = CONFORM === 'all' ? 1 : 3
 const LIMIT_MS = 480_000
-const SAMPLES = 200
+const SAMPLES = 100
 const PAGES_MAX = 10_000
 const ROWS_MAX = 1000
 const CURSOR_CHARS_MAX = 1000

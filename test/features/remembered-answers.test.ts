@@ -7,7 +7,7 @@ import { createHarness } from '../support/harness.ts'
 import { appendRows, createMarketHistory, rowsAt } from '../support/market-history.ts'
 import { stableHeaders } from '../support/stable-headers.ts'
 
-const ROUNDS = 600
+const ROUNDS = 200
 
 test('behavior: what is remembered of an answer changes nothing of it', async () => {
   const { history, both, open, empty } = await createMarketHistory()

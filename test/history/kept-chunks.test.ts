@@ -9,7 +9,7 @@ import { pageOf, type Query } from './pages.ts'
 
 const MARKETS = 4
 const ROWS = 2500
-const DRAWS = 3000
+const DRAWS = 1000
 /** Room for some twenty chunks of a hundred. */
 const CACHE_BYTES = 400_000
 

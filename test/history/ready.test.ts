@@ -21,7 +21,7 @@ import { appendAll, aSnapshot, conditionIdOf, getMarket, START_MS } from './book
 const ROWS = 2600
 const SPAN_MS = 700_000
 const MARKETS = 2
-const DRAWS = 2500
+const DRAWS = 1000
 const VERB_DRAWS = 120
 
 let folder = ''

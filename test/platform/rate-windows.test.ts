@@ -111,7 +111,7 @@ describe.each(kinds)('rate windows %s', (_kind, windowsHeld, createWindows) => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 100 },
     )
   })
 

@@ -80,7 +80,7 @@ class Async(unittest.IsolatedAsyncioTestCase):
             await task
         for thread in threading.enumerate():
             if thread.name.startswith("bookfeed-live"):
-                await asyncio.to_thread(thread.join, 20)
+                await asyncio.to_thread(thread.join, 100)
                 self.assertFalse(thread.is_alive(), "The thread of the stream has ended.")
 
     async def test_a_stream_that_is_closed_by_another_task_ends(self) -> None:

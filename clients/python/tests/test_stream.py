@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from bookfeed import Disconnected, Event, errors
-from tests.world import Waits, connect, cutting, finished, open_market
+from tests.world import PATIENCE_SECONDS, Waits, connect, cutting, finished, open_market
 
 HAS_WEBSOCKETS = importlib.util.find_spec("websockets") is not None
 needs_websockets = unittest.skipUnless(HAS_WEBSOCKETS, "websockets is not installed")
@@ -68,7 +68,7 @@ class Streams(unittest.TestCase):
 
     def test_a_coin_has_each_row_of_its_markets_over_connections_that_break(self) -> None:
         seed = random.Random(13)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_SECONDS
         seen: dict[str, list[Any]] = defaultdict(list)
         with cutting(*(seed.randrange(900, 3000) for _ in range(8))) as server:
             client = connect(server, sleep=lambda seconds: time.sleep(min(seconds, 0.1)))

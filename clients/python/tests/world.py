@@ -16,7 +16,7 @@ from bookfeed import Client
 
 ROOT = Path(__file__).parent.parent
 SERVER, KEY, FREE_KEY = os.environ["SERVER"], os.environ["KEY"], os.environ["FREE_KEY"]
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 100
 FAULTS = os.environ["FAULTS"]
 """Answers `/{times}/{code}/{name}/v1/…` so often with the error, then as the server."""
 
