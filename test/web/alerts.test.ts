@@ -89,6 +89,10 @@ const kept = (alerts: object[], more = {}) => `
   localStorage.getItem('bookfeed.alerts') ??
     localStorage.setItem('bookfeed.alerts', '${JSON.stringify({ alerts, sound: 'none', notifies: false, ...more })}')`
 
+/** Fires at the first check. Other alerts compare with a check before. */
+const first = { id: 'first', kind: 'above', value: 1, series: 'btc-5m' }
+const FIRST = 'BTC 5m: Up is at 52.0 %'
+
 async function open(alerts: object[]): Promise<TestPage> {
   const page = await browser.open('/', {
     prepare: async (tab) => {
@@ -126,7 +130,9 @@ describe.skipIf(chromiumPath === undefined)('alerts of the board, in a browser',
     await say({ price: 64_001, percent: 71 })
     await soon(async () => expect(await news(page)).toEqual(['BTC 5m: Up is at 71.0 %']))
     const at = clock()
-    expect(await seen(page)).toEqual({ notes: ['BTC 5m: Up is at 71.0 %'], tones: 4 })
+    await soon(async () =>
+      expect(await seen(page)).toEqual({ notes: ['BTC 5m: Up is at 71.0 %'], tones: 4 }),
+    )
     await say({ price: 64_001, percent: 60 })
     await page.waitForSelector('.board-up >> text=60.0 %')
     await say({ price: 64_001, percent: 75 })
@@ -150,19 +156,17 @@ describe.skipIf(chromiumPath === undefined)('alerts of the board, in a browser',
   test('default: a strike that is crossed, a price below, and an edge', async () => {
     await say({ price: 64_001, percent: 52 })
     const alert = (kind: string, value = 0) => ({ id: kind, kind, value, series: '' })
-    const page = await open([alert('below', 40), alert('edge', 20), alert('strike')])
-    await page.waitForTimeout(700)
-    expect(await news(page)).toEqual([])
+    const page = await open([first, alert('below', 40), alert('edge', 20), alert('strike')])
+    await soon(async () => expect(await news(page)).toEqual([FIRST]))
     await say({ price: 63_998.5, percent: 48 })
-    await soon(async () =>
-      expect(await news(page)).toEqual(['BTC 5m: $63,998.50 is below the strike']),
-    )
+    const crossed = 'BTC 5m: $63,998.50 is below the strike'
+    await soon(async () => expect((await news(page)).toSorted()).toEqual([crossed, FIRST]))
     await say({ price: 63_999, percent: 25 })
     await soon(async () => {
       const texts = await news(page)
       expect(texts).toContain('BTC 5m: Up is at 25.0 %')
       expect(texts.join()).toMatch(/BTC 5m: edge of 2\d\.\d¢ for Up/)
-      expect(texts).toHaveLength(3)
+      expect(texts).toHaveLength(4)
     })
     expect(page.faults).toEqual([])
   })
@@ -170,8 +174,8 @@ describe.skipIf(chromiumPath === undefined)('alerts of the board, in a browser',
   test('behavior: sixty seconds left, and a recording that stops', async () => {
     await say({ price: 64_001, percent: 52 })
     const alert = (kind: string) => ({ id: kind, kind, value: 0, series: 'btc-5m' })
-    const page = await open([alert('left'), alert('recording')])
-    expect(await news(page)).toEqual([])
+    const page = await open([first, alert('left'), alert('recording')])
+    await soon(async () => expect(await news(page)).toEqual([FIRST]))
     // Nothing is recorded from here on.
     harness.time.nowMs = now + 41_000
     await soon(async () => {
@@ -179,7 +183,7 @@ describe.skipIf(chromiumPath === undefined)('alerts of the board, in a browser',
       expect(texts).toContain('BTC 5m: 60 seconds are left')
       expect(texts).toMatch(/BTC 5m: not recorded: .* since \d\d:\d\d:\d\d UTC/)
     })
-    expect((await news(page)).length).toBe(2)
+    expect((await news(page)).length).toBe(3)
     expect(page.faults).toEqual([])
   })
 })

@@ -24,6 +24,8 @@ setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
 const history = openHistory(':memory:', { lagMs: 0 })
 const HOUR_MS = 3_600_000
+/** Longer than the page takes a connection without an event for live. */
+const SILENT_MS = 16_000
 const startMs = NOW_MS - 60_000
 const { since, silences } = createSilences()
 const harness = createHarness({
@@ -310,14 +312,18 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
   })
 
   test('behavior: a connection that is silent is not called live, and begins anew', async () => {
-    // Its clock runs: it measures the silence.
-    const page = await open('/', keepKey(key))
+    // It measures the silence by its clock.
+    const page = await open('/', async (tab) => {
+      await tab.clock.install()
+      await keepKey(key)(tab)
+    })
     await page.evaluate(`(() => {
       window.said = []
       const status = document.querySelector('h1 + [role=status]')
       new MutationObserver(() => window.said.push(status.textContent)).observe(status, { subtree: true, childList: true, characterData: true })
     })()`)
     isSilent = true
+    await page.clock.fastForward(SILENT_MS)
     await soon(async () => {
       const said = (await page.evaluate<string[]>('window.said')).join()
       expect(said).toContain('DisconnectedThe server does not answer. Values are as of')
@@ -401,7 +407,7 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
     isBusy = false
     await page.waitForSelector(rowOf(five))
     // In place of a sentence, which would move the table.
-    expect(await page.getAttribute('[role=status] .tag', 'title')).toBe('Too much to do.')
+    await page.waitForSelector('[role=status] .tag[title="Too much to do."]')
     page.forgive(/503/)
     expect(page.faults).toEqual([])
   })
@@ -452,12 +458,20 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
           width,
           async prepare(tab) {
             await prepare(tab)
-            await tab.addInitScript(
-              `addEventListener('DOMContentLoaded', () => { globalThis.moved = []; new PerformanceObserver((list) => {
-              for (const { sources, value } of list.getEntries())
-                globalThis.moved.push([value, ...sources.map(({ node }) => node?.className)].join(' '))
-            }).observe({ type: 'layout-shift' }) })`,
-            )
+            await tab.addInitScript(`
+              const moved = []
+              const note = (entries) => {
+                for (const { sources, value } of entries)
+                  moved.push([value, ...sources.map(({ node }) => node?.className)].join(' '))
+              }
+              const observer = new PerformanceObserver((list) => note(list.getEntries()))
+              addEventListener('DOMContentLoaded', () => observer.observe({ type: 'layout-shift' }))
+              /** What has moved up to the next frames, since the last call. */
+              globalThis.takeMoved = async () => {
+                for (let frames = 0; frames < 2; frames++) await new Promise(requestAnimationFrame)
+                note(observer.takeRecords())
+                return moved.splice(0)
+              }`)
             await tab.route(/\/v1\/\w+\/markets\?/, async (route) => {
               await isReleased
               await route.continue()
@@ -465,16 +479,18 @@ describe.skipIf(chromiumPath === undefined)('the board, in a browser', () => {
           },
         })
         if (path === '/') {
+          await page.waitForSelector('.board tbody tr')
           await page.waitForSelector('.away-place >> text=Loading…')
           await page.evaluate('scrollTo(0, document.body.scrollHeight)')
-        }
+        } else await page.waitForSelector('text=No 4h window is open now.')
+        await page.waitForSelector('.tag.live:text-is("Live")')
         await page.waitForTimeout(300)
-        await page.evaluate('globalThis.moved.length = 0')
+        await page.evaluate('takeMoved()')
         release()
         await page.waitForSelector('.away:not(.finished) li')
         if (path !== '/') await page.waitForSelector('.finished li')
         await page.waitForTimeout(300)
-        expect([path, await page.evaluate<string[]>('globalThis.moved')]).toEqual([path, []])
+        expect([path, await page.evaluate<string[]>('takeMoved()')]).toEqual([path, []])
         await keepShot(page, `board-arrived-${width}${path === '/' ? '' : '-none'}`)
         expect(page.faults).toEqual([])
         await browser.closeTabs()
