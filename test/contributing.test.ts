@@ -30,8 +30,8 @@ const parts = [
 beforeAll(() => {
   for (const part of parts) cpSync(join(root, part), join(copy, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
-}, 60_000)
-afterAll(() => rmSync(copy, { recursive: true, force: true }), 60_000)
+}, 120_000)
+afterAll(() => rmSync(copy, { recursive: true, force: true }), 120_000)
 
 const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
 

@@ -210,7 +210,7 @@ describe.skipIf(Bun.which('bash') === null || Bun.which('curl') === null)(
         expect([await child.exited, errors]).toEqual([0, ''])
         expect(said.length).toBeGreaterThan(50)
       },
-      60_000,
+      120_000,
     )
 
     for (const [document, start, needs] of skips) {

@@ -107,15 +107,14 @@ describe.skipIf(!hasAnvil)('a drill', () => {
     expect(await usage.json()).toMatchObject({ tier: { id: 'starter' } })
     await next.kill()
     expect(s3.refused).toEqual([])
-  }, 60_000)
+  }, 120_000)
 })
 
 async function settled(settle: () => Promise<Answer>): Promise<Answer> {
-  for (let tries = 0; tries < 100; tries++) {
+  for (;;) {
     const answer = await settle()
     if (answer.status === 200) return answer
     expect(answer.status).toBe(202)
     await Bun.sleep(100)
   }
-  throw new Error('The payment was not settled.')
 }

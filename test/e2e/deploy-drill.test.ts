@@ -78,7 +78,7 @@ async function startDeployment(stack: AsyncDisposableStack) {
         'curl',
         '-s',
         '-m',
-        '10',
+        '60',
         '-o',
         '/dev/null',
         '-w',

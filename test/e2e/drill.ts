@@ -17,7 +17,7 @@ import { systemClock } from '../support/venue/venue.ts'
 
 const DELAY_MS = 10
 const LOOK_MS = 200
-const RESUME_MS_MAX = 60_000
+const RESUME_MS_MAX = 120_000
 const SHOWN = 10
 const SETTLE_MS_MAX = 10_000
 
@@ -98,7 +98,7 @@ async function happen(part: Part, fault: Fault, ms: number): Promise<void> {
   }
 }
 
-/** The kinds of which nothing was acknowledged within a minute from now on. */
+/** The kinds of which nothing was acknowledged within two minutes from now on. */
 async function untilResumed({ acknowledged }: load.Load): Promise<string[]> {
   const from = acknowledged.length
   const missing = () => {
@@ -156,7 +156,7 @@ export async function runRound(
     const fromMs = performance.now()
     const [errors, findings] = [use.errors.length, use.findings.length]
     await happen(parts[part] as Part, fault, faultMs)
-    for (const kind of await untilResumed(use)) use.findings.push(`no ${kind} within a minute`)
+    for (const kind of await untilResumed(use)) use.findings.push(`no ${kind} within two minutes`)
     report({
       part,
       fault,

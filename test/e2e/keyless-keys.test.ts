@@ -482,6 +482,6 @@ describe.skipIf(!hasAnvil)('a purchase whose server is killed', () => {
         rmSync(data, { recursive: true })
       }
     },
-    180_000,
+    600_000,
   )
 })

@@ -24,7 +24,7 @@ import { someLines } from '../support/snapshot-lines.ts'
 // biome-ignore lint/style/noProcessEnv: how long a test runs is not for the product's settings.
 const { KILL_ROUNDS = '2', KILL_SEED = 'kill' } = process.env
 const ROUNDS = Number(KILL_ROUNDS)
-const ROUND_MS_MAX = 20_000
+const ROUND_MS_MAX = 120_000
 const CLIENTS = 4
 const TOLD_EVERY = 10
 
@@ -62,8 +62,7 @@ describe('kill -9', () => {
           load.use(server.origin).catch(() => {}),
         )
         const before = load.events.length
-        for (let waits = 0; load.events.length === before && waits < 1_000; waits++)
-          await Bun.sleep(10)
+        while (load.events.length === before) await Bun.sleep(10)
         await Bun.sleep(random.integer(300))
         await server.kill()
         await Promise.all(clients)
@@ -87,20 +86,23 @@ describe('kill -9', () => {
     `behavior: of an import loses no row that was committed, ${ROUNDS} times`,
     async () => {
       const random = createRandom(KILL_SEED)
-      const files = Array.from({ length: Math.ceil(ROUNDS / 4) }, (_, n) => writeRecording(n))
+      const files: string[] = []
       const path = join(folder, 'import', 'history.db')
       let seen = 0
       let killed = 0
-      for (let round = 0; round < ROUNDS; round++) {
-        const file = files[Math.floor(round / 4)] ?? ''
-        const run = await importAndKill({ file, seen, random })
+      let isWhole = true
+      // One that ended before it was killed does not count.
+      while (killed < ROUNDS) {
+        if (isWhole) files.push(writeRecording(files.length))
+        const run = await importAndKill({ file: files.at(-1) ?? '', seen, random })
+        isWhole = !run.isKilled
         killed += run.isKilled ? 1 : 0
         const history = expectSound(path)
         const { snapshots } = history.totals()
         history.dispose()
         expect(snapshots).toBeGreaterThanOrEqual(run.seen)
         seen = snapshots
-        if ((round + 1) % TOLD_EVERY === 0) tell(`import: ${killed} kills, ${seen} rows`)
+        if (run.isKilled && killed % TOLD_EVERY === 0) tell(`import: ${killed} kills, ${seen} rows`)
       }
       const history = openHistory(path)
       await importAll(history, files)
@@ -112,7 +114,6 @@ describe('kill -9', () => {
         expect([...store.verify()]).toEqual([])
         store.dispose()
       }
-      expect(killed).toBeGreaterThan(0)
     },
     ROUNDS * ROUND_MS_MAX,
   )

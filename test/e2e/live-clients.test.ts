@@ -28,7 +28,7 @@ const server = Bun.serve({
   },
 })
 const timer = setInterval(app.tick, 2)
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 let written = 0
 async function write(count: number): Promise<void> {

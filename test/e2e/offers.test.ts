@@ -8,17 +8,16 @@ import { startBillingJobs } from '#src/server/billing.ts'
 
 import { hasAnvil } from '../support/anvil.ts'
 import { useChainAfresh } from '../support/chain-ground.ts'
+import { createFakeTimers } from '../support/fake-timers.ts'
 import type { ScriptedFacilitator } from '../support/scripted-facilitator.ts'
+import { until } from '../support/until.ts'
 import { type MortalNode, openWorld, outcomeOf, sign, startMortalNode } from './recovery-world.ts'
 
 const PRICE = 49_000_000n
 const polygon = 'eip155:137'
+/** Reconciling, checking whether it can sell, and watching transfers. */
+const JOBS = 3
 const wish = { tierId: 'pro', network: polygon, token: 'USDC' }
-
-function startTimer(callback: () => void, delayMs: number): () => void {
-  const timer = setTimeout(callback, delayMs)
-  return () => clearTimeout(timer)
-}
 
 describe.skipIf(!hasAnvil)('offers', () => {
   let chain: LittlePolygon
@@ -101,36 +100,43 @@ describe.skipIf(!hasAnvil)('offers', () => {
   /** A server that has been idle, and a payment in flight whose caller has gone. */
   async function openInFlight() {
     const { world, wallet, quote } = await open()
-    const jobs = startBillingJobs(world.billing, { startTimer, log: () => {} })
+    const timers = createFakeTimers(0)
+    const jobs = startBillingJobs(world.billing, { startTimer: timers.startTimer, log: () => {} })
     endings.push(() => jobs.dispose())
-    await jobs.checked
-    await Bun.sleep(500)
+    const untilAtRest = () => until(() => timers.delays().length === JOBS)
+    await untilAtRest()
     const { payload } = await sign(chain, { offer: await quote(), payer: wallet })
     const { payment } = await world.settle(payload, 'acc_wallet')
     expect(payment.state).toBe('pending')
-    return { world, id: payment.id }
+    /** Looks at the payment when the server does; in how many seconds that is. */
+    const look = async (): Promise<number> => {
+      const [ms = Infinity] = timers.delays()
+      timers.advance(ms)
+      await untilAtRest()
+      return ms / 1000
+    }
+    return { world, id: payment.id, look }
   }
 
   test('behavior: on an idle server a payment is provisioned within seconds of its finality', async () => {
-    const { world } = await openInFlight()
-    await Bun.sleep(3000)
+    const { world, look } = await openInFlight()
+    // An idle server would look in a minute.
+    expect(await look()).toBeWithin(1, 5)
     expect(world.states()).toEqual(['pending'])
     await chain.finalize()
-    // Without the wait of an idle server being cut short, it would be looked at in a minute.
-    for (let looks = 0; looks < 500 && world.states()[0] !== 'provisioned'; looks++)
-      await Bun.sleep(20)
+    expect(await look()).toBeWithin(1, 5)
     expect(world.states()).toEqual(['provisioned'])
-  }, 30_000)
+  }, 120_000)
 
   test('behavior: whoever asks for his payment once it is final has it with that answer', async () => {
     const { world, id } = await openInFlight()
     await chain.finalize()
-    // The wait of a poll is cut short by the sleep of this world, which takes no time.
-    world.time.onSleep = () => Bun.sleep(2000)
+    // It looks before it waits.
+    world.time.onSleep = () => new Promise(() => {})
     const { payment, subscription } = await world.billing.payment(
       await world.caller('acc_wallet'),
       id,
     )
     expect([payment.state, subscription?.tierId]).toEqual(['provisioned', 'pro'])
-  }, 30_000)
+  }, 120_000)
 })

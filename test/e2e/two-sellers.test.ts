@@ -26,13 +26,13 @@ import { asJson } from '../support/signup-client.ts'
 import { openLedgerIn } from '../support/stores.ts'
 import { type MortalNode, openWorld, startMortalNode, type World } from './recovery-world.ts'
 
-const MS_MAX = 120_000
+const MS_MAX = 300_000
 /** What the thread of a server does: the copy gets what others have written. */
 const pulled = (ledger: Ledger): Promise<void> => ledger.probeWrite()
 const CALLS = 50
 const LEASE_MS = 90_000
 const PURCHASES = 8
-const TRIES_MAX = 20
+const TRIES_MAX = 200
 
 /** Tries again, as a supervisor or a client does, where a busy database did not answer in time. */
 async function patiently<T>(act: () => Promise<T>): Promise<T> {

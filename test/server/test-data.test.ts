@@ -95,7 +95,7 @@ describe('the files of test mode', () => {
     expect(again.open('stale')?.totals().markets).toBe(5)
     data.dispose()
     again.dispose()
-  }, 60_000)
+  }, 120_000)
 
   test('default: the time that is left is measured, and falls to the end', async () => {
     const slow = join(folder, 'slow')
@@ -116,7 +116,7 @@ describe('the files of test mode', () => {
     expect(new Set(lefts.map(([day]) => day)).size).toBeGreaterThan(1)
     while (data.open('gap') === undefined) await data.hold('gap')
     data.dispose()
-  }, 60_000)
+  }, 120_000)
 
   test('error: where they cannot be made, callers hear at once, and a minute later it is tried again', async () => {
     const none = join(folder, 'none')

@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path'
 
 const project = new URL('../..', import.meta.url).pathname
 const WAIT_MS = 20
-const WAITS_MAX = 500
+const WAITS_MAX = 6_000
 const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child']
 
 export type ContainerSpec = {

@@ -11,7 +11,7 @@ import { findFreePort } from './free-port.ts'
 
 const DOWNLOAD_MS_MAX = 180_000
 const LOOK_MS = 100
-const LOOKS_MAX = 300
+const LOOKS_MAX = 1_200
 /** Exceeds the time of a server's response while an engine hangs. */
 const SCRAPE_SECONDS = 5
 const silent = { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' } as const

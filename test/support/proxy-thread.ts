@@ -4,7 +4,7 @@ import { defineWorker, type Parent } from '#src/platform/worker.ts'
 
 import { startCuttingProxy } from './cutting-proxy.ts'
 
-const ANSWER_MS_MAX = 10_000
+const ANSWER_MS_MAX = 120_000
 type Order =
   | { cut: true }
   | { freeze: true }

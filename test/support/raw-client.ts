@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 
 import { textOf } from './event-client.ts'
 
-const ANSWER_MS_MAX = 20_000
+const ANSWER_MS_MAX = 120_000
 
 export type RawAnswer = { status: number; headers: Headers; body: Uint8Array<ArrayBuffer> }
 

@@ -31,7 +31,7 @@ import { startVenue, systemClock, type Venue } from './venue/venue.ts'
 const SERVERS = 2
 const STEPS_PER_SECOND = 20
 const LOOK_MS = 100
-const RECORDING_MS_MAX = 60_000
+const RECORDING_MS_MAX = 180_000
 
 export type ScaleWorld = Awaited<ReturnType<typeof startScaleWorld>>
 export type ScaleServer = Awaited<ReturnType<typeof startServer>>

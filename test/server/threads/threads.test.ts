@@ -36,7 +36,7 @@ beforeAll(async () => {
   origin = find(/http:[/\d.:]+\d/)
   key = find(/bf_live_\w+/)
   market = find(/0x[0-9a-f]{64}/)
-}, 60_000)
+}, 120_000)
 
 afterAll(async () => {
   server.kill('SIGKILL')
@@ -118,7 +118,7 @@ test('behavior: what one thread writes, streams of every thread show at once', a
     return promise.finally(() => socket.close())
   })
   for (const ids of await Promise.all(streams)) expect(new Set(ids).size).toBeGreaterThan(5)
-}, 30_000)
+}, 120_000)
 
 test('behavior: every connection lists the exports of all threads', async () => {
   const ids = new Set<string>()
@@ -135,7 +135,7 @@ test('behavior: every connection lists the exports of all threads', async () => 
   }
   await poll(async () => (await list()).length >= ids.size)
   for (let times = 0; times < 12; times++) expect(new Set(await list())).toEqual(ids)
-}, 30_000)
+}, 120_000)
 
 test('behavior: a thread that dies is replaced, and so is one that hangs; others answer', async () => {
   for (const order of ['die-1', 'hang-2']) {
@@ -164,7 +164,7 @@ test('behavior: limits, usage and revoked keys are the same on every connection'
   await Bun.sleep(20)
   // Of the ten a minute of an address without a key, the first test took two.
   expect(await askMany('/v1/btc/markets', 20)).toEqual({ '401': 8, '429': 12 })
-}, 60_000)
+}, 120_000)
 
 type Usage = { windows: { data: { remaining: number } } }
 
@@ -177,7 +177,7 @@ test('behavior: a stop ends every thread, and leaves the files whole', async () 
   expect(await server.exited).toBe(0)
   const log = (await new Response(server.stderr).text()).trimEnd().split('\n')
   for (const line of log) expect(line).toMatch(/^(\{.*\}|bookfeed: .*|Making .*)$/)
-}, 30_000)
+}, 120_000)
 
 test('behavior: a server one of whose threads hangs while it starts is not ready, and starts all the same', async () => {
   const data = mkdtempSync(join(tmpdir(), 'bookfeed-thread-start-'))

@@ -48,7 +48,7 @@ const asNobody = [
 const isRoot = process.getuid?.() === 0
 const PASSWORD = 'of-tests'
 const INSTALL_MS_MAX = 180_000
-const START_MS_MAX = 60_000
+const START_MS_MAX = 120_000
 const LOOK_MS = 50
 const ATTEMPTS_MAX = 3
 const silent = { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' } as const
