@@ -17,6 +17,7 @@ import {
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { createHarness } from '../support/harness.ts'
 import { appendRows, createMarketHistory } from '../support/market-history.ts'
+import { systemClock } from '../support/venue/venue.ts'
 
 setDefaultTimeout(BROWSER_TEST_MS_MAX)
 
@@ -101,7 +102,7 @@ describe.skipIf(chromiumPath === undefined)(
       await pointAt(page, lastMs() + 20_000)
       await until(page, "/^[0-9:.]+$/.test(document.querySelector('.heat-readout').textContent)")
       // From here on the test moves its clock.
-      await page.clock.pauseAt(await page.evaluate<number>('+new Date() + 1000'))
+      await page.clock.pauseAt(systemClock() + 1_000)
       const passUntil = async (isOver: () => boolean) => {
         while (!isOver()) {
           await page.clock.runFor(200)
