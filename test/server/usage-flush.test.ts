@@ -19,7 +19,7 @@ import { type KillableServer, startKillableServer } from '../support/killable-se
 import { systemClock } from '../support/venue/venue.ts'
 
 const MS_MAX = 120_000
-const TRIES_MAX = 600
+const TRIES_MAX = 2_000
 const TRY_MS = 50
 const PATH = '/v1/btc/markets?limit=1'
 

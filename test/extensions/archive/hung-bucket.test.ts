@@ -61,7 +61,7 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
     )
     await tell('wake')
     const [one = ''] = archived
-    for (let tries = 0; tries < 50 && (await ask(one)).status !== 200; tries++) await Bun.sleep(100)
+    while ((await ask(one)).status !== 200) await Bun.sleep(100)
     for (const id of archived) expect((await ask(id)).status).toBe(200)
   })
 })

@@ -19,7 +19,7 @@ import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 import { systemClock } from '../../support/venue/venue.ts'
 
 const MS_MAX = 240_000
-const TRIES_MAX = 600
+const TRIES_MAX = 2_000
 const TRY_MS = 50
 const HOUR_MS = 3_600_000
 

@@ -19,7 +19,7 @@ import { openHistoryIn } from '../../support/stores.ts'
 import { tableRows } from '../../support/table-rows.ts'
 
 const TEST_MS_MAX = 240_000
-const LOOKS_MAX = 3000
+const LOOKS_MAX = 6_000
 const LOOK_MS = 20
 /** So many rows are one transaction. */
 const STEP = 500

@@ -20,7 +20,7 @@ import { runCommandUnder } from '../../support/run-command.ts'
 import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 
 const MS_MAX = 120_000
-const TRIES_MAX = 100
+const TRIES_MAX = 1_000
 const prlimit = Bun.which('prlimit')
 
 describe('an error of SQLite', () => {

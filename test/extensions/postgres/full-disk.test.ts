@@ -19,7 +19,7 @@ const MIB = 2 ** 20
 /** Twice the size of both databases with their logs. */
 const DISK_BYTES = 160 * MIB
 const KEYS = 100
-const TRIES_MAX = 200
+const TRIES_MAX = 1_000
 const FULL =
   'Not ready: history, ledger. The disk of the database is full. Free some space and try again.'
 

@@ -17,7 +17,7 @@ import { runCommand } from '../../support/run-command.ts'
 import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 
 const MS_MAX = 240_000
-const TRIES_MAX = 200
+const TRIES_MAX = 2_000
 const HISTORY = '{store="history"}'
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-postgres-metrics-'))

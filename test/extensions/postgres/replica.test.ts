@@ -236,7 +236,7 @@ for (const store of ['history', 'ledger'] as const)
       () =>
         whileWriting('halfway', async ({ sql, open, path, expectSame }) => {
           const columns = 'market_id, first_ms, first_id, last_ms, last_id, up_count, down_count'
-          for (let tries = 0; tries < 100; tries++) {
+          for (;;) {
             const [[count] = []] = await sql.unsafe('SELECT count(*) FROM halfway.chunk').values()
             if (Number(count) > 0) break
             await Bun.sleep(100)

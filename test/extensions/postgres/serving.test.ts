@@ -14,7 +14,7 @@ import { openProxy } from '../../support/proxy-thread.ts'
 import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 
 const MS_MAX = 120_000
-const TRIES_MAX = 1000
+const TRIES_MAX = 2_000
 const TRY_MS = 50
 /** Longer than an answer is waited for. */
 const SLOW_MS = 2500

@@ -24,7 +24,7 @@ import { generatedPlaybook } from '../../support/venue/generated.ts'
 import { startVenue, systemClock } from '../../support/venue/venue.ts'
 
 const MS_MAX = 240_000
-const TRIES_MAX = 200
+const TRIES_MAX = 1_000
 const CHANGED = 'Another version of bookfeed has changed the tables'
 
 const tier: Tier = {
