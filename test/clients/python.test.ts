@@ -182,9 +182,10 @@ describe.skipIf(!hasPython)('the client for Python', () => {
       const local = ['--no-index', '--find-links', wheels]
       await print(['python3', '-m', 'pip', 'wheel', '--no-deps', ...local, '-w', built, client])
       const [wheel = ''] = readdirSync(built)
-      await print(['python3', '-m', 'venv', join(built, 'env')])
+      await print(['python3', '-m', 'venv', '--without-pip', join(built, 'env')])
       const python = join(built, 'env/bin/python')
-      await print([python, '-m', 'pip', 'install', '--no-index', wheel], undefined, built)
+      const pip = ['python3', '-m', 'pip', '--python', python]
+      await print([...pip, 'install', '--no-index', wheel], undefined, built)
       const program = `from bookfeed import Client
 client = Client()
 market = next(iter(client.markets('btc', status='resolved')))
@@ -193,7 +194,7 @@ print(len(rows) > 100, rows[0]['outcome'])`
       await Bun.write(join(built, 'first.py'), program)
       const given = { BOOKFEED_URL: server?.origin ?? '', BOOKFEED_KEY: key }
       expect(await print([python, 'first.py'], given, built)).toMatch(/^True (up|down)$/)
-      const files = await print([python, '-m', 'pip', 'show', '--files', 'bookfeed'])
+      const files = await print([...pip, 'show', '--files', 'bookfeed'])
       expect(files).toContain('bookfeed/py.typed')
     },
     120_000,
