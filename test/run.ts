@@ -29,17 +29,19 @@ const needsQuiet = /-drill\.test\.ts$|^test\/contract\/fuzz-socket\.test\.ts$/
 /** Each takes ten seconds of a core or more, and something shorter tests the same part. */
 const longTests = new RegExp(
   `^test/(${[
-    'cli/(backup|cold-start|folder-in-use|sandbox)',
+    'cli/(backup|cold-start|folder-in-use|pay|sandbox|serve)',
     'clients/(python|typescript-readme|typescript-streams)',
+    'contract/client-types',
     'contributing',
     'database/sqlite/checkpoints',
+    'docs-commands',
     'examples',
-    'extensions/day-files/damaged-files',
-    'features/cold-rows',
+    'extensions/day-files/(archive-sql|damaged-files)',
+    'features/(cold-rows|engine-files|overload|received-at)',
     'history/(codec/chunk-damage|corruption)',
     'ingest/(any-order|import-hashes|import-recordings|raw-messages)',
     'ledger/ledger-tampering',
-    'recorder/(books-property|faults|hour|late-end|mixture|recordings|results|under-load|unreadable|venue-restart)',
+    'recorder/(books-property|faults|hour|late-end|mixture|recordings|results|under-load|unreadable|venue-restart|windows)',
     'server/(extensions|test-data|threads/threads|usage-flush)',
     'simulator/(moving-market|sample)',
     'support/(affected-tests|venue/market)',
