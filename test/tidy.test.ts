@@ -205,6 +205,16 @@ const bans: Ban[] = [
   { found: /\bTODO\b(?!\(#\d+\))/, instead: 'TODO(#issue)', sample: '// TODO: later' },
   { found: /\.only\(/, instead: 'the whole suite', sample: "test.only('x')" },
   {
+    found: /\bnow\(\) - \w+\)\.(not\.)?to/,
+    instead: 'the event, or a clock that the test moves',
+    sample: 'expect(performance.now() - startedMs).toBeLessThan(5000)',
+  },
+  {
+    found: /^\s*\}, \d{1,2}_000\)$/,
+    instead: '120_000, the limit of the gate: a test may take longer on a busy machine',
+    sample: '}, 30_000)',
+  },
+  {
     found: /^export default\b/,
     instead: 'a name',
     sample: 'export default 1',
