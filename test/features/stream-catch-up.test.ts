@@ -68,7 +68,7 @@ describe('catching up on GET /v1/stream', () => {
   })
 
   test('behavior: gaps after the place come once and in order of time, an open one also when new', async () => {
-    const { client, history, from, isLive, write, advance } = await startHeld(4)
+    const { client, app, history, from, isLive, write, advance } = await startHeld(4)
     const put = (fromMs: number, toMs: number) =>
       history.putGaps(conditionId, [
         { outcome: 'up', reason: 'venue_silent', fromMs: START_MS + fromMs, toMs },
@@ -89,7 +89,7 @@ describe('catching up on GET /v1/stream', () => {
     const ofB: unknown[][] = [['snapshot', 3], ['snapshot', 4], gapAt(5)]
     expect([toldTo('a'), toldTo('b')]).toEqual([[...ofA, ['live', undefined]], ofB])
     advance(1000)
-    await Bun.sleep(20)
+    while (app.stream.tick());
     await put(6, START_MS + 7)
     await write('up')
     advance(1000)

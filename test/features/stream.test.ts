@@ -240,7 +240,7 @@ describe('GET /v1/stream', () => {
   })
 
   test('behavior: what is known of a market after it opened comes once', async () => {
-    const { url, key, history, time } = startLiveServer()
+    const { url, key, app, history, time } = startLiveServer()
     const client = connect(url, key)
     await client.send({ op: 'subscribe', id: 'm', channel: 'markets', coin: 'btc' })
     await client.untilType('subscribed')
@@ -258,7 +258,7 @@ describe('GET /v1/stream', () => {
     const update = (await client.untilType('market_update')).at(-1)
     expect(update?.data).toMatchObject({ strike: 64_000.5, status: 'open' })
     time.nowMs += 1000
-    await Bun.sleep(20)
+    app.stream.tick()
     time.nowMs = START_MS + 301_000
     expect((await client.untilType('market_closed')).length).toBe(1)
     await put({
