@@ -101,7 +101,7 @@ export async function admit(
     const owner = ledger.findAccountByAddress(payer)
     if (owner !== undefined && owner.id !== accountId) {
       throw conflictError(
-        'This payment was made before it was submitted, by a wallet that is not yours.',
+        'This payment is already on the chain, and its wallet belongs to another account.',
       )
     }
     // For other wallets the amount alone identifies an offer, while no other offer can have it. A

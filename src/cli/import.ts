@@ -66,13 +66,13 @@ does not matter. - is standard input.
 - CSV of the Tardis kind: book_snapshot_N and incremental_book_L2, whose symbol is a token's id, or a
   condition id or slug with :up or :down after it. Parquet of the PMXT kind.
 
-- CSV or Parquet with a state a row: ts_ms, outcome, window_slug and clob_token_id, and levels in
+- CSV or Parquet with one state per row: ts_ms, outcome, window_slug and clob_token_id, and levels in
   columns such as bid_p1, bid_s1, ask_p1 and ask_s1.
 
 - The same with both outcomes a row: up_bid_p1, down_bid_p1 and so on, or up_bids and down_bids as JSON.
 
-- CSV or Parquet with a level a row (token_id, timestamp, side, price, size), with a book a row whose bids and asks
-  are JSON, with a message a row (raw), and with a trade of the Data API a row.
+- CSV or Parquet with one level per row (token_id, timestamp, side, price, size), with one book per row whose bids and asks
+  are JSON, with one message per row (raw), and with one trade of the Data API per row.
 
 - Outcomes of 5-minute windows of a coin, as CSV with a first line that names the columns timestamp
   (the window's start in Unix seconds), outcome, btc_open and btc_close, or eth_open …. They add to the

@@ -1,6 +1,6 @@
 /**
- * What a store may be in besides a file. Extensions add it when a process or a thread begins; a
- * store is opened synchronously, so what it needs is loaded before, by `prepareStore`.
+ * Places of stores besides files. Extensions add them when a process or a thread begins. A store is
+ * opened synchronously, so `prepareStore` loads what it needs before.
  */
 
 import type { JobLock } from '#src/platform/job.ts'

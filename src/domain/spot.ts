@@ -55,7 +55,7 @@ export const compareTicks = (a: TickPlace, b: TickPlace): number =>
 export const seriesOf = ({ source, windowSeconds }: SpotTick): string =>
   windowSeconds === 0 ? source : `${source}-twap${windowSeconds}`
 
-/** Prices are texts, as in ticks. */
+/** Prices are strings, as in ticks. */
 export type SpotBar = Pick<SpotTick, 'coin' | 'source' | 'windowSeconds'> &
   Record<'open' | 'high' | 'low' | 'close', string> & { ticks: number }
 

@@ -60,7 +60,7 @@ type FileVerbs =
 type Writers = Omit<HistoryWriter, FileVerbs>
 type Readers = Omit<MarketHistory, keyof HistoryWriter | FileVerbs>
 
-/** The views of cached chunks take a hundredth of their bytes; other markets are read too. */
+/** Views take a hundredth of the bytes of their chunks; the rest is for markets that are not cached. */
 const CHUNK_BYTES_PER_VIEW_BYTE = 16
 const VIEW_BYTES_MIN = 4 * 1024 * 1024
 

@@ -11,7 +11,7 @@ type FixedText = {
   /** A function is called once, at the first request. */
   text: string | (() => string)
   contentType: string
-  /** Header of the request that chose it among others. */
+  /** The header of the request by which this text was chosen; it is the `Vary` of the response. */
   chosenBy?: 'Accept'
   policy?: string
   caching?: string

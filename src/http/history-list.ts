@@ -267,7 +267,7 @@ const endOf = (nextCursor: string | null): string =>
 
 const encoder = new TextEncoder()
 
-/** More than the text after the rows. */
+/** An upper bound of the bytes after the rows. */
 const END_BYTES_MAX = 1024
 
 /** A page of rows that are one text, with commas between, which is copied at once. */
@@ -281,7 +281,7 @@ export function rowPage(end: PageEnd<Position>, rows: Uint8Array): HistoryPage {
   }
 }
 
-/** A page of rows that are texts. */
+/** A page of rows that are strings. */
 export const textPage = (end: PageEnd<Position>, rows: readonly string[]): HistoryPage => ({
   ...end,
   toBody: (text) => encoder.encode(PAGE_START + rows.join(',') + text),

@@ -41,7 +41,7 @@ export function measureJson(json: string): { depth: number; names: number; value
   return { depth, names, values }
 }
 
-/** A name that an object has twice, of a text that is JSON: each parser takes another value. */
+/** Finds a name that occurs twice in an object of valid JSON: parsers differ in which value they take. */
 export function repeatedName(json: string): string | undefined {
   const open: Set<string>[] = []
   let text = ''

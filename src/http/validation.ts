@@ -13,7 +13,7 @@ import { excerpt } from '#src/domain/selling/api-key.ts'
 import { expectedBy } from './kinds.ts'
 import { decodePart } from './target.ts'
 
-/** Queries are texts, bodies JSON. */
+/** Values of a query are strings, those of a body are JSON. */
 type Part = 'query' | 'body'
 
 /** True if a property may be left out: it is optional, or its default is filled in. */

@@ -372,7 +372,7 @@ function readMessage(rows: readonly Row[]): TableRecord {
 /** Forms of exports of this service; `idColumn` names the market. */
 const ownForms = (idColumn: string): TableForm[] => [
   {
-    name: 'an export of ours, a row a level',
+    name: 'an export of ours, one row per level',
     columns: ['timestamp', 'id', idColumn, 'outcome', 'side', 'level', 'price', 'size'],
     keyOf: ownKey,
     read: (rows, find) =>
@@ -383,7 +383,7 @@ const ownForms = (idColumn: string): TableForm[] => [
       ),
   },
   {
-    name: 'an export of ours, a row a state',
+    name: 'an export of ours, one row per state',
     columns: ['timestamp', 'id', idColumn, 'outcome', 'bid_price_1', 'ask_price_1'],
     keyOf: ownKey,
     read: (rows, find) =>
@@ -442,7 +442,7 @@ const tableForms: readonly TableForm[] = [
   },
 ]
 
-const WIDE_NAME = 'books with a state a row and their levels in columns'
+const WIDE_NAME = 'books with one state per row and their levels in columns'
 
 /** Creates a form for each table, because the names of its columns differ. */
 function findWideForm(names: readonly string[]): TableForm | undefined {
@@ -527,7 +527,7 @@ function findLevelForm(names: readonly string[]): TableForm | undefined {
   }
 }
 
-const LEVEL_NAME = 'books with a row a level'
+const LEVEL_NAME = 'books with one row per level'
 
 /** Finds the forms of a table with the books of both outcomes in each row, one form per outcome. */
 function findPairForms(names: readonly string[]): TableForm[] {

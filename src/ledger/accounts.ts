@@ -39,8 +39,7 @@ const IS_IDLE = `blocked_ms IS NULL AND created_ms < $sinceMs
       AND (created_ms >= $sinceMs OR reserved_until_ms >= $sinceMs))`
 
 /**
- * SQL that is true for a text that contains `$search`, in both engines; false for an empty
- * `$search`.
+ * SQL that is true for a text that contains `$search`; false for an empty `$search`.
  */
 export const contains = (text: string): string => `replace(${text}, lower($search), '') <> ${text}`
 /**

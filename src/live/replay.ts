@@ -85,7 +85,7 @@ export function* replayEvents(
   }
 }
 
-/** Returns the events together with the first one; empty if there is none. */
+/** Waits for the first event, and returns it with those that follow; empty if there is none. */
 function* begin(
   events: Generator<ReplayEvent | Coming, void>,
 ): Generator<Coming, { event: ReplayEvent; events: Generator<ReplayEvent | Coming, void> }[]> {

@@ -71,7 +71,7 @@ export const orNone =
   (text: string): OrNone<T> =>
     text === NONE ? NONE : read(text)
 
-/** Applies a value that may be absent or `none` to the value before. */
+/** The new value: the one before if none is given, and undefined for `none`. */
 export function given<T>(value: OrNone<T> | undefined, before: T | undefined): T | undefined {
   if (value === undefined) return before
   return value === NONE ? undefined : value

@@ -99,7 +99,7 @@ export function createMarketBooks(options: BooksOptions) {
 
 export type MarketBooks = ReturnType<typeof createMarketBooks>
 
-/** Exceeds the trades of a burst one of whose prices is in a book that still waits. */
+/** More than the trades of a burst, so that the price in a book that still waits is remembered. */
 const TRADES_MAX = 8
 
 /** The last trade prices of a market, which the hashes of both books may include. */

@@ -334,8 +334,8 @@ export function createDiscovery({
     },
 
     /**
-     * Markets to record, in a fixed order: those that the history has. Facts of theirs that wait, because
-     * the disk is full, do not interrupt the recording.
+     * Markets to record, in a fixed order: those that the history has. A market whose facts cannot be
+     * stored, because the disk is full, is recorded all the same.
      */
     live(): LiveMarket[] {
       const nowMs = clock()

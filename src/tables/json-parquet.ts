@@ -1,4 +1,4 @@
-/** Lists as Parquet: the columns of their JSON rows, whose numbers are texts. */
+/** Lists as Parquet: the columns of their JSON rows, whose numbers are strings. */
 
 import type { Column, Kind, Numbers, Value } from './column.ts'
 import type { JsonEncoder, JsonRow } from './json-rows.ts'

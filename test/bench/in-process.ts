@@ -93,7 +93,7 @@ async function assertWhole({ app }: OurApp): Promise<void> {
   ) as {
     data: { up: unknown; down: unknown }[]
   }
-  assert(data.length === DAY.markets * 4, 'the panel has a row a market and moment')
+  assert(data.length === DAY.markets * 4, 'the panel has one row per market and moment')
   assert(
     data.every(({ up, down }) => up !== null && down !== null),
     'each row has both states',

@@ -56,7 +56,7 @@ function withoutEmpty(rows: readonly (readonly string[])[]) {
 }
 
 /**
- * Our pages alone, a row a scenario. By processor time too, which other work on the machine moves
+ * Our pages alone, one row per scenario. By processor time too, which other work on the machine moves
  * less.
  */
 export function toSummary(scenarios: readonly { title: string; results: readonly Result[] }[]) {

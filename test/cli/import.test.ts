@@ -335,7 +335,7 @@ describe('bookfeed import --dry-run and --map', () => {
     expect(printed.slice(0, 3)).toEqual([
       `${tokens}: read as a JSON document of markets, tokens or trades`,
       `${bad}: read as snapshots, trades or facts of markets, one a line`,
-      `${books}: read as a table: books with a row a level`,
+      `${books}: read as a table: books with one row per level`,
     ])
     expect(printed[3]).toStartWith('would import 4 snapshots and')
     expect(errors.join('\n')).toContain(`${bad}:4: is none of`)

@@ -113,7 +113,7 @@ describe('GET …/export of changes', () => {
     expect(rest).toHaveLength(rows.length - 102)
   })
 
-  test.each(['csv', 'parquet'] as const)('default: %s has a row a level', async (format) => {
+  test.each(['csv', 'parquet'] as const)('default: %s has one row per level', async (format) => {
     const address = exportOf(edge, { format, shape: 'changes' })
     const rows = await withFile(address, `changes.${format}`, (path) =>
       askDuckDb(
@@ -141,7 +141,7 @@ describe('GET …/export of changes', () => {
 })
 
 describe('GET …/export as CSV', () => {
-  test('levels: a row a level, which DuckDB reads back to the same books', async () => {
+  test('levels: one row per level, which DuckDB reads back to the same books', async () => {
     const rows = await withFile(exportOf(edge, { format: 'csv' }), 'a.csv', (path) =>
       askDuckDb(
         `select id::varchar id, outcome, side, level::int as "level", price::varchar price, size::varchar size
@@ -152,7 +152,7 @@ describe('GET …/export as CSV', () => {
     expect(rows).toEqual(await levelsOf(edge))
   })
 
-  test('states: a row a snapshot, an empty cell for what is not there', async () => {
+  test('states: one row per snapshot, an empty cell for what is not there', async () => {
     const address = exportOf(edge, { format: 'csv', shape: 'states', depth: '2' })
     const [header, ...lines] = (await (await send(address)).text()).trimEnd().split('\n')
     expect(header).toBe(
@@ -246,7 +246,7 @@ describe('GET …/export as Parquet', () => {
     })
   })
 
-  test('states: a row a snapshot with nulls for what is not there', async () => {
+  test('states: one row per snapshot with nulls for what is not there', async () => {
     const address = exportOf(edge, { format: 'parquet', shape: 'states', depth: '1' })
     const rows = await withFile(address, 'a.parquet', (path) =>
       askDuckDb(

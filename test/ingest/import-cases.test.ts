@@ -360,7 +360,7 @@ describe('importFiles of tables of others', () => {
   const header = 'ts_ms,window_slug,outcome,clob_token_id,bid_p1,bid_s1,ask_p1,ask_s1,bid_p2,bid_s2'
   const row = (...cells: (string | number)[]) => cells.join(',')
 
-  test('default: a state a row, with its levels in columns', async () => {
+  test('default: one state per row, with its levels in columns', async () => {
     const rows = [
       header,
       row(startMs, slug, 'Up', upId, 0.49, '10.0', 0.51, 12.5, 0.48, 3),

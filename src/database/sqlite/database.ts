@@ -110,7 +110,8 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Sqlit
     assertOurs(db, path, format)
     if (!isReadOnly && !isAsItIs) prepare(db, format, options.bytesMax)
     db.run(`PRAGMA cache_size = -${PAGE_CACHE_KIB}`)
-    // Not mapped: an error of the disk would end the process, and each page costs a fault.
+    // A file that is mapped into memory ends the process at an error of the disk, and costs a page
+    // fault for each of its pages.
     db.run('PRAGMA mmap_size = 0')
     db.run('PRAGMA trusted_schema = OFF')
     db.run('PRAGMA foreign_keys = ON')
@@ -398,8 +399,8 @@ export function keepAlone(db: Database): Disposable {
 /** Closes a file; everything committed is in the one file then. */
 export function closeFile(db: Database): void {
   try {
-    // Prepared statements keep the handle alive after close, so SQLite would leave this to the next
-    // one.
+    // Prepared statements keep the handle alive after `close`, so SQLite itself would not empty the
+    // log then.
     db.run('PRAGMA busy_timeout = 0')
     db.run('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch {

@@ -15,7 +15,7 @@ export type Credit = {
   createdMs: number
 }
 
-/** The requests that a payment for a single request has answered. */
+/** A payment for a single request, and how often its response was sent. */
 export type PaidAnswer = {
   /** Id of the payment. */
   id: string

@@ -34,7 +34,7 @@ export function createArgumentReader(parameters: readonly Parameter[]) {
       }
       const parts: unknown[] = Array.isArray(value) ? value : [value]
       if (parts.some((part) => isRecord(part) || Array.isArray(part))) {
-        throw parameterError(name, `\`${name}\` must be a text, a number, or a list of them.`)
+        throw parameterError(name, `\`${name}\` must be text, a number, or a list of these.`)
       }
       const read = readers.get(name) ?? plainText
       texts[name] = parts.map((part) => read(part, nowMs)).join(',')

@@ -3,7 +3,7 @@ import type { Cell } from '#src/database/database.ts'
 
 import type { StoreTable } from './tables.ts'
 
-/** Bytes of this length are a number. */
+/** The length of a number in bytes; bytes of another length are not one. */
 const NUMBER_BYTES = 8
 
 export const packedInBytes = {

@@ -7,8 +7,8 @@ import { assert } from '#src/platform/assert.ts'
 import type { TardisKind } from '#src/tables/tardis.ts'
 
 /**
- * `levels`: a row a level. `states`: a row a snapshot, with its best `depth` levels a side.
- * `changes`: a row a level that changed.
+ * `levels`: one row per level. `states`: one row per snapshot, with its best `depth` levels of each side.
+ * `changes`: one row per level that changed.
  */
 export type Shape = {
   kind: 'levels' | 'states' | 'changes'

@@ -153,7 +153,7 @@ export function createStreamService(deps: StreamDeps) {
       if (authorization !== null && caller === undefined) throw unauthenticatedError()
       const [name] = new URLSearchParams(searchOf(request.url)).keys()
       if (name !== undefined) throw unknownNameError(name, 'parameter of this route', noQuery)
-      if (isStopping) throw busyError('The server stops. Connect again.')
+      if (isStopping) throw busyError('The server is stopping. Connect again.')
       const address = call.address ?? caller?.address ?? ''
       if (caller !== undefined && deps.connections.isFull(levelOf(caller)))
         throw busyError('There are too many connections.')

@@ -34,7 +34,8 @@ type LineWriter = {
   /** Prevents following rows from referring to the text written so far. */
   forget(): void
   /**
-   * Writes a row that refers to nothing, or to its outcome's last, `gap` bytes nearer than stored.
+   * Writes a row that refers to no row, or to the last row of its outcome, which is `gap` bytes nearer
+   * than in the chunk.
    */
   join(chunk: Chunk, row: number, gap: number): void
   /** Writes a row that refers to one that was not written, so it is encoded again. */

@@ -59,7 +59,7 @@ export function createChunkFetch(
     absent.set(keyOf(part), { untilMs, fault: new Fault(what, { kind: 'damage' }) })
   }
 
-  /** Why a part cannot be fetched; undefined if it may be. */
+  /** Why a part cannot be fetched; undefined if it can. */
   function faultOf(part: ArchivedPart): Error | undefined {
     const known = absent.get(keyOf(part))
     return known !== undefined && performance.now() < known.untilMs ? known.fault : undefined

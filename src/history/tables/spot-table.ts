@@ -150,8 +150,9 @@ export function createSpotTable(db: Database, meta: MetaTable) {
 }
 
 /**
- * Creates the function to call for each new tick: a tick without a time of receipt is subtracted
- * from the loss reported by the next received one. Returns the change of the sum.
+ * Creates the function to call for each new tick. A tick without a time of receipt was lost before
+ * the next one that was received, and is subtracted from the loss that this one reports. Returns the
+ * change of the sum.
  */
 function createCorrection(db: Database): (row: SpotRow) => number {
   const sql = sqlOf(spot)

@@ -65,7 +65,7 @@ export function createRecord(ports: Ports) {
         const heard = own.filter(
           (each) =>
             'trade' in each ||
-            // The periods known to an import are in `said`.
+            // `said` has the periods that an import knows.
             (!(isImport && each.kind === 'known') && mayChange(each, before)),
         )
         return { before, now, heard, traded }

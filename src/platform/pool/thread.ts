@@ -28,7 +28,7 @@ type ThreadOptions<Ports> = {
   /** Makes what a task reads; `moment` came with the call. */
   portsOf: (moment: unknown, pass: Pass) => Ports | Promise<Ports>
   findTask: (name: string) => AnyTask<Ports> | undefined
-  /** Makes what can be sent of an error. */
+  /** Turns an error into a value that can be sent to another thread. */
   toFault: (error: unknown) => unknown
   counts: () => Counts
   /** Called when nothing runs and no stream is open, and when something runs again. */

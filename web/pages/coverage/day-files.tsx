@@ -34,7 +34,7 @@ type LinkedFile = DayFile & { link: string }
 const kinds = [
   { kind: 'quotes', route: 'quotes', text: 'quotes: changes of the best prices' },
   { kind: 'snapshots', route: 'snapshots', text: 'snapshots: books of 25 levels' },
-  { kind: 'levels', route: 'snapshots', text: 'levels: books, a row a level' },
+  { kind: 'levels', route: 'snapshots', text: 'levels: books, one row per level' },
   { kind: 'changes', route: 'snapshots', text: 'changes: changed levels' },
   { kind: 'trades', route: 'prices', text: 'trades' },
   { kind: 'panel', route: 'prices', text: 'panel: markets at fixed times before their end' },
