@@ -8,7 +8,7 @@ import { batchOf, conditionIdOf } from './books.ts'
 import { HistoryModel, rowsText } from './history-model.ts'
 import { textOf } from './pages.ts'
 
-const ROUNDS = 5
+const ROUNDS = 3
 /** Acknowledgements after which a process is killed. */
 const ACKNOWLEDGED_MAX = 60
 

@@ -7,7 +7,7 @@ import { openLedgerIn } from '../support/stores.ts'
 import { onEachEngine } from './ledger-engines.ts'
 import { accountIdOf, aKey, keyIdOf, NOW_MS } from './ledger-records.ts'
 
-const ROUNDS = 6
+const ROUNDS = 4
 /** Acknowledgements after which a process is killed. */
 const ACKNOWLEDGED_MAX = 40
 
