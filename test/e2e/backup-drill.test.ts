@@ -18,6 +18,8 @@ import { until } from '../support/until.ts'
 
 const appender = new URL('../support/append-process.ts', import.meta.url).pathname
 const PLACE = 's3://books/drill'
+/** What takes longer than a second says how far it is. */
+const succeeded = { exitCode: 0, errors: expect.stringMatching(/^(\w+: \d+ %, .*\n)*$/) }
 
 let folder = ''
 let s3: S3Server
@@ -85,7 +87,7 @@ describe.skipIf(!hasAnvil)('a drill', () => {
     const acknowledged = appending.state.last
 
     const backup = await runCommand(env, 'backup', '--to', PLACE)
-    expect(backup).toMatchObject({ exitCode: 0, errors: '' })
+    expect(backup).toMatchObject(succeeded)
     await Promise.all([appending.stop(), server.kill()])
     rmSync(data, { recursive: true })
 
@@ -93,7 +95,7 @@ describe.skipIf(!hasAnvil)('a drill', () => {
     expect(await runCommand(there, 'restore', '--from', PLACE)).toMatchObject({ exitCode: 0 })
     const noted = `${head?.seq}:${head?.hash}`
     for (const command of [['verify'], ['audit', 'verify', '--head', noted]])
-      expect(await runCommand(there, ...command)).toMatchObject({ exitCode: 0, errors: '' })
+      expect(await runCommand(there, ...command)).toMatchObject(succeeded)
     const history = openHistory(join(restored, 'history.db'))
     expect(history.findBatch(`numbered-${acknowledged}`)).toBeDefined()
     history.dispose()

@@ -99,7 +99,7 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
   async function ask(...sent: Parameters<typeof send>): Promise<Response> {
     for (let tries = 0; ; tries++) {
       const response = await send(...sent)
-      if (response.status !== 503 || tries === 100) return response
+      if (response.status !== 503 || tries === 1_000) return response
       await Bun.sleep(20)
     }
   }
@@ -408,7 +408,7 @@ describe.skipIf(!hasAnvil)('buying without a key', () => {
       for (let tries = 0; ; tries++) {
         const answer = await agent.callTool({ ...asked, _meta: { 'x402/payment': payment } })
         const { code } = (answer.structuredContent ?? {}) as { code?: string }
-        if (code !== 'unavailable' || tries === 100) return answer
+        if (code !== 'unavailable' || tries === 1_000) return answer
         await Bun.sleep(20)
       }
     }

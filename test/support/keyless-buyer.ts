@@ -31,7 +31,7 @@ export async function ask(url: string, init: RequestInit = {}): Promise<Response
   for (let tries = 0; ; tries++) {
     const headers = { ...anyAddress(), ...(init.headers as Record<string, string>) }
     const response = await fetch(url, { ...init, headers })
-    if (response.status !== 503 || tries === 100) return response
+    if (response.status !== 503 || tries === 1_000) return response
     const { code } = (await response.clone().json()) as { code: string }
     if (code !== 'unavailable') return response
     await Bun.sleep(20)

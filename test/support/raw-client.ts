@@ -12,7 +12,7 @@ type Waiting = { isHead: boolean; resolve: (answer: RawAnswer | undefined) => vo
 export type RawClient = {
   /**
    * Sends a request; resolves with the first final response, or undefined if the server closes
-   * without a complete one. Throws after twenty seconds without data.
+   * without a complete one. Throws after two minutes without data.
    */
   ask(bytes: Uint8Array, isHead: boolean): Promise<RawAnswer | undefined>
   close(): void

@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 
 /** The time limit of a response, and of listening for a second one. */
-const ANSWER_MS = 4_000
+const ANSWER_MS = 60_000
 const QUIET_MS = 250
 
 /** Sends bytes and returns the response until the server closes or becomes silent. */

@@ -43,11 +43,16 @@ onBucket(import.meta.path, ({ placeOf, tell }) => {
     using server = startServer(path)
     const { ask } = server
     // Two chunks; longer than a connection is held, and shorter than the bucket has to answer.
-    await tell('hang')
-    const asked = ask(slow, 200)
-    await Bun.sleep(SOON_MS / 4)
-    await tell('wake')
-    const first = await asked
+    const askHung = async (): Promise<Response> => {
+      await tell('hang')
+      const asked = ask(slow, 200)
+      await Bun.sleep(SOON_MS / 4)
+      await tell('wake')
+      return asked
+    }
+    let first = await askHung()
+    // A slow machine wakes it too late.
+    while (first.status === 503) first = await askHung()
     const again = await ask(slow, 200)
     expect([first.status, await first.text()]).toEqual([200, await again.text()])
 

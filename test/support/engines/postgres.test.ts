@@ -13,7 +13,7 @@ describe.skipIf(postgresPrograms === undefined)('PostgreSQL with a synchronous s
     'behavior: kill -9 of the primary and promotion lose no acknowledged row',
     async () => {
       await using postgres = await startPostgres()
-      await using sql = new SQL(postgres.url, { max: WRITERS, connectionTimeout: 5 })
+      await using sql = new SQL(postgres.url, { max: WRITERS, connectionTimeout: 60 })
       await sql`CREATE TABLE row (id bigint PRIMARY KEY)`
       const acknowledged: number[] = []
       let next = 0
@@ -31,7 +31,7 @@ describe.skipIf(postgresPrograms === undefined)('PostgreSQL with a synchronous s
       await postgres.killPrimary()
 
       await postgres.promote()
-      await using after = new SQL(postgres.url, { max: 1, connectionTimeout: 5 })
+      await using after = new SQL(postgres.url, { max: 1, connectionTimeout: 60 })
       const held = await after`SELECT id FROM row`.values()
       const ids = new Set([...held].map(([id]) => Number(id)))
       expect(acknowledged.length).toBeGreaterThanOrEqual(BEFORE_THE_KILL)
