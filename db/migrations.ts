@@ -9,6 +9,7 @@ import historyNoMoments from './history/migrations/0002_no_moments.sql' with { t
 import historyRecorders from './history/migrations/0003_recorders.sql' with { type: 'text' }
 import historyCosts from './history/migrations/0004_costs.sql' with { type: 'text' }
 import historySpotDropped from './history/migrations/0005_spot_dropped.sql' with { type: 'text' }
+import historyTradeChain from './history/migrations/0006_trade_chain.sql' with { type: 'text' }
 import historyPostgres from './history/postgres/0000_initial.sql' with { type: 'text' }
 import postgresWindowOutcomes from './history/postgres/0001_window_outcomes.sql' with { type: 'text' }
 import postgresHistoryLog from './history/postgres/0002_logged_tables.sql' with { type: 'text' }
@@ -18,6 +19,7 @@ import postgresHistoryClocks from './history/postgres/0005_clocks.sql' with { ty
 import postgresRowsAsSent from './history/postgres/0006_rows_as_sent.sql' with { type: 'text' }
 import postgresCosts from './history/postgres/0007_costs.sql' with { type: 'text' }
 import postgresSpotDropped from './history/postgres/0008_spot_dropped.sql' with { type: 'text' }
+import postgresTradeChain from './history/postgres/0009_trade_chain.sql' with { type: 'text' }
 import ledgerSqlite from './ledger/migrations/0000_initial.sql' with { type: 'text' }
 import ledgerActivity from './ledger/migrations/0001_activity.sql' with { type: 'text' }
 import ledgerChecksums from './ledger/migrations/0002_checksums.sql' with { type: 'text' }
@@ -44,6 +46,7 @@ export const historyMigrations: Migrations = {
     historyRecorders,
     historyCosts,
     historySpotDropped,
+    historyTradeChain,
   ],
 }
 export const ledgerMigrations: Migrations = {
@@ -62,6 +65,7 @@ export const postgresHistoryMigrations: Migrations = {
     postgresRowsAsSent,
     postgresCosts,
     postgresSpotDropped,
+    postgresTradeChain,
   ],
 }
 export const postgresLedgerMigrations: Migrations = {

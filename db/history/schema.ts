@@ -215,6 +215,14 @@ export const trade = sqliteTable(
   (table) => [index('trade_order').on(table.marketId, table.timeMs, table.id, table.checksum)],
 )
 
+/** Whether the chain executed the transaction of a trade: domain/trade-chain.ts. Only added to. */
+export const tradeChain = sqliteTable('trade_chain', {
+  tradeId: integer('trade_id').primaryKey(),
+  /** 1 if it succeeded, 0 if it reverted. */
+  isSuccess: integer('is_success').notNull(),
+  checksum: integer('checksum').notNull(),
+})
+
 /** Times without snapshots: `from_ms` inclusive, `to_ms` exclusive. */
 export const gap = sqliteTable(
   'gap',

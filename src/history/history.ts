@@ -17,6 +17,7 @@ import type { StatePart } from '#src/domain/series.ts'
 import type { Beside, Position, Snapshot, StoredSnapshot } from '#src/domain/snapshot.ts'
 import type { SpotQuery, SpotTick, StoredTick } from '#src/domain/spot.ts'
 import type { TimeRange } from '#src/domain/time.ts'
+import type { TradeReceipt, UncheckedQuery, UncheckedTrade } from '#src/domain/trade-chain.ts'
 import type { StoredTrade, Trade, TradeQuery } from '#src/domain/trade.ts'
 import type { WindowOutcome } from '#src/domain/window-outcome.ts'
 import type { ChangedState } from '#src/domain/wire/change-text.ts'
@@ -107,6 +108,12 @@ export type HistoryWriter = {
   endRecorder(id: string): Promise<void>
 
   /**
+   * Stores final receipts of the transactions of trades; a trade that has one keeps it. All trades
+   * with smaller ids than `nextId` were checked, or are too old to be.
+   */
+  putReceipts(receipts: readonly TradeReceipt[], nextId: number): Promise<void>
+
+  /**
    * Performs a write that changes nothing. Throws `storage_unavailable` if writing is impossible.
    */
   probeWrite(): Promise<void>
@@ -158,6 +165,15 @@ type HistoryReader = {
 
   /** The greatest id of a trade of any market; 0 without trades. */
   lastTradeId(): number
+
+  /** The final receipt of the transaction of a trade, if it is known. */
+  receiptOf(tradeId: number): TradeReceipt | undefined
+
+  /** Trades with a transaction and without a receipt, by id. */
+  uncheckedTrades(query: UncheckedQuery): UncheckedTrade[]
+
+  /** `nextId` of the last `putReceipts`; undefined if no server ever asked for receipts. */
+  nextCheckedId(): number | undefined
 
   /** Reference prices of a coin by time, then by source and average. */
   spot(query: SpotQuery): StoredTick[]

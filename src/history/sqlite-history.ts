@@ -253,6 +253,7 @@ function createWriters(
 
     putRecorder: (sign) => write(() => tables.recorders.put(sign), []),
     endRecorder: (id) => write(() => tables.recorders.remove(id), []),
+    putReceipts: (receipts, nextId) => write(() => tables.tradeChain.put(receipts, nextId), []),
 
     deleteOldest: (beforeMs) => write(() => deleteStep(beforeMs)),
     close: (conditionId) =>
@@ -331,6 +332,10 @@ function createReaders(tables: Tables, views: Views, ready: MarketHistory['ready
     trades: createTradeRead(tables, read),
     spot: (query) => naming(`The price of ${query.coin}`, () => tables.spot.list(query)),
     lastTradeId: () => naming('The list of trades', tables.trades.lastId),
+    receiptOf: (id) => naming('The receipts of trades', () => tables.tradeChain.find(id)),
+    uncheckedTrades: (query) =>
+      naming('The list of trades', () => tables.tradeChain.unchecked(query)),
+    nextCheckedId: () => naming('The receipts of trades', tables.logMeta.nextCheckedId),
     lastSpotId: () => naming('The list of prices', tables.spot.lastId),
     recorders: () => naming('The list of recorders', tables.recorders.list),
     gaps: (market) => read(market, ({ gaps }) => gaps),

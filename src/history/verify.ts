@@ -26,6 +26,7 @@ import { newOutcomeTallies, type OutcomeTally } from './writes/coverage.ts'
 export function createVerify(tables: Tables) {
   const { db, meta, markets, chunks, tails, gaps, trades, snapshots } = tables
   const { spot, revisions, manifests, segments, evidence, windowOutcomes, recorders } = tables
+  const { tradeChain } = tables
   const verifyChunk = createChunkVerify(tables)
 
   function verifyTail(market: Market, tally: Tally): string[] {
@@ -76,7 +77,17 @@ export function createVerify(tables: Tables) {
   return function* (onProgress = (_done: number, _total: number): void => {}): Generator<string> {
     yield* attempt(() => listFaults(db))
     yield* attempt(() => checkCoinTotals(db))
-    const parts = [meta, spot, revisions, manifests, segments, evidence, windowOutcomes, recorders]
+    const parts = [
+      meta,
+      spot,
+      revisions,
+      manifests,
+      segments,
+      evidence,
+      windowOutcomes,
+      recorders,
+      tradeChain,
+    ]
     for (const each of parts) yield* attempt(() => readConsistently(db, each.verify))
     let ids: number[] = []
     yield* attempt(() => {

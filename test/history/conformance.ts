@@ -12,6 +12,7 @@ import { conformMarkets } from './conformance-markets.ts'
 import { conformOutcomes } from './conformance-outcomes.ts'
 import { conformPages } from './conformance-pages.ts'
 import { conformRandomly, type Effort } from './conformance-random.ts'
+import { conformReceipts } from './conformance-receipts.ts'
 import { conformRecord } from './conformance-record.ts'
 import { conformRecorders } from './conformance-recorders.ts'
 import { conformRevisions } from './conformance-revisions.ts'
@@ -39,6 +40,7 @@ export function conform(
     conformAppend(use)
     conformMarkets(use)
     conformTrades(use)
+    conformReceipts(use)
     conformGaps(use, effort)
     conformSpot(use)
     conformRecorders(use)

@@ -74,6 +74,7 @@ async function addPausesAndTrades(history: MarketHistory): Promise<void> {
     await appendAll(history, [{ ...last, timestampMs, sourceHash: randomHash(random) }])
     const trades = [{ timestampMs, price: 500_000, outcome: 'up' } as const]
     await history.putTrades({ id: `trades-${at}`, conditionId, trades })
+    await history.putReceipts([{ tradeId: at + 1, isSuccess: true }], 1)
     await history.putGaps(conditionId, [
       { outcome: 'down', fromMs: timestampMs, toMs: timestampMs + 9, reason: 'recorder_down' },
     ])
@@ -201,8 +202,8 @@ function* places(): Generator<Target> {
     const columns = db
       .prepare<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?)')
       .all(table)
-    // A recorder that ends in order deletes its row.
-    if (table !== 'recorder') yield { table, column: undefined }
+    // A recorder that ends in order deletes its row; a trade without a receipt is asked for again.
+    if (table !== 'recorder' && table !== 'trade_chain') yield { table, column: undefined }
     for (const { name: column } of columns)
       if (!FREE.includes(`${table}.${column}`)) yield { table, column }
   }

@@ -96,6 +96,11 @@ function historyVerbs(history: MarketHistory): Verb[] {
     () => history.putGaps(conditionId(), [aGap(), aGap()]),
     () => history.putTrades({ id: id(), conditionId: conditionId(), trades: [aTrade(), aTrade()] }),
     () =>
+      history.putReceipts(
+        [{ tradeId: 1 + random.integer(count + 1), isSuccess: random.integer(4) > 0 }],
+        1 + random.integer(count + 1),
+      ),
+    () =>
       history.putSpot([
         {
           coin: 'btc',

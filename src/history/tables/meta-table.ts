@@ -21,6 +21,7 @@ const SPOT_SUM = 'spot_sum'
 const KNOWN_SINCE = 'known_since_ms'
 const SIGNING_KEY = 'signing_key'
 const ARCHIVE = 'archive'
+const NEXT_CHECKED_ID = 'next_checked_id'
 const LAST_MARKET_ID = 'last_market_id'
 /** Left by the converting version if it did not complete an older file. */
 const COVERAGE_DUE = 'coverage_due'
@@ -127,6 +128,16 @@ export function createLogMeta(db: Database) {
       return place instanceof Uint8Array ? new TextDecoder().decode(place) : undefined
     },
     putArchivePlace: (place: string): void => meta.put(ARCHIVE, new TextEncoder().encode(place)),
+
+    /**
+     * The first trade that may still need a receipt of its transaction; undefined if no server of
+     * this history ever had a node to ask.
+     */
+    nextCheckedId(): number | undefined {
+      const id = meta.get(NEXT_CHECKED_ID)
+      return id === undefined ? undefined : Number(id)
+    },
+    putNextCheckedId: (id: number): void => meta.put(NEXT_CHECKED_ID, id),
 
     /** Begins the logs, unless they exist. */
     begin(clock: () => number): void {

@@ -20,6 +20,7 @@ import { createRevisionTable } from './revision-table.ts'
 import { createSegmentTable } from './segment-table.ts'
 import { createSpotTable } from './spot-table.ts'
 import { createTailTable, type TailRun } from './tail-table.ts'
+import { createTradeChainTable } from './trade-chain-table.ts'
 import { createTradeTable } from './trade-table.ts'
 
 export type TableOptions = {
@@ -67,6 +68,7 @@ export function createTables(
     gaps: createGapTable(db),
     evidence: createEvidenceTable(db, logMeta),
     trades: createTradeTable(db, meta),
+    tradeChain: createTradeChainTable(db, logMeta),
     spot: createSpotTable(db, meta),
     revisions: createRevisionTable(db, logMeta, clock),
     manifests: createManifestTable(db, logMeta),

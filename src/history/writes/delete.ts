@@ -143,12 +143,14 @@ const prepareParts = (db: Database) =>
     [
       ['chunk', 'id', CHUNKS_MAX],
       ['tail', 'market_id, time_ms, id', ROWS_MAX],
+      // Before the trades that name its rows.
+      ['trade_chain', 'trade_id', ROWS_MAX, 'trade_chain JOIN trade ON trade.id = trade_id'],
       ['trade', 'id', ROWS_MAX],
       ['gap', 'market_id, outcome, is_derived, from_ms, to_ms, reason', ROWS_MAX],
     ] as const
-  ).map(([table, key, limit]) =>
+  ).map(([table, key, limit, from = table]) =>
     db.prepare<unknown, [number]>(
       `DELETE FROM ${table} WHERE (${key}) IN (
-         SELECT ${key} FROM ${table} WHERE market_id = $1 LIMIT ${limit})`,
+         SELECT ${key} FROM ${from} WHERE market_id = $1 LIMIT ${limit})`,
     ),
   )
