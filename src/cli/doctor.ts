@@ -20,6 +20,7 @@ import { asTyped } from '../server/invocation.ts'
 import { createNodes } from '../server/nodes.ts'
 import { ledgerOf } from '../server/open-data-folder.ts'
 import { readToken } from '../server/operator.ts'
+import { openTradeNodes } from '../server/trade-chain.ts'
 import { renderJson } from './command-line.ts'
 import {
   checkBackup,
@@ -32,8 +33,9 @@ import {
 
 const help = `
 Checks the configuration, the clock, the disk, permissions, both stores, PostgreSQL with its standbys, the bucket, day
-files, backups, the recorder, the chain, the facilitator, the sanctions list, the payment address and prices, with the
-variables of the server. It changes nothing, and a server may keep running. Without a network, the clock is not compared.
+files, backups, the recorder, the chain, the nodes for trades, the facilitator, the sanctions list, the payment address
+and prices, with the variables of the server. It changes nothing, and a server may keep running. Without a network, the
+clock is not compared.
 
 --json prints an object: ok, and findings with check, state (ok, skipped, warning, wrong), text, todo.
 
@@ -94,6 +96,7 @@ async function listFindings(context: CliContext): Promise<Finding[]> {
       ['clock', () => checkClock(context, findings)],
       ['stored time', () => checkKeptTime(context)],
       ['payments', () => checkPayments(context, ledger)],
+      ['trade nodes', () => checkTradeNodes(context)],
       ['sanctions', () => checkSanctions(context, ledger)],
       ['payee', () => checkPayee(config, ledger)],
     ]
@@ -246,6 +249,28 @@ async function checkPayments(context: CliContext, ledger: Ledger | undefined): P
   } catch (error) {
     return [found('wrong', messageOf(error))]
   }
+}
+
+/** Checks that each node answers for Polygon, with a final block. */
+async function checkTradeNodes(context: CliContext): Promise<Finding[]> {
+  const found = finder('trade nodes')
+  const nodes = openTradeNodes({ ...context, printError: () => {} })
+  const todo = 'Correct BOOKFEED_TRADE_NODES, or check the network.'
+  const answers = nodes.map(async (node) => {
+    try {
+      const block = await node.getBlock(node.chain.finality)
+      if (block === undefined)
+        return found('wrong', `The RPC at ${node.origin} returned no final block.`, todo)
+      return found('ok', `The RPC at ${node.origin} knows final blocks up to ${block.number}.`)
+    } catch (error) {
+      return found('wrong', messageOf(error), todo)
+    }
+  })
+  const more = 'A failed transaction shows only if two nodes agree: set a second one.'
+  return [
+    ...(await Promise.all(answers)),
+    ...(nodes.length === 1 ? [found('warning', 'Only one node is asked.', more)] : []),
+  ]
 }
 
 function checkSanctions({ config, clock }: CliContext, ledger: Ledger | undefined): Finding {

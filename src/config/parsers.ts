@@ -48,6 +48,13 @@ export function parseNodes(text: string): Readonly<Record<string, string>> | und
   return nodes
 }
 
+/** URLs of nodes on different hosts, so that they may be asked for the same. */
+export function parseTradeNodes(text: string): readonly string[] | undefined {
+  const urls = text === '' ? [] : text.split(',').map((url) => url.trim())
+  const hosts = new Set(urls.map((url) => URL.parse(url)?.hostname))
+  return urls.every(isHttpUrl) && hosts.size === urls.length ? urls : undefined
+}
+
 /** Names of price sources with their URLs; an empty URL selects the default. */
 export function parseSpotSources(
   text: string,

@@ -24,6 +24,7 @@ import {
   parseOrigin,
   parseRates,
   parseSpotSources,
+  parseTradeNodes,
 } from './parsers.ts'
 
 /** An environment variable. `parse` returns undefined for a value that is not accepted. */
@@ -330,6 +331,15 @@ export const variables = {
     description:
       'JSON-RPC node of each chain to sell on; the node of Polygon, or else the first node, is also used for the sanctions oracle and contract wallets. May contain a secret; never shown.',
     parse: parseNodes,
+  },
+  tradeNodes: {
+    name: 'BOOKFEED_TRADE_NODES',
+    isSecret: true,
+    default: '',
+    accepts: 'http or https URLs of Polygon nodes on different hosts, separated by commas',
+    description:
+      'JSON-RPC nodes that are asked whether the chain executed the transactions of trades, for `chain` in lists of trades; with two or more, two must agree. Empty: none is asked. May contain a secret; never shown.',
+    parse: parseTradeNodes,
   },
   sanctionsList: {
     name: 'BOOKFEED_SANCTIONS_LIST',

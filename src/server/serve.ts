@@ -33,6 +33,7 @@ import { watchSilences } from './silences.ts'
 import { faultsOf, ledgerCopyOf, openStores, patiently, watchCopies } from './stores.ts'
 import { startStream } from './streams.ts'
 import { createTestMode } from './test-server.ts'
+import { startTradeCheck } from './trade-chain.ts'
 import { startUsageFlush } from './usage-flush.ts'
 
 type Greeting = {
@@ -183,6 +184,7 @@ export async function serve(
   for (const { name, start } of extensions.flatMap((extension) => extension.jobs ?? []))
     run(start(context, operator?.reports.get(name)))
   jobs.use(startRetention(context, history, report?.retention))
+  jobs.use(startTradeCheck(context, history))
   if (config.isRecording) {
     const { startRecording } = await import('./recording.ts')
     const onStored = server.wake ?? stream.wake
