@@ -156,8 +156,8 @@ type List = { path: string; kinds: Member[][] }
 type Member = {
   name: string
   columns: [name: string, kind: Kind][]
-  /** Parameter that adds the member to rows. */
-  needs?: 'fields' | 'interval' | 'view' | undefined
+  /** Parameter that adds the member to rows; `server` if the operator decides. */
+  needs?: 'fields' | 'interval' | 'view' | 'server' | undefined
 }
 type Schemas = ApiDocument['components']['schemas']
 
@@ -235,6 +235,7 @@ function kindOf({ type = '', format, anyOf }: Schema): string {
 function needsOf(description: string): Member['needs'] {
   if (/^Only where `fields` names it/.test(description)) return 'fields'
   if (/only with `interval`/i.test(description)) return 'interval'
+  if (/^Only if the operator/.test(description)) return 'server'
   return /^Only with `view=/.test(description) ? 'view' : undefined
 }
 
@@ -253,8 +254,8 @@ function columnsText(lists: readonly List[]): string {
   return `COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
 ${text.join('')}}
 """Of each list the members of its rows (with \`interval\` the last kind): the parameter that a member
-needs, and the columns that it makes, with their kinds: a name, of a list the kind of its items, of
-objects in one those of their members."""
+needs (\`server\` if the operator decides), and the columns that it makes, with their kinds: a name,
+of a list the kind of its items, of objects in one those of their members."""
 `
 }
 

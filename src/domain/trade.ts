@@ -177,12 +177,13 @@ function readSeen(
   return { seen: placeTrades(seen), isHeld, seenId }
 }
 
-/** A trade as it is served. */
-export function tradeText(trade: Trade): string {
+/** A trade as it is served; lists of servers that ask the chain add `chain`. */
+export function tradeText(trade: Trade, chain?: string): string {
   const { timestampMs, price, outcome, size, side, transactionHash } = trade
   const text = (value: string | undefined) => (value === undefined ? 'null' : `"${value}"`)
   const shares = size === undefined ? 'null' : formatMillionths(size)
-  return `{"timestamp":"${toIso(timestampMs)}","outcome":${text(outcome)},"price":${formatMillionths(price)},"size":${shares},"side":${text(side)},"transactionHash":${text(transactionHash)}}`
+  const rest = chain === undefined ? '' : `,"chain":"${chain}"`
+  return `{"timestamp":"${toIso(timestampMs)}","outcome":${text(outcome)},"price":${formatMillionths(price)},"size":${shares},"side":${text(side)},"transactionHash":${text(transactionHash)}${rest}}`
 }
 
 const UNKNOWN_HASH = ',"transactionHash":null'

@@ -13,7 +13,7 @@ import type { Market } from '#src/domain/market.ts'
 import { ROW_BYTES_MAX, type SeriesPage, type StatePart } from '#src/domain/series.ts'
 import type { Position } from '#src/domain/snapshot.ts'
 import { encodedTag, historyTagOf, tagOf } from '#src/domain/tag.ts'
-import { readRange } from '#src/domain/time.ts'
+import { type Clock, readRange } from '#src/domain/time.ts'
 import { putText } from '#src/domain/wire/row-bytes.ts'
 import type { MarketHistory, RowQuery } from '#src/history/history.ts'
 import type { Page, PageCache } from '#src/platform/page-cache.ts'
@@ -88,6 +88,8 @@ export const PAGE_START = '{"data":['
 export type HistoryPage = PageEnd<Position> & {
   /** Makes the body: `PAGE_START`, the rows with commas between, and then `end`. */
   toBody: (end: string) => Bytes
+  /** Rows of it may still change, even if the history of the market is final. */
+  isOpen?: boolean
 }
 
 /** A read of a list: rows of a market in a range, by the filters of the list. */
@@ -103,6 +105,7 @@ type HistoryListOptions<Query, Filters extends HistoryFilters> = {
   read: (
     history: MarketHistory,
     request: HistoryRequest<Filters>,
+    clock: Clock,
   ) => HistoryPage | Promise<HistoryPage>
   /** The query of a page whose rows only have to be joined; undefined where each is read. */
   joinedQuery?: (request: HistoryRequest<Filters>) => RowQuery | undefined
@@ -113,7 +116,7 @@ type HistoryListOptions<Query, Filters extends HistoryFilters> = {
   /** Schema of its JSON, of a list that can be had as a table. */
   table?: TObject
   /** Members that the rows of a table have; all of them by default. */
-  membersOf?: (query: Query) => readonly string[]
+  membersOf?: (query: Query, history: MarketHistory) => readonly string[] | undefined
 }
 
 export type HistoryListDeps = TaskPorts & { pages: PageCache; tasks: Tasks }
@@ -163,7 +166,7 @@ export function createHistoryList<
     const market = marketIn(ports, conditionId)
     const asked = readRequest(ports.cursors, market, query)
     const version = versionOf(ports, market, asked)
-    const page = await options.read(history, { market, ...asked })
+    const page = await options.read(history, { market, ...asked }, ports.clock)
     const { nextCursor, resumeCursor } = asked.walk.end(page)
     const body = page.toBody(endOf(nextCursor))
     const now = history.findMarket(conditionId)
@@ -173,7 +176,7 @@ export function createHistoryList<
       body,
       resumeCursor,
       coverage: coverageOf(ports, market, asked),
-      isClosed: market.isClosed,
+      isClosed: market.isClosed && page.isOpen !== true,
       version: isUnchanged ? version : undefined,
     }
   }
@@ -182,10 +185,13 @@ export function createHistoryList<
   const laneOf = ({ query, table }: Given<Query>, { filters }: Asked): Lane =>
     options.readsBoth?.(filters) ? 'long' : listLane(options.query, query, table)
 
-  function givenOf({ request, market, query }: Call<Query>): Given<Query> {
+  function givenOf(
+    { history }: HistoryListDeps,
+    { request, market, query }: Call<Query>,
+  ): Given<Query> {
     const { conditionId } = market
     const form =
-      table === undefined ? jsonOnly : tableOf(request, query, options.membersOf?.(query))
+      table === undefined ? jsonOnly : tableOf(request, query, options.membersOf?.(query, history))
     return { conditionId, query, table: form }
   }
 
@@ -246,7 +252,7 @@ export function createHistoryList<
 
     /** For a route with `caching: 'page'`: a page, or a table of it. */
     page(deps: HistoryListDeps, call: Call<Query>): PageAnswer | Promise<DataAnswer> {
-      const given = givenOf(call)
+      const given = givenOf(deps, call)
       if (given.table.format === 'json') return toAnswer(deps, call, given)
       readRequest(deps.cursors, call.market, call.query)
       const made = deps.tasks.data(call.request, task, given, 'long')
@@ -255,7 +261,7 @@ export function createHistoryList<
 
     /** For a route with `caching: 'digest'`. */
     data(deps: HistoryListDeps, call: Call<Query>): Promise<DataAnswer> {
-      const given = givenOf(call)
+      const given = givenOf(deps, call)
       const asked = readRequest(deps.cursors, call.market, call.query)
       return deps.tasks.data(call.request, task, given, laneOf(given, asked))
     },

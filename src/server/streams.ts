@@ -23,7 +23,7 @@ import { QuoteRow } from '#src/features/quotes/schema.ts'
 import { SpotRow } from '#src/features/spot/schema.ts'
 import { describeTick } from '#src/features/spot/service.ts'
 import { createStreamService, type StreamService } from '#src/features/stream/service.ts'
-import { TradeRow } from '#src/features/trades/schema.ts'
+import { AnnouncedTrade } from '#src/features/trades/schema.ts'
 import type { MarketHistory } from '#src/history/history.ts'
 import { assertEntitled } from '#src/http/rights.ts'
 import type { Rounds } from '#src/http/rounds.ts'
@@ -41,7 +41,7 @@ export const streamRows = {
   changes: ChangeRow,
   quotes: QuoteRow,
   prices: PriceRow,
-  trades: TradeRow,
+  trades: AnnouncedTrade,
   spot: SpotRow,
   market: MarketBody,
   marketAsOf: MarketAsOfBody,

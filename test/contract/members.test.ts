@@ -106,6 +106,11 @@ describe('members of data', () => {
     expect(ofData.length).toBeGreaterThan(9)
     for (const entry of ofData) {
       const bodies = await readBodies(entry)
+      if (entry.operationId === 'listTrades') {
+        // From now on trades say whether the chain has them.
+        await history.putReceipts([], 1)
+        bodies.push(...(await readBodies(entry)))
+      }
       expect([entry.operationId, bodies.length > 0]).toEqual([entry.operationId, true])
       const seen = bodies.flatMap((body) => [...optionalsIn(schemaOf(entry), body)])
       const told = (isThere: boolean) =>

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Trade } from '#src/domain/trade.ts'
 import { openHistory } from '#src/history/open.ts'
 
-import { aSnapshot, conditionIdOf, START_MS } from '../history/books.ts'
+import { aSnapshot, conditionIdOf, getMarket, START_MS } from '../history/books.ts'
 import { createHarness } from '../support/harness.ts'
 
 type Row = Record<string, unknown>
@@ -116,5 +116,40 @@ describe('GET /v1/{coin}/markets/{conditionId}/trades', () => {
     const { nextCursor } = await get('limit=1')
     const other = await send(`${path}?limit=1&outcome=up&cursor=${nextCursor}`)
     expect(await other.json()).toMatchObject({ code: 'cursor_mismatch' })
+  })
+
+  test('behavior: once nodes are asked each has a state, and a page that may change is not kept', async () => {
+    const { history, send, path, get } = await serve()
+    await history.append({ id: 'books', source: 'recorded', snapshots: [aSnapshot()] })
+    await history.close(conditionIdOf(1))
+    const before = await send(path)
+    expect(before.headers.get('cache-control')).toContain('immutable')
+    expect(await before.text()).not.toContain('chain')
+
+    await history.putReceipts([], 1)
+    const open = await send(path)
+    expect(open.headers.get('cache-control')).toBe('private, no-cache')
+    const unknown = 'unknown'
+    const { data } = (await open.json()) as Page
+    expect(data.map(({ chain }) => chain)).toEqual([unknown, unknown, unknown, 'pending', unknown])
+    const first = await send(`${path}?limit=1`)
+    expect(first.headers.get('cache-control')).toContain('immutable')
+
+    const { id: tradeId = 0 } =
+      history
+        .trades({ market: getMarket(history) })
+        .find(({ transactionHash }) => transactionHash === HASH) ?? {}
+    const { revision } = getMarket(history)
+    await history.putReceipts([{ tradeId, isSuccess: false }], 1)
+    expect(getMarket(history).revision).toBe(revision)
+    expect((await get()).data[3]).toMatchObject({ transactionHash: HASH, chain: 'failed' })
+    const headers = { 'if-none-match': open.headers.get('etag') ?? '' }
+    const decided = await send(path, { headers })
+    expect(decided.status).toBe(200)
+    expect(decided.headers.get('cache-control')).toContain('immutable')
+    const csv = await (await send(`${path}?format=csv&outcome=down`)).text()
+    expect(csv).toBe(
+      `timestamp,outcome,price,size,side,transaction_hash,chain\n${new Date(START_MS + 7).toISOString()},down,0.52,25.5,sell,${HASH},failed\n`,
+    )
   })
 })

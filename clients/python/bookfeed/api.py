@@ -1268,6 +1268,7 @@ Trade = TypedDict(
         "size": Optional[Amount],
         "side": Optional[Literal["buy", "sell"]],
         "transactionHash": Optional[str],
+        "chain": Literal["confirmed", "failed", "pending", "unknown"],
     },
 )
 Usage = TypedDict(
@@ -1681,6 +1682,7 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
             "size": ("", {"size": "float?"}),
             "side": ("", {"side": "text?"}),
             "transactionHash": ("", {"transaction_hash": "text?"}),
+            "chain": ("server", {"chain": "text"}),
         },
     ],
     "/v1/{coin}/panel": [
@@ -1765,5 +1767,5 @@ COLUMNS: dict[str, list[dict[str, tuple[str, dict[str, Any]]]]] = {
     ],
 }
 """Of each list the members of its rows (with `interval` the last kind): the parameter that a member
-needs, and the columns that it makes, with their kinds: a name, of a list the kind of its items, of
-objects in one those of their members."""
+needs (`server` if the operator decides), and the columns that it makes, with their kinds: a name,
+of a list the kind of its items, of objects in one those of their members."""

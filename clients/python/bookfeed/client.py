@@ -154,7 +154,7 @@ class Client:
     def trades(
         self, coin: str, market: str, **filters: Unpack[api.ListTrades]
     ) -> Walk[Trade]:
-        """Trades reported by the venue."""
+        """Trades reported by the venue; on some servers with `chain`, their state on the chain."""
         accept("trades", api.ListTrades, filters)
         return self._walk(10_000, filters, coin, "markets", market, "trades")
 

@@ -26,7 +26,8 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
 Members = Mapping[str, "tuple[str, dict[str, Any]]"]
-"""For each member of a row, the parameter that it depends on, and its columns."""
+"""For each member of a row, the parameter that it depends on (`server` for the operator), and its
+columns."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ def _chosen(members: Members, filters: Mapping[str, Any]) -> Columns:
         "fields": False,
         "interval": bool(filters.get("interval")),
         "view": filters.get("view") == "consolidated",
+        # If rows have the member, they have the column.
+        "server": False,
     }
     return {
         column: kind

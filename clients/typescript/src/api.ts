@@ -2655,6 +2655,11 @@ export interface components {
             side: "buy" | "sell" | null;
             /** @description Hash of the settlement transaction; null if the source does not report it. */
             transactionHash: string | null;
+            /**
+             * @description Only if the operator has nodes of the chain asked (`BOOKFEED_TRADE_NODES`). `confirmed`: the chain has executed the transaction, and `failed`: it has reverted it, both finally. `pending`: neither is known yet. `unknown`: neither became known within a day, or the trade has no transaction.
+             * @enum {string}
+             */
+            chain?: "confirmed" | "failed" | "pending" | "unknown";
         };
         PanelRow: {
             /** @description Market identifier: `0x` and lower-case hex digits. */

@@ -13,7 +13,7 @@ type Rows = {
   changes: Schemas['Change']
   quotes: Schemas['Quote']
   prices: Schemas['Price']
-  trades: Schemas['Trade']
+  trades: Omit<Schemas['Trade'], 'chain'>
 }
 type MarketChannel = keyof Rows
 type Outcome = 'up' | 'down'

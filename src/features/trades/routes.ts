@@ -4,6 +4,7 @@ import { startOf } from '#src/domain/cursor.ts'
 import { type HistoryFilters, tradeList } from '#src/domain/lists.ts'
 import type { Market } from '#src/domain/market.ts'
 import type { Position } from '#src/domain/snapshot.ts'
+import { chainStateOf } from '#src/domain/trade-chain.ts'
 import {
   type PlacedTrade,
   placeTrades,
@@ -22,21 +23,31 @@ import {
 } from '#src/http/history-list.ts'
 import { tableQuery } from '#src/http/table.ts'
 
-import { TradeList, TradeQuery } from './schema.ts'
+import { AnnouncedTrade, TradeList, TradeQuery } from './schema.ts'
 
 export const trades = createHistoryList({
   list: tradeList,
   query: TradeQuery,
   toFilters: (_: TradeQuery, shared): HistoryFilters => shared,
-  read(history, request) {
+  read(history, request, clock) {
     const read: ReadTrades = (query) => history.trades({ ...query, isTrade: true })
+    const nowMs = clock()
+    const hasChain = history.nextCheckedId() !== undefined
+    let isOpen = false
     const { rows, ...end } = takeRows(tradesOf(read, request), request.range.limit, {
-      textOf: ({ trade }) => tradeText(trade),
+      textOf({ trade }) {
+        if (!hasChain) return tradeText(trade)
+        const chain = chainStateOf(trade, history.receiptOf(trade.id), nowMs)
+        isOpen ||= chain === 'pending'
+        return tradeText(trade, chain)
+      },
       positionOf: ({ at }) => at,
     })
-    return textPage(end, rows)
+    return { ...textPage(end, rows), isOpen }
   },
   table: TradeList,
+  membersOf: (_, history) =>
+    history.nextCheckedId() === undefined ? Object.keys(AnnouncedTrade.properties) : undefined,
 })
 
 export const tradeRoutes = (api: Api, deps: HistoryListDeps) =>

@@ -1,7 +1,9 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 import { outcomes } from '#src/domain/market.ts'
+import { chainStates } from '#src/domain/trade-chain.ts'
 import {
+  choice,
   choiceOrNull,
   decimal,
   decimalOrNull,
@@ -18,7 +20,8 @@ export const TradeQuery = historyQuery(
 )
 export type TradeQuery = Static<typeof TradeQuery>
 
-export const TradeRow = object(
+/** A trade as the venue announced it, as live streams send it. */
+export const AnnouncedTrade = object(
   'Trade',
   {
     timestamp: time("The venue's time of the trade, UTC.", '2026-04-14T08:00:09.120Z'),
@@ -37,6 +40,21 @@ export const TradeRow = object(
     transactionHash: textOrNull(
       'Hash of the settlement transaction; null if the source does not report it.',
       `0x${'9c1f4e07'.repeat(8)}`,
+    ),
+  },
+  { description: 'A trade as announced by the venue.' },
+)
+
+const TradeRow = object(
+  'Trade',
+  {
+    ...AnnouncedTrade.properties,
+    chain: Type.Optional(
+      choice(
+        chainStates,
+        'Only if the operator has nodes of the chain asked (`BOOKFEED_TRADE_NODES`). `confirmed`: the chain has executed the transaction, and `failed`: it has reverted it, both finally. `pending`: neither is known yet. `unknown`: neither became known within a day, or the trade has no transaction.',
+        'confirmed',
+      ),
     ),
   },
   { description: 'A trade as announced by the venue.' },

@@ -22,7 +22,14 @@ import type { Book, Heatmap, Market, Outcome, Trade } from '../../lib/bodies.ts'
 import type { Call } from '../../lib/calls.ts'
 import { serverNowMs } from '../../lib/clock.ts'
 import { lostStore } from '../../lib/connection.ts'
-import { outcomeNames, showCompact, showDate, showMoment, showShare } from '../../lib/format.ts'
+import {
+  outcomeNames,
+  showCompact,
+  showDate,
+  showMoment,
+  showShare,
+  showSome,
+} from '../../lib/format.ts'
 import { createKept } from '../../lib/kept.ts'
 import { setQuery } from '../../lib/location.ts'
 import { useStore } from '../../lib/store.ts'
@@ -304,6 +311,7 @@ const NEARLY_ALL = 0.99
 /** Notes that do not fit into the legend. */
 function notesOf(heat: Heatmap | undefined, seen: Range, trades: readonly ShownTrade[]): string[] {
   const known = heat?.trades !== undefined && hasRemoved(heat) ? removedShare(heat, seen) : 1
+  const failed = trades.filter(({ chain }) => chain === 'failed').length
   return [
     ...(known < NEARLY_ALL
       ? [`Pulled and traded sizes are known for ${showShare(known)} of this view.`]
@@ -311,6 +319,7 @@ function notesOf(heat: Heatmap | undefined, seen: Range, trades: readonly ShownT
     ...(trades.length > 0
       ? ['Trades are green where the taker bought this outcome or sold the other, else red.']
       : []),
+    ...(failed > 0 ? [`The chain has reverted ${showSome(failed, 'trade')}.`] : []),
     ...(trades.some(({ isGuessed }) => isGuessed)
       ? [
           'The source does not say which outcome was traded: a trade is at the price nearer to the mid.',
