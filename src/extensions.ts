@@ -12,7 +12,7 @@ import type { Extension } from './server/extension.ts'
 export const extensions: readonly Extension[] = [
   dayFiles, // Parquet files of days that are final.
   archive, // Books of old markets in a bucket.
-  trust, // What changed after it was served, signed manifests, citations.
+  trust, // Changes to data that was served before, signed manifests, citations.
   calibration, // How often Up won, by distance from the strike.
   mcp, // Tools for agents.
   keyless, // Purchases without a key.

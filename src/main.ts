@@ -86,7 +86,7 @@ function trustCertificates(): void {
   process.execve?.(process.execPath, words, { ...process.env, NODE_EXTRA_CA_CERTS: file })
 }
 
-/** What the first thread does: it runs a command. Others load only what answering takes. */
+/** Runs a command, in the first thread. Other threads load only what answering takes. */
 async function run(): Promise<void> {
   trustCertificates()
   const args = process.argv.slice(2)

@@ -27,8 +27,9 @@ type Row = Readonly<Record<string, unknown>>
 let scratch = new Float64Array(64)
 
 /**
- * Of all values in the order of the columns, but that of a column `checksum`. Columns behind that
- * were added to rows that were sealed: as long as the last of them are null, they do not count.
+ * The checksum of all values in the order of the columns, except a column `checksum`. Columns after
+ * that one were added to rows that were sealed already: while the last of them are null, they do not
+ * count.
  */
 export function checksumOf(row: Row): number {
   let count = 0
@@ -60,7 +61,7 @@ export const SUM_MASK = SUM_END - 1
 const placeNumbers = new Float64Array(8)
 const placeBytes = new Uint8Array(placeNumbers.buffer)
 
-/** What sealed bytes belong to, at most eight numbers: the seal holds in no other place. */
+/** The place of sealed bytes, at most eight numbers: their seal is valid in no other place. */
 export type Place = readonly number[]
 
 function crcOf(bytes: Uint8Array, place: Place): number {

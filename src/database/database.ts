@@ -1,4 +1,4 @@
-/** What stores use of SQLite, and its transactions. */
+/** The interface of SQLite for stores, and its transactions. */
 import type { SQLQueryBindings } from 'bun:sqlite'
 
 import { AppError } from '#src/domain/errors.ts'

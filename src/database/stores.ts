@@ -11,7 +11,7 @@ import type { StoreHandles } from './transact.ts'
 /** A part of an object of an archive; `size` is that of the whole object, in bytes. */
 export type Part = { name: string; size: number; at: number; length: number }
 
-/** What a sealed chunk consists of; none of it changes under the id of the chunk. */
+/** The parts of a sealed chunk; none of them changes under the id of the chunk. */
 export const chunkKinds = ['tops', 'rows', 'hashes', 'notes'] as const
 export type ChunkKind = (typeof chunkKinds)[number]
 
@@ -28,7 +28,7 @@ export type ObjectReader = {
    * Rejects with `storage_unavailable`.
    */
   fetch(parts: readonly Part[]): Promise<readonly (Uint8Array | undefined)[]>
-  /** What was asked of the bucket since it was opened. */
+  /** Counts of the requests to the bucket since it was opened. */
   counts(): ObjectCounts
   /** A copy, for which this thread waits. Throws `storage_unavailable` and a `damage` fault. */
   read(part: Part): Uint8Array

@@ -17,7 +17,7 @@ export const transactOn =
   }
 
 /**
- * What a store works on: `reading` for its reads, `writing` for the bodies of its verbs, which
+ * The handles of a store: `reading` for its reads, `writing` for the bodies of its verbs, which
  * `transact` surrounds. Over a file both handles are the same.
  */
 export type StoreHandles = {

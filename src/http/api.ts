@@ -43,18 +43,18 @@ export type RouteOptions = {
   isOfOwnCoins?: boolean
   /** The rate window that a request is taken from: `data` by default. Routes that begin alike must agree. */
   allowance?: 'billing'
-  /** Whether an overloaded server still answers; it always answers billing. */
+  /** True if an overloaded server still answers; it always answers billing. */
   isUrgent?: boolean
   /** Seconds that the connection of an admitted request may stay idle. */
   keepOpenSeconds?: number
   /** Schema of the path parameter `:id`, for the document. */
   id?: TSchema
   requestHeaders?: readonly OpenApiParameter[]
-  /** Whether the handler honors `Idempotency-Key`. */
+  /** True if the handler honors `Idempotency-Key`. */
   isReplayable?: boolean
-  /** Whether the response has `X-Coverage`, the recorded share of its range. */
+  /** True if the response has `X-Coverage`, the recorded share of its range. */
   isCovered?: boolean
-  /** Whether bytes are sent as they are stored, never compressed. */
+  /** True if bytes are sent as they are stored, never compressed. */
   isAsStored?: boolean
   /** Error codes beside those that follow from the options above. */
   fails?: readonly ErrorCode[]
@@ -105,7 +105,7 @@ type ApiPorts = AccessPorts & {
   silences: Silences
 }
 
-/** What a handler passes to `reply`. */
+/** The results of a handler that `reply` sends. */
 type HandlerResult = Sendable | Promise<Sendable>
 type Sendable = DataAnswer | PackedAnswer | PageAnswer | Response
 

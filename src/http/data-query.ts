@@ -108,7 +108,7 @@ export const intervalParameter = (description: string) =>
 export const timeframeParameter = (description: string) =>
   Type.Optional(oneOf(timeframes, { description }))
 
-/** Of lists of markets and what is made of them. */
+/** The source of the markets in a list, or in what is made of them. */
 export const sourceParameter = Type.Optional(
   oneOf(sourceChoices, {
     description:

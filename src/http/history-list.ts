@@ -170,7 +170,7 @@ export function createHistoryList<
     const { nextCursor, resumeCursor } = asked.walk.end(page)
     const body = page.toBody(endOf(nextCursor))
     const now = history.findMarket(conditionId)
-    // What another process wrote meanwhile may be in it or not.
+    // Rows that another process wrote in the meantime may or may not be in the page.
     const isUnchanged = now !== undefined && versionOf(ports, now, asked) === version
     return {
       body,

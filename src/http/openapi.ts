@@ -256,7 +256,7 @@ type Named = Record<string, OpenApiSchema>
 /** A copy without symbols: kinds, transforms and words. */
 const plainOf = (schema: object) => JSON.parse(JSON.stringify(schema)) as OpenApiSchema
 
-/** The same of what is answered: members may be added, also where Elysia closed the object. */
+/** A plain copy of the schema of a response: members may be added, also where Elysia forbids them. */
 const openOf = (schema: object) =>
   JSON.parse(
     JSON.stringify(schema, (name, value) =>

@@ -138,8 +138,8 @@ const toFailure = (error: unknown): Failure =>
       }
 
 /**
- * What the log says of an error, with its causes; undefined for what the caller caused. What is
- * expected to happen, such as a 503 of billing that is closed, has no stack.
+ * The text of an error for the log, with its causes; undefined for an error of the caller. A failure
+ * that is expected, such as a 503 of billing that is closed, has no stack.
  */
 export function describeFault(error: unknown): string | undefined {
   if (errorCodes[toFailure(error).code].status < 500) return undefined

@@ -65,7 +65,7 @@ const apiKey = {
   description: 'An API key: `Authorization: Bearer bf_live_…`; or a test key, `bf_test_…`.',
 }
 
-/** What a server holds of what examples are about. */
+/** The market and the day of this server that examples name. */
 export type HeldExamples = { market?: ExampleMarket | undefined; day?: Partial<ExampleDay> }
 
 /**
@@ -158,7 +158,7 @@ type OpenapiOptions = {
 
 const isPublic = (access: Access): boolean => access !== 'operator'
 
-/** Whether nothing can be added to what is held. */
+/** True if all examples are held. */
 const isWhole = ({ market, day }: HeldExamples): boolean =>
   market !== undefined && day?.citation !== undefined && day.file !== undefined
 
@@ -182,12 +182,12 @@ function showing({ market, day = {} }: HeldExamples, document: string): string {
 // A change of our style is another address, because browsers keep what is at an address for ever.
 const ASSETS_PATH = `/swagger/assets/${version}-${tagOf(style)}`
 
-/** What the page of the reference shows first: everything but the operations themselves. */
+/** The first content of the page of the reference: everything but the operations themselves. */
 export type ApiIndex = {
   version: string
   /** Markup of our own text. */
   about: string
-  /** What is loaded when the first operation is opened. */
+  /** Loaded when the first operation is opened, as are the styles. */
   script: string
   styles: string[]
   tags: { name: string; description: string; operations: IndexedOperation[] }[]

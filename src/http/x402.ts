@@ -164,7 +164,7 @@ export function toChallengeHeader(given: unknown, others = 0): string {
   }
 }
 
-/** Of a header that this server has written. */
+/** Parses a header that this server has written. */
 export const fromPaymentHeader = (header: string): unknown =>
   JSON.parse(Buffer.from(header, 'base64').toString())
 

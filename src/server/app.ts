@@ -109,7 +109,7 @@ export type SimulatedParts = {
   authenticator: Authenticator
   /** Returns the reason to refuse a request before it is counted. */
   refuse: Refuse
-  /** What live streams follow; the history of the app by default. */
+  /** The source of live streams; the history of the app by default. */
   followed?: Source | undefined
 }
 

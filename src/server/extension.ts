@@ -184,7 +184,7 @@ export type FirstThreadRoutes = {
   hooks?: AnyElysia | undefined
   /** Sells the response to a request that failed for lack of a payment. */
   answerUnpaid?: PromisesOptions['answerUnpaid']
-  /** What the API document says of the prices of routes. */
+  /** The prices of routes in the API document. */
   prices?: Prices | undefined
 }
 

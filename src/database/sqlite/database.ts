@@ -163,7 +163,7 @@ function assertSqliteVersion(db: Database): void {
 }
 
 function assertOurs(db: Database, path: string, format: FileFormat): void {
-  // Of one moment: another process may be making the file.
+  // All read at one moment: another process may be making the file.
   const { applicationId, version, tables } = readConsistently(db, () => ({
     applicationId: readNumber(db, 'PRAGMA application_id'),
     version: readNumber(db, 'PRAGMA user_version'),

@@ -31,7 +31,7 @@ export type FrozenFile = Disposable & {
   /** Its number of format. */
   version: number
   file: FrozenPart
-  /** What belongs beside the file, as `-wal`; undefined where the file is all. */
+  /** The log beside the file, its `-wal`; undefined if the file holds everything. */
   log: FrozenPart | undefined
   /** Lets the log be emptied; from then on what is read may be of different moments. */
   release(): void
@@ -74,7 +74,7 @@ export function freezeFile(path: string, format: FileFormat): FrozenFile {
 function openPart(path: string, bytesMax: number): FrozenPart & { close(): void } {
   const file = openSync(path, 'r')
   return {
-    // What it still lacks is in the log.
+    // Bytes beyond the end of the file are in the log.
     bytes: Math.min(bytesMax, fstatSync(file).size),
     read(at, bytes) {
       for (let done = 0, got = 0; done < bytes.length; done += got) {

@@ -201,7 +201,7 @@ export const fileRoutes = (api: Api, deps: Deps) => {
 /** `application/sql` (RFC 6922). */
 const SQL = 'application/sql'
 const MINUTE_MS = 60_000
-/** Of a view: ten years of a timeframe, or two of each. */
+/** Files that a view may name: ten years of one timeframe, or two of every timeframe. */
 const ARCHIVE_FILES_MAX = 4000
 
 /** The address of a link to a file, and its end. */
@@ -282,7 +282,7 @@ function archiveSql(
     })
   const [first] = found
   if (found.length > ARCHIVE_FILES_MAX) {
-    const message = `That are ${count(found.length, 'file')}, and a view has at most ${ARCHIVE_FILES_MAX}. Send a shorter range, or \`timeframe\`.`
+    const message = `The range has ${count(found.length, 'file')}, and a view has at most ${ARCHIVE_FILES_MAX}. Send a shorter range, or \`timeframe\`.`
     throw parameterError('to', message)
   }
   if (first === undefined) {

@@ -1,4 +1,4 @@
-/** What the operator's API needs from the server: its state, its jobs and its parts. */
+/** The state, the jobs and the parts of the server that the operator's API needs. */
 
 import type { Billing } from '#src/billing/billing.ts'
 import type { Screen, SignupState } from '#src/domain/selling/screening.ts'

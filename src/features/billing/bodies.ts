@@ -107,7 +107,7 @@ const meanings: Record<PaymentState, { status: Status; retryAction?: RetryAction
   review: { status: 'review', retryAction: 'ask_operator' },
 }
 
-/** What the payer should do instead of signing again, which would fail or pay twice. */
+/** The action for the payer in place of signing again, which would fail or pay twice. */
 const actionsByReason: Readonly<Record<string, RetryAction>> = {
   offer_used: 'abandon',
   payer_blocked: 'abandon',

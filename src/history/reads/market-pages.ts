@@ -123,7 +123,7 @@ const rankOf = (market: Market): number =>
 const COVERED_WEIGHT = 10
 const SCORE_MAX = COVERED_WEIGHT + 2
 
-/** Of equal markets, returns the first. */
+/** Returns the best market; the first if several are equal. */
 function findBest(history: Reads, markets: readonly Market[]): Market | undefined {
   let best = markets[0]
   let most = -1
