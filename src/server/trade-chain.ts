@@ -24,7 +24,8 @@ const UNNOTED_IDS_MAX = 100_000
 const FIRST_MS = 30_000
 /** A transaction without a receipt is asked for again after half of its age, within these bounds. */
 const AGAIN_MS = { min: 30_000, max: 3_600_000 }
-const PAUSE_MS = { reading: 5, asking: 1000, idle: 5000, failed: 60_000 }
+/** Five full batches a second: the venue has some thirty trades a second at its busiest. */
+const PAUSE_MS = { reading: 5, full: 200, asking: 1000, idle: 5000, failed: 60_000 }
 
 type Waiting = UncheckedTrade & { dueMs: number }
 type Checked = Pick<
@@ -91,12 +92,13 @@ export function createTradeCheck(history: Checked, vote: ReceiptVote, clock: Clo
     if (notedId === undefined || nextId - notedId > UNNOTED_IDS_MAX) await note([], nextId)
     const due = dueAt(nowMs)
     const restMs = vote.restMs()
-    if (due.size > 0 && restMs === 0 && nowMs >= askedMs + PAUSE_MS.asking) {
+    const pauseMs = due.size < BATCH ? PAUSE_MS.asking : PAUSE_MS.full
+    if (due.size > 0 && restMs === 0 && nowMs >= askedMs + pauseMs) {
       askedMs = nowMs
       await ask(due)
     }
     if (hasMore) return PAUSE_MS.reading
-    return due.size > 0 ? Math.max(PAUSE_MS.asking, restMs) : PAUSE_MS.idle
+    return due.size > 0 ? Math.max(pauseMs, restMs) : PAUSE_MS.idle
   }
 }
 

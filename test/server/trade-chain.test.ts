@@ -81,15 +81,19 @@ onEachEngine(({ placeOf }) => {
 
   describe('createTradeCheck', () => {
     test(
-      'default: asks for twenty transactions a second, stores what is decided, and notes how far',
+      'default: asks for twenty transactions five times a second, or for fewer once, stores what is decided, and notes how far',
       use('check', async (history) => {
         await addTrades(history, numbersFrom(0, 50))
         const known = Object.fromEntries(numbersFrom(0, 50).map((at) => [hashOf(at), at % 7 !== 3]))
         const { asked, step, run, time } = createCheck(history, known, START_MS + 60_000)
         expect(history.nextCheckedId()).toBeUndefined()
         await step()
-        expect(await step()).toBe(1000)
+        expect(await step()).toBe(200)
         expect(asked.map((each) => each.length)).toEqual([20])
+        time.nowMs += 200
+        await step()
+        expect(asked.map((each) => each.length)).toEqual([20, 20])
+        expect(await step()).toBe(1000)
         time.nowMs += 1000
         await run(3)
         expect(asked.map((each) => each.length)).toEqual([20, 20, 10])
