@@ -57,13 +57,13 @@ describe('exports of a history in a file', () => {
     const { send } = onThread()
     const address = '/v1/btc/export?day=2026-01-01&format=csv'
     const texts = await Promise.all(
-      Array.from({ length: 12 }, async () => (await send(address)).text()),
+      Array.from({ length: 6 }, async () => (await send(address)).text()),
     )
     expect(new Set(texts).size).toBe(1)
     const { data } = (await (await send('/v1/exports')).json()) as {
       data: { state: string; snapshots: number }[]
     }
-    expect(data).toHaveLength(12)
+    expect(data).toHaveLength(6)
     const snapshots = both.rows.length + open.rows.length
     for (const one of data) expect(one).toMatchObject({ state: 'complete', snapshots })
   })

@@ -116,7 +116,7 @@ describe('depth, fields and interval', () => {
     test(`property: a page of ${name} is the bytes of its rows without what is not wanted`, async () => {
       const known = await knownOf(market)
       const random = createRandom(`cut ${name}`)
-      for (let round = 0; round < 40; round++) {
+      for (let round = 0; round < 16; round++) {
         const drawn = draw(random, known.rows)
         const { text } = await readPage(send, market.path, { ...drawn.params, limit: 1000 })
         expect(text).toBe(`{"data":[${textOf(known, drawn)}],"nextCursor":null}`)
@@ -127,7 +127,7 @@ describe('depth, fields and interval', () => {
   test('behavior: gzip holds the same bytes, also the second and the third time', async () => {
     const known = await knownOf(both)
     const random = createRandom('cut gzip')
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < 6; round++) {
       const drawn = draw(random, known.rows)
       const path = withParams(both.path, { ...drawn.params, limit: 1000 })
       for (let time = 0; time < 3; time++) {
@@ -162,7 +162,7 @@ describe('view=consolidated', () => {
     test(`property: each row of ${name} is what is in force of both books at its time`, async () => {
       const known = await knownOf(market)
       const random = createRandom(`consolidated ${name}`)
-      for (let round = 0; round < 25; round++) {
+      for (let round = 0; round < 10; round++) {
         const drawn = draw(random, known.rows)
         const params = { ...drawn.params, view: 'consolidated', limit: 1000 }
         const { body } = await readPage(send, market.path, params)
@@ -221,7 +221,7 @@ describe('a walk', () => {
     'property: gives the rows of the whole once, whatever the limits (%s)',
     async (view) => {
       const random = createRandom(`walk ${view}`)
-      for (let round = 0; round < 24; round++) {
+      for (let round = 0; round < 10; round++) {
         const market = random.pick([both, single, open, edge])
         const { params } = draw(random, await readKnown(send, market))
         const asked = { ...params, view }
