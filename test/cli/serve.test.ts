@@ -3,7 +3,9 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { openHistory } from '#src/history/open.ts'
 import { openLedger } from '#src/ledger/open.ts'
+import { storeSimulation } from '#src/simulator/simulator.ts'
 
 import { bookfeed } from '../support/program.ts'
 
@@ -11,8 +13,13 @@ import { bookfeed } from '../support/program.ts'
 const hasCurl = Bun.which('curl') !== null
 let folder = ''
 
-beforeAll(() => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bookfeed-serve-'))
+  const history = openHistory(join(folder, 'market.db'))
+  const market = { coins: ['btc'], timeframes: ['5m'], markets: 1 } as const
+  const options = { seed: 'serve', startMs: Date.UTC(2026, 3, 13), maxSnapshotsPerMarket: 200 }
+  await Array.fromAsync(storeSimulation(history, { ...market, ...options }))
+  history.dispose()
 })
 
 afterAll(() => {
@@ -63,11 +70,11 @@ async function runShell(command: string): Promise<string> {
   return await new Response(Bun.spawn(['sh', '-c', command], { stdout: 'pipe' }).stdout).text()
 }
 
-/** A folder with the sample that the first test has made, and nothing else. */
-function newFolderWithSample(name: string): string {
+/** A folder with a market, so that a start makes no sample. */
+function newFolderWithMarket(name: string): string {
   const data = join(folder, name)
   mkdirSync(data)
-  copyFileSync(join(folder, 'history.db'), join(data, 'history.db'))
+  copyFileSync(join(folder, 'market.db'), join(data, 'history.db'))
   return data
 }
 
@@ -105,7 +112,7 @@ describe('bookfeed serve', () => {
   test.skipIf(!hasCurl)(
     'behavior: only the first start makes a key and shows it; the next ones ask for $KEY',
     async () => {
-      const env = { BOOKFEED_LOG: 'off', BOOKFEED_DATA: newFolderWithSample('key') }
+      const env = { BOOKFEED_LOG: 'off', BOOKFEED_DATA: newFolderWithMarket('key') }
       const first = start(env)
       const shown = (await readGreeting(first.stdout)).match(/bf_live_\w+/g) ?? []
       expect(new Set(shown).size).toBe(1)
@@ -130,7 +137,7 @@ describe('bookfeed serve', () => {
   test.skipIf(!hasCurl).each(['0', '1'])(
     'behavior: --port and --data go before the variables, with %s threads too',
     async (workers) => {
-      const data = newFolderWithSample(`options${workers}`)
+      const data = newFolderWithMarket(`options${workers}`)
       const env = { BOOKFEED_LOG: 'off', BOOKFEED_PORT: 'broken', BOOKFEED_DATA: '/dev/null' }
       const child = start({ ...env, BOOKFEED_WORKERS: workers }, '--port', '0', '--data', data)
       const greeting = await readGreeting(child.stdout)
@@ -153,7 +160,7 @@ describe('bookfeed serve', () => {
   })
 
   test('behavior: a server that others reach makes no key', async () => {
-    const data = newFolderWithSample('open')
+    const data = newFolderWithMarket('open')
     const env = { BOOKFEED_HOST: '0.0.0.0', BOOKFEED_LOG: 'off', BOOKFEED_DATA: data }
     const child = start(env)
     const greeting = await readGreeting(child.stdout)
