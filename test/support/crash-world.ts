@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import { type LittlePolygon, startLittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import { UNCHECKED } from '#src/billing/availability.ts'
 import { ledgerFormat, openDatabase } from '#src/database/sqlite/database.ts'
 import type { TokenSymbol } from '#src/domain/selling/payment-chain.ts'
 
@@ -22,7 +23,6 @@ import { openLedgerIn } from './stores.ts'
 export const SETTLE = '/v1/billing/x402/settle'
 /** Long enough to be accepted and sent; afterwards the chain's clock is moved. */
 const VALID_SECONDS = 90
-const OFFER_TRIES_MAX = 100
 const OFFER_PAUSE_MS = 100
 /** A server starts in half of this on a loaded machine. */
 const WAIT_MS_MAX = 120_000
@@ -162,8 +162,8 @@ function createBuyers({ chain, ledgerPath, server }: Ground) {
       const askOffer = () => ask(server(), customer, { path: QUOTE, body: wish })
       let { status, body } = await askOffer()
       // A server that has just started may still be checking its tokens.
-      const isChecking = () => String(body.detail).endsWith('It is being checked.')
-      for (let tries = 0; isChecking() && tries < OFFER_TRIES_MAX; tries++) {
+      const isChecking = () => String(body.detail).includes(UNCHECKED)
+      while (isChecking()) {
         await Bun.sleep(OFFER_PAUSE_MS)
         ;({ status, body } = await askOffer())
       }

@@ -2,6 +2,7 @@
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
 import type { LittlePolygon } from '#dev/sandbox/little-polygon.ts'
+import { UNCHECKED } from '#src/billing/availability.ts'
 import type { SoldChain } from '#src/billing/billing.ts'
 import { createBilling } from '#src/billing/create-billing.ts'
 import { createChainView } from '#src/chain/chain-view.ts'
@@ -27,6 +28,7 @@ import { createStockClient, signPayment } from './stock-client.ts'
 import { systemClock } from './venue/venue.ts'
 
 const SETTLE = '/v1/billing/x402/settle'
+const QUOTE_PAUSE_MS = 100
 const DAY_MS = 86_400_000
 
 /** The clock of wallets and chain. */
@@ -186,7 +188,12 @@ export async function addCustomer(
       anotherPeriod?: boolean,
     ): Promise<QuoteAnswer> {
       const wish = { tierId, network: chain.network, token, payer, anotherPeriod }
-      const { status, body } = await post('/v1/billing/x402/quote', wish)
+      let { status, body } = await post('/v1/billing/x402/quote', wish)
+      // A server that has just started may still be checking its tokens.
+      while (String(body.detail).includes(UNCHECKED)) {
+        await Bun.sleep(QUOTE_PAUSE_MS)
+        ;({ status, body } = await post('/v1/billing/x402/quote', wish))
+      }
       if (status !== 200) throw new Error(`No offer: ${JSON.stringify(body)}`)
       return body as QuoteAnswer
     },
