@@ -13,7 +13,7 @@ import { missing, PATH, readImages, untilTrue } from '../support/images.ts'
 import { someLines } from '../support/snapshot-lines.ts'
 
 const root = new URL('../..', import.meta.url).pathname
-const DRILL_MS_MAX = 600_000
+const DRILL_MS_MAX = 1_200_000
 const ROWS = 200
 const FIRST_POD = 50
 const SUBNET = '172.29.0.1/24'

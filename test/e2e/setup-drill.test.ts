@@ -12,7 +12,7 @@ import { missing, readImages, untilTrue } from '../support/images.ts'
 import { someLines } from '../support/snapshot-lines.ts'
 
 const root = new URL('../..', import.meta.url).pathname
-const DRILL_MS_MAX = 300_000
+const DRILL_MS_MAX = 900_000
 const ROWS = 50
 const names = ['db', 'bucket', 'admin', 'recorder-1', 'recorder-2', 'server-1', 'server-2']
 const hosts = Object.fromEntries(names.map((name, at) => [name, `172.28.0.${at + 10}`]))

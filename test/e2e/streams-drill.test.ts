@@ -22,7 +22,7 @@ import { walk } from '../support/page-client.ts'
 import { openHistoryIn, openLedgerIn } from '../support/stores.ts'
 import { systemClock } from '../support/venue/venue.ts'
 
-const DRILL_MS_MAX = 240_000
+const DRILL_MS_MAX = 600_000
 const WAIT_MS_MAX = 90_000
 const AGAIN_MS = 100
 const PACE_MS = 5

@@ -10,7 +10,7 @@ import { bookfeed } from './program.ts'
 const root = new URL('../..', import.meta.url).pathname
 const weed = new URL('./weed.ts', import.meta.url).pathname
 const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so'
-const TRIES_MAX = 240
+const TRIES_MAX = 1_000
 const RETRY_MS = 500
 /** The path of a container. */
 export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
