@@ -152,7 +152,7 @@ describe.skipIf(postgresPrograms === undefined)('bookfeed copy of a history', ()
       const folder = makeFolder('archived')
       const env = { ...s3.env, BOOKFEED_DATA: folder, BOOKFEED_ARCHIVE: bucket }
       const archived = await runCommand({ ...env, BOOKFEED_FREE_MB: '0' }, 'archive', '--days', '0')
-      expect([archived.exitCode, archived.errors]).toEqual([0, ''])
+      expect(archived.exitCode, archived.errors).toBe(0)
       const before = tableRows(fileIn(folder))
       expect(before.segment?.length).toBeGreaterThan(3)
 
