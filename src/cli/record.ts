@@ -27,7 +27,7 @@ export const recordCommand = (context: CliContext): Command =>
 async function record(real: CliContext): Promise<void> {
   using context = asService(real)
   const { recordMetrics } = context.config()
-  if (recordMetrics !== '') await checkAddressAt(recordMetrics, 'BOOKFEED_RECORD_METRICS')
+  if (recordMetrics !== '') await checkAddressAt(recordMetrics, 'BOOKFEED_RECORD_METRICS', context)
   using _recorder = holdDataFolder(context, 'recorder')
   await backUpBeforeUpgrade(context)
   await using history = await openDataFolder(context, 'record')

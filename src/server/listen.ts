@@ -15,11 +15,14 @@ import { commandError } from './command-end.ts'
 export const DRAIN_MS_MAX = 10_000
 const IDLE_TIMEOUT_SECONDS = 10
 const COPYING = 'Not ready: history, ledger. The server copies its database first.'
+const STARTING = 'Not ready: the server starts.'
 const RETRY_AFTER_SECONDS = 5
 /** A backstop far above what the routes take: they answer better than Bun, which answers bare. */
 const BODY_BYTES_MAX = 1024 * 1024
 
 type Address = Pick<Config, 'host' | 'port'>
+/** What responses of a server that is not ready are made with. */
+type Identity = { createId: () => string; version: string }
 /** An app that can listen. */
 export type Answers = {
   fetch: (request: Request, peers: PeerSource) => Response | Promise<Response>
@@ -74,24 +77,55 @@ export function listenAlone(app: Answers, address: Address): ListeningServer {
 }
 
 /** Fails as `listen` does if an address of the configuration is taken, before any work is done. */
-export async function checkAddresses({ host, port, metrics }: Config): Promise<void> {
-  await checkAddress({ host, port })
-  if (metrics !== '') await checkAddressAt(metrics, 'BOOKFEED_METRICS')
+export async function checkAddresses(
+  { host, port, metrics }: Config,
+  identity: Identity,
+): Promise<void> {
+  try {
+    await tryAddress({ host, port }, identity)
+  } catch (cause) {
+    throw commandError(toListenMessage(codeOf(cause), host, port), { cause })
+  }
+  if (metrics !== '') await checkAddressAt(metrics, 'BOOKFEED_METRICS', identity)
+}
+
+/** Fails as `serveAt` does if the address is taken. */
+export async function checkAddressAt(
+  at: Address,
+  variable: string,
+  identity: Identity,
+): Promise<void> {
+  try {
+    await tryAddress(at, identity)
+  } catch (cause) {
+    throw commandError(toServeMessage(codeOf(cause), at, variable), { cause })
+  }
+}
+
+async function tryAddress(address: Address, identity: Identity): Promise<void> {
+  if (address.port !== 0) await serveNotReady(address, identity, STARTING).stop(true)
 }
 
 /**
  * Answers 503 at an address while a server copies its database; `/healthz` is 200. Does nothing if
  * the system chooses the port, which no client knows yet.
  */
-export function answerNotReady(
+export function answerNotReady(address: Address, identity: Identity): AsyncDisposable | undefined {
+  if (address.port === 0) return undefined
+  const server = serveNotReady(address, identity, COPYING)
+  return { [Symbol.asyncDispose]: () => server.stop(true) }
+}
+
+function serveNotReady(
   { host, port }: Address,
-  { createId, version }: { createId: () => string; version: string },
-): AsyncDisposable | undefined {
-  if (port === 0) return undefined
-  const notReady = new AppError('unavailable', COPYING, { retryAfterSeconds: RETRY_AFTER_SECONDS })
-  const server = Bun.serve({
+  { createId, version }: Identity,
+  detail: string,
+): Bun.Server<undefined> {
+  const notReady = new AppError('unavailable', detail, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+  return Bun.serve({
     hostname: host,
     port,
+    reusePort: false,
     development: false,
     fetch(request) {
       if (new URL(request.url).pathname === '/healthz')
@@ -102,31 +136,6 @@ export function answerNotReady(
       return response
     },
   })
-  return { [Symbol.asyncDispose]: () => server.stop(true) }
-}
-
-async function checkAddress({ host, port }: Address): Promise<void> {
-  try {
-    await tryAddress({ host, port })
-  } catch (cause) {
-    throw commandError(toListenMessage(codeOf(cause), host, port), { cause })
-  }
-}
-
-/** Fails as `serveAt` does if the address is taken. */
-export async function checkAddressAt(at: Address, variable: string): Promise<void> {
-  try {
-    await tryAddress(at)
-  } catch (cause) {
-    throw commandError(toServeMessage(codeOf(cause), at, variable), { cause })
-  }
-}
-
-async function tryAddress({ host, port }: Address): Promise<void> {
-  if (port === 0) return
-  const fetch = () => new Response(null, { status: 503 })
-  const address = { hostname: host, port, reusePort: false }
-  await Bun.serve({ ...address, development: false, fetch }).stop(true)
 }
 
 /**

@@ -49,7 +49,7 @@ export async function serve(
 ): Promise<void> {
   using service = asService(real)
   const config = service.config()
-  await checkAddresses(config)
+  await checkAddresses(config, service)
   using _server = holdDataFolder(service, 'server')
   using _recorder = config.isRecording ? holdDataFolder(service, 'recorder') : undefined
   await backUpBeforeUpgrade(service)
