@@ -30,7 +30,7 @@ const parts = [
 beforeAll(() => {
   for (const part of parts) cpSync(join(root, part), join(copy, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
-}, 120_000)
+}, 300_000)
 afterAll(() => rmSync(copy, { recursive: true, force: true }), 120_000)
 
 const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')

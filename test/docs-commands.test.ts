@@ -188,7 +188,7 @@ describe.skipIf(Bun.which('bash') === null || Bun.which('curl') === null)(
         const code = await child.exited
         expect([code, code === 0 ? '' : said.slice(-2000) + errors]).toEqual([0, ''])
       },
-      120_000,
+      300_000,
     )
 
     test.each(readdirSync(join(root, 'examples/curl')))(
@@ -210,7 +210,7 @@ describe.skipIf(Bun.which('bash') === null || Bun.which('curl') === null)(
         expect([await child.exited, errors]).toEqual([0, ''])
         expect(said.length).toBeGreaterThan(50)
       },
-      120_000,
+      300_000,
     )
 
     for (const [document, start, needs] of skips) {

@@ -130,11 +130,11 @@ const [alone = [], together = []] = [true, false].map((isAlone) =>
 )
 
 process.exitCode = await run(
-  ...[`--parallel=${PROCESSES}`, `--timings=${TIMINGS}`, '--timeout', '120000'],
+  ...[`--parallel=${PROCESSES}`, `--timings=${TIMINGS}`, '--timeout', '300000'],
   ...together,
 )
 if (process.exitCode === 0 && alone.length > 0)
-  process.exitCode = await run('--timeout', '120000', ...alone)
+  process.exitCode = await run('--timeout', '300000', ...alone)
 
 const lines = programs
   .filter(([names]) => names.every((name) => Bun.which(name) === null))

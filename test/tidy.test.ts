@@ -211,7 +211,7 @@ const bans: Ban[] = [
   },
   {
     found: /^\s*\}, \d{1,2}_000\)$/,
-    instead: '120_000, the limit of the gate: a test may take longer on a busy machine',
+    instead: '300_000, the limit of the gate: a test may take longer on a busy machine',
     sample: '}, 30_000)',
   },
   {

@@ -61,7 +61,7 @@ describe('quote', () => {
     script.verdict = paid(true, 4)
     const foreign = payWithUsdc(offer, { from: addressOf(8000) }, 2)
     expect(await outcomeOf(billing.settle(guest, foreign))).toBe('provisioned')
-  }, 120_000)
+  }, 300_000)
 })
 
 describe('settle', () => {

@@ -68,7 +68,7 @@ describe('bookfeed backup', () => {
     expect(wrong.exitCode).toBe(1)
     expect(wrong.errors).toMatch(/^bookfeed: s3:.*SignatureDoesNotMatch.*S3_ENDPOINT.*\n$/)
     s3.refused.length = 0
-  }, 120_000)
+  }, 300_000)
 
   test('error: a flipped bit is found by list, doctor, verify and the next backup, which mends it', async () => {
     const { env } = await newData()
@@ -102,7 +102,7 @@ describe('bookfeed backup', () => {
     const restored = { ...to, BOOKFEED_DATA: join(root, 'mended') }
     const { exitCode, printed } = await runCommand(restored, 'restore')
     expect([exitCode, printed]).toEqual([0, expect.stringContaining('are valid again')])
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: a server makes them by itself, and says of each how it ended', async () => {
     const { env, data } = await newData()
@@ -130,7 +130,7 @@ describe('bookfeed backup', () => {
     expect(await runOnce()).toContain('Another backup')
     expect(errors).toEqual([expect.stringContaining('no backup could be made: Another backup')])
     expect(startBackups(createCliContext(env).context)).toBeUndefined()
-  }, 120_000)
+  }, 300_000)
 
   test('error: one that is stuck is ended, and told', async () => {
     const { env } = await newData()
@@ -149,7 +149,7 @@ describe('bookfeed backup', () => {
     const job = startBackups({ ...context, program }, report, { firstMs: 0, limitMs: 300 })
     expect(await promise).toContain('took too long')
     await job?.dispose()
-  }, 120_000)
+  }, 300_000)
 
   test('error: says where to, what there is nothing of, and that another one runs', async () => {
     const { env, data } = await newData()
@@ -162,7 +162,7 @@ describe('bookfeed backup', () => {
     using _lock = holdLock(join(data, 'backup.lock'), 'held')
     const second = await runCommand(env, 'backup', '--to', root)
     expect([second.exitCode, second.errors]).toEqual([1, expect.stringContaining('Another backup')])
-  }, 120_000)
+  }, 300_000)
 })
 
 describe('an upgrade', () => {
@@ -207,7 +207,7 @@ describe('an upgrade', () => {
     const db = openDatabase(join(root, 'old', 'history.db'), { isReadOnly: true })
     expect(db.prepare('PRAGMA user_version').values()).toEqual([[format]])
     db.close()
-  }, 120_000)
+  }, 300_000)
 
   test('error: files are left as they are where they cannot be backed up', async () => {
     const { env, data } = await newOldData()
@@ -218,7 +218,7 @@ describe('an upgrade', () => {
     const off = await runCommand({ ...env, BOOKFEED_BACKUP_TO: 'off' }, 'keys', 'list')
     expect(off.exitCode).toBe(0)
     expect(readdirSync(data)).not.toContain('backups')
-  }, 120_000)
+  }, 300_000)
 
   test('error: files above the limit are left as they are', async () => {
     const { env, data } = await newOldData()
@@ -231,7 +231,7 @@ describe('an upgrade', () => {
       /left as they are.* bookfeed migrate --backed-up\.$/,
     )
     expect([formatNow(path), readdirSync(data).includes('backups')]).toEqual([format - 1, false])
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: migrate says what is due, and upgrades without a backup when told to', async () => {
     const { env, data } = await newOldData()
@@ -257,7 +257,7 @@ describe('an upgrade', () => {
       [`history at ${history}: format ${format + 1}, up to date.`, ledger],
     ])
     expect(await runCommand(env, 'verify')).toMatchObject({ exitCode: 0 })
-  }, 120_000)
+  }, 300_000)
 
   test('error: migrate changes nothing while another process has the files open', async () => {
     const { env, data } = await newOldData()
@@ -268,7 +268,7 @@ describe('an upgrade', () => {
     other.close()
     expect([exitCode, errors]).toEqual([1, expect.stringContaining('Stop it and try again')])
     expect(formatNow(history)).toBe(format)
-  }, 120_000)
+  }, 300_000)
 })
 
 describe('a restore that did not finish', () => {
@@ -295,7 +295,7 @@ describe('a restore that did not finish', () => {
       expect((await runCommand(again, 'restore', '--from', place)).exitCode).toBe(0)
       expect((await runCommand(again, 'verify')).exitCode).toBe(0)
     },
-    120_000,
+    300_000,
   )
 
   test('error: a damaged file ends it without a success and without a folder; --partial takes the rest', async () => {
@@ -317,7 +317,7 @@ describe('a restore that did not finish', () => {
     expect([partly.exitCode, readdirSync(own.BOOKFEED_DATA)]).toEqual([0, ['ledger.db']])
     expect(partly.errors).toContain('warning: history.db is lost')
     expect(partly.printed).toContain('ledger.db is as of')
-  }, 120_000)
+  }, 300_000)
 
   test('error: no command uses the folder', async () => {
     const { env, data } = await newData()

@@ -11,7 +11,7 @@ import { startKillableServer } from '../support/killable-server.ts'
 import { openLedgerIn } from '../support/stores.ts'
 import { systemClock } from '../support/venue/venue.ts'
 
-const LIMIT_MS = 120_000
+const LIMIT_MS = 300_000
 /** Longer than a server waits for an answer. */
 const BUSY_MS = 2000
 const LOOKS_MAX = 1000

@@ -97,7 +97,7 @@ for (const [name, complete] of shells) {
       expect((await complete(['se']))[0]).toBe('serve')
       expect(await complete(['keys', 'cr'])).toEqual(['create'])
       expect(await complete(['keys', 'list', '--al'])).toEqual(['--all'])
-    }, 120_000)
+    }, 300_000)
 
     test('default: values of options and arguments, and files', async () => {
       const outcomes = await complete(['simulate', '--seed', '1', '--outcomes', ''])
@@ -109,7 +109,7 @@ for (const [name, complete] of shells) {
       ])
       expect(await complete(['import', 'bo'])).toEqual(['books.jsonl'])
       expect(await complete(['serve', '--data', 'bo'])).toEqual(['books.jsonl'])
-    }, 120_000)
+    }, 300_000)
 
     test('default: lists are completed word by word', async () => {
       const states = await complete(['payments', 'list', '--state', 're'])
@@ -118,11 +118,11 @@ for (const [name, complete] of shells) {
       expect(more).toEqual(['review,pending'])
       expect(await complete(['simulate', '--timeframes', '5m,1h,15'])).toEqual(['5m,1h,15m'])
       expect(await complete(['tiers', 'set', 'pro', '--coins', 'xr'])).toEqual(['xrp'])
-    }, 120_000)
+    }, 300_000)
 
     test('behavior: a text of any kind is completed by nothing', async () => {
       expect(await complete(['keys', 'create', '--label', ''])).toEqual([])
-    }, 120_000)
+    }, 300_000)
   })
 }
 

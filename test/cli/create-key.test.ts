@@ -233,5 +233,5 @@ describe('bookfeed keys create', () => {
       expect(ledger.listKeys()).toHaveLength(5)
       expect([...ledger.verifyAudit()]).toEqual([])
     })
-  }, 120_000)
+  }, 300_000)
 })

@@ -72,7 +72,7 @@ test('error: a second server is refused, also by a later release, and commands g
   // What a process held ends with it.
   const next = await startKillableServer(env)
   await next.kill()
-}, 120_000)
+}, 300_000)
 
 /** Nothing listens where the venue should be, so it keeps trying. */
 const nowhere = {
@@ -102,7 +102,7 @@ test('error: a second recorder is refused, alone and within a server', async () 
   await server.kill()
   recorder.kill('SIGTERM')
   expect(await recorder.exited).toBe(0)
-}, 120_000)
+}, 300_000)
 
 test('error: a later release changes no file that another process has open', async () => {
   const { data, env } = await newData()
@@ -119,7 +119,7 @@ test('error: a later release changes no file that another process has open', asy
   expect(await runCommand({ ...env, ...later }, 'verify')).toMatchObject({ exitCode: 0 })
   expect(() => formatIn(data)).toThrow(`format ${format + 1}`)
   expect(readdirSync(data)).toContain('backups')
-}, 120_000)
+}, 300_000)
 
 test.each(['BOOKFEED_PORT', 'BOOKFEED_METRICS'])(
   'error: a later release that finds %s taken changes no file',
@@ -135,5 +135,5 @@ test.each(['BOOKFEED_PORT', 'BOOKFEED_METRICS'])(
     expect(formatIn(data)).toBe(format)
     expect(readdirSync(data)).not.toContain('backups')
   },
-  120_000,
+  300_000,
 )

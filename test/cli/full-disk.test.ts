@@ -82,5 +82,5 @@ describe.skipIf(prlimit === null)('a server whose disk is full', () => {
       expect(await stop()).not.toMatch(/^\s+at /m)
       rmSync(folder, { recursive: true })
     }
-  }, 120_000)
+  }, 300_000)
 })

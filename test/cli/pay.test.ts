@@ -359,7 +359,7 @@ describe.skipIf(!hasAnvil)('bookfeed pay', () => {
     server = /listens on (\S+)/.exec(text)?.[1] ?? ''
     rpc = /imitates Polygon: (\S+)/.exec(text)?.[1] ?? ''
     script = readFileSync(join(data, 'buy.ts'), 'utf8')
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     sandbox.kill()
     await sandbox.exited
@@ -414,7 +414,7 @@ describe.skipIf(!hasAnvil)('bookfeed pay', () => {
     const replaced = await buy('--yes', '--replace-key')
     expect(replaced.output).toMatch(/^bf_live_\w+\n$/)
     expect(await keysOf(key)).toEqual([401, 0])
-  }, 120_000)
+  }, 300_000)
 
   test('default: signs up, pays with USDC, and the key that it prints has the tier', async () => {
     // The wallet of the sandbox has a key already.
@@ -424,7 +424,7 @@ describe.skipIf(!hasAnvil)('bookfeed pay', () => {
     const headers = { authorization: `Bearer ${output.trim()}` }
     const response = await fetch(`${server}/v1/billing/subscription`, { headers })
     expect(await response.json()).toMatchObject({ tier: { id: 'pro' }, free: false })
-  }, 120_000)
+  }, 300_000)
 
   test('error: USDT without an allowance says which transaction is missing', async () => {
     const key = /const key = "(.*)"/.exec(script)?.[1] ?? ''
@@ -436,5 +436,5 @@ describe.skipIf(!hasAnvil)('bookfeed pay', () => {
     const seen = await run(...args, '--rpc', rpc)
     expect(seen.exitCode).toBe(1)
     expect(seen.errors).toContain("cast send 0xc2132D05D31c914a87C6611C10748AEb04B58e8F 'approve(")
-  }, 120_000)
+  }, 300_000)
 })

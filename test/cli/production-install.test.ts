@@ -57,5 +57,5 @@ describe('an install for production', () => {
     } finally {
       rmSync(folder, { recursive: true })
     }
-  }, 120_000)
+  }, 300_000)
 })

@@ -90,7 +90,7 @@ describe('bookfeed record', () => {
     stop()
     expect(await ending).toBe(0)
     expect(await ask('/healthz').catch(() => 'gone')).toBe('gone')
-  }, 120_000)
+  }, 300_000)
 
   test.skipIf(!hasSmallDisk)(
     'error: where it cannot store, /readyz is 503 with the reason, and it lives',
@@ -110,7 +110,7 @@ describe('bookfeed record', () => {
       recording.stop()
       expect(await ending).toBe(0)
     },
-    120_000,
+    300_000,
   )
 
   test('error: an address that another process has is refused, and nothing is recorded', async () => {

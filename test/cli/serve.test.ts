@@ -106,7 +106,7 @@ describe('bookfeed serve', () => {
       const lines = log.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
       expect(lines.map(({ status }) => status)).toEqual([200, 200, 200])
     },
-    120_000,
+    300_000,
   )
 
   test.skipIf(!hasCurl)(
@@ -131,7 +131,7 @@ describe('bookfeed serve', () => {
       second.kill('SIGTERM')
       expect(await second.exited).toBe(0)
     },
-    120_000,
+    300_000,
   )
 
   test.skipIf(!hasCurl).each(['0', '1'])(
@@ -149,7 +149,7 @@ describe('bookfeed serve', () => {
       expect(ledger.isNew()).toBe(false)
       ledger.dispose()
     },
-    120_000,
+    300_000,
   )
 
   test('error: a port that is none is a wrong call that says what a port is', async () => {
@@ -172,7 +172,7 @@ describe('bookfeed serve', () => {
     const ledger = openLedger(`${data}/ledger.db`, { nowMs: 0 })
     expect(ledger.isNew()).toBe(true)
     ledger.dispose()
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: stops on SIGINT while a connection is kept open', async () => {
     const child = start({
@@ -211,7 +211,7 @@ describe('bookfeed serve', () => {
     await readOrigin(next.stdout)
     next.kill('SIGTERM')
     expect(await next.exited).toBe(0)
-  }, 120_000)
+  }, 300_000)
 
   test('error: a taken port is one line that names the variable, and makes nothing', async () => {
     using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })

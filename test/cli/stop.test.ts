@@ -48,4 +48,4 @@ test('default: SIGTERM lets short requests, long ones and a stream end', async (
   }
   expect(await stream.text()).toBe(whole)
   expect([await server.exited, await new Response(server.stderr).text()]).toEqual([0, ''])
-}, 120_000)
+}, 300_000)

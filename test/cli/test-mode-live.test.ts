@@ -62,7 +62,7 @@ describe('live streams of test mode', () => {
     )
     expect(times).toEqual(times.toSorted((a, b) => a - b))
     await client.leave()
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: with gap and stale there are gap events', async () => {
     for (const fault of ['gap', 'stale']) {
@@ -73,7 +73,7 @@ describe('live streams of test mode', () => {
       expect(gap()?.data).toMatchObject({ outcome: 'up', reason: 'recorder_down' })
       await client.leave()
     }
-  }, 120_000)
+  }, 300_000)
 
   test('error: while the data are being made a connection is told to come again', async () => {
     const { app, setData } = createTestGround()
@@ -134,7 +134,7 @@ describe('live streams of test mode', () => {
     await wrong.send({ op: 'auth', key: 'bf_test_wrong' })
     expect((await wrong.closed).code).toBe(4001)
     clearInterval(timer)
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: at the end of the day connections are closed as by a server that stops', async () => {
     const ground = createLive()
@@ -150,7 +150,7 @@ describe('live streams of test mode', () => {
     const timer = setInterval(() => ground.step(100), 1)
     expect((await client.closed).code).toBe(1001)
     clearInterval(timer)
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: at the end of the day they end, as when a server stops, and begin again', async () => {
     const ground = createLive()
@@ -164,5 +164,5 @@ describe('live streams of test mode', () => {
     await ground.stepUntil(200, () => first() !== undefined)
     expect(String(first()?.data.timestamp)).toStartWith('2026-04-13T00:00:0')
     await again.leave()
-  }, 120_000)
+  }, 300_000)
 })

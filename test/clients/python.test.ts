@@ -123,7 +123,7 @@ beforeAll(async () => {
     'PYTHONDONTWRITEBYTECODE=1',
     `PYTHONPATH=${packages}`,
   ]
-}, 120_000)
+}, 300_000)
 
 afterAll(async () => {
   for (const close of closers) await close()
@@ -170,7 +170,7 @@ describe.skipIf(!hasPython)('the client for Python', () => {
     async (file) => {
       await unittest(`tests.${file.replace('.py', '')}`)
     },
-    120_000,
+    300_000,
   )
 
   test('behavior: no file of tests is left out', () => expect(files.length).toBeGreaterThan(7))
@@ -197,7 +197,7 @@ print(len(rows) > 100, rows[0]['outcome'])`
       const files = await print([...pip, 'show', '--files', 'bookfeed'])
       expect(files).toContain('bookfeed/py.typed')
     },
-    120_000,
+    300_000,
   )
 
   test.skipIf(!hasWebsockets)(
@@ -210,7 +210,7 @@ print(len(rows) > 100, rows[0]['outcome'])`
       ]
       expect(await unittest(...names)).not.toContain('skipped')
     },
-    120_000,
+    300_000,
   )
 
   test.skipIf(!hasWebsockets)(
@@ -289,7 +289,7 @@ for event in client.stream("btc", channel="quotes"):
       ])
       expect(resolved).toEqual([conditionIdOf(2), conditionIdOf(1)])
     },
-    120_000,
+    300_000,
   )
 
   test.skipIf(!hasFrames)(
@@ -301,6 +301,6 @@ for event in client.stream("btc", channel="quotes"):
       ]
       expect(await unittest(...names)).not.toContain('skipped')
     },
-    120_000,
+    300_000,
   )
 })

@@ -149,5 +149,5 @@ describe('the TypeScript client in test mode', () => {
     )
     expect(payment.status).toBe('active')
     expect(settled).toBeGreaterThan(2)
-  }, 120_000)
+  }, 300_000)
 })

@@ -47,7 +47,7 @@ describe('types of the client', () => {
         path,
         readFileSync(path, 'utf8') === text ? '' : 'Run: bun run client types',
       ]).toEqual([path, ''])
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: in Python, members that can be null are optional, and no others', async () => {
     const document = (await (await createHarness().send('/swagger/json')).json()) as ApiDocument
@@ -299,7 +299,7 @@ describe('exports', () => {
     const error = await failureOf(saveExport(client, { ...place, format: 'ndjson' }, path))
     expect([error.code, count]).toEqual(['digest_mismatch', 4])
     expect([existsSync(path), existsSync(`${path}.part`)]).toEqual([false, false])
-  }, 120_000)
+  }, 300_000)
 
   const sha256Of = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest('hex')
   const days = ['2026-04-12', '2026-04-13', '2026-04-14', '2026-04-15']

@@ -76,7 +76,7 @@ const price: number | null = fill.averagePrice
 export const all = [best, next, asks, id, mid, step, age, since, winner, price]
 `
     expect(compile(program)).toEqual([])
-  }, 120_000)
+  }, 300_000)
 
   test('case mistakes: a member that `fields` may leave out, or that needs an interval, may be missing', () => {
     const program = `
@@ -94,7 +94,7 @@ export const time: string = quotes.data[0]!.time
       true,
       true,
     ])
-  }, 120_000)
+  }, 300_000)
 
   test('case mistakes: a wrong value, a missing parameter and an unknown field do not', () => {
     const program = `
@@ -109,5 +109,5 @@ export const volume = market.volume
     expect(faults[0]).toContain('"yes"')
     expect(faults[1]).toContain('ts')
     expect(faults[2]).toContain('volume')
-  }, 120_000)
+  }, 300_000)
 })

@@ -41,7 +41,7 @@ beforeAll(async () => {
   const made = await line.run('keys', 'create', '--tier', 'enterprise', '--label', 'examples')
   key = made.printed[0] ?? ''
   entries = (await readDocument(ask)).entries
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   await server.kill()
   rmSync(folder, { recursive: true })
@@ -80,7 +80,7 @@ describe('the examples of the API document on a fresh start', () => {
       ended.abort()
     }
     expect(failed).toEqual([])
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: what is left out exists, and is none of data but a link', () => {
     for (const operationId of Object.keys(skipped)) {

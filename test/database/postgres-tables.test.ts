@@ -15,7 +15,7 @@ import { prepareTables } from '#src/extensions/postgres/server-tables.ts'
 
 import { type Postgres, postgresPrograms, startPostgres } from '../support/engines/postgres.ts'
 
-const START_MS_MAX = 120_000
+const START_MS_MAX = 300_000
 const dialect = new SQLiteSyncDialect()
 /** With the order of their bytes, as in SQLite. */
 const types: Record<string, string> = { integer: 'bigint', text: 'text C', blob: 'bytea' }

@@ -109,7 +109,7 @@ describe.skipIf(!hasAnvil)('a drill', () => {
     expect(await usage.json()).toMatchObject({ tier: { id: 'starter' } })
     await next.kill()
     expect(s3.refused).toEqual([])
-  }, 120_000)
+  }, 300_000)
 })
 
 async function settled(settle: () => Promise<Answer>): Promise<Answer> {

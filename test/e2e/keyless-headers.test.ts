@@ -182,7 +182,7 @@ describe.skipIf(!hasAnvil)('the headers of a 402', async () => {
     beforeAll(async () => {
       const port = findFreePort()
       proxy = await startTlsProxy('nginx', { folder, port, serverOrigin: server.origin })
-    }, 120_000)
+    }, 300_000)
     afterAll(() => proxy?.stop())
 
     test('default: each 402 arrives', async () => {

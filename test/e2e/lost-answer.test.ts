@@ -166,7 +166,7 @@ describe.skipIf(!hasAnvil)('a program that dies after it has paid, and is run ag
       const next = await finish(start(name, run))
       expect([next.errors, next.exitCode]).toEqual([expect.any(String), 0])
       expect(await paidBy(undecided)).toBe(2n * PRICE)
-    }, 120_000)
+    }, 300_000)
   }
 })
 

@@ -126,7 +126,7 @@ describe.skipIf(!hasAnvil)('offers', () => {
     await chain.finalize()
     expect(await look()).toBeWithin(1, 5)
     expect(world.states()).toEqual(['provisioned'])
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: whoever asks for his payment once it is final has it with that answer', async () => {
     const { world, id } = await openInFlight()
@@ -138,5 +138,5 @@ describe.skipIf(!hasAnvil)('offers', () => {
       id,
     )
     expect([payment.state, subscription?.tierId]).toEqual(['provisioned', 'pro'])
-  }, 120_000)
+  }, 300_000)
 })

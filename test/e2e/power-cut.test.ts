@@ -165,11 +165,11 @@ describe.skipIf(Bun.which('strace') === null)('power cut', () => {
     const found = cut('normal', CONTROL_IMAGES)
     tell('NORMAL', found)
     expect(found.lostKeys).toBeGreaterThan(0)
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: fires when not: with `synchronous=OFF` files are damaged', () => {
     const found = cut('none', CONTROL_IMAGES)
     tell('OFF', found)
     expect(found.faults.length).toBeGreaterThan(0)
-  }, 120_000)
+  }, 300_000)
 })

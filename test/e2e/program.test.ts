@@ -44,7 +44,7 @@ describe('commands', () => {
     expect(await run('a', 'verify')).toMatchObject({ exitCode: 0 })
     expect((await run('a', 'keys', 'create')).output).toMatch(/^bf_live_\w+$/)
     expect(await run('a', 'audit', 'verify')).toMatchObject({ exitCode: 0 })
-  }, 120_000)
+  }, 300_000)
 
   test.skipIf(!isExecutable)('error: an executable has no sandbox, and says so', async () => {
     const { exitCode, errors } = await run('a', 'sandbox')
@@ -59,7 +59,7 @@ describe.each(['0', '2'])('a server with %s threads', (workers) => {
     const env = { ...variables(`b${workers}`), BOOKFEED_WORKERS: workers }
     server = await startKillableServer(env)
     key = (await run(`b${workers}`, 'keys', 'create', '--tier', 'enterprise')).output
-  }, 120_000)
+  }, 300_000)
   afterAll(() => server.kill())
 
   const ask = async (path: string, init: RequestInit = {}) => {
@@ -82,7 +82,7 @@ describe.each(['0', '2'])('a server with %s threads', (workers) => {
     }
     for (const path of ['/errors', '/llms.txt', '/asyncapi.json', '/swagger/json'])
       expect((await askText(path)).length).toBeGreaterThan(1000)
-  }, 120_000)
+  }, 300_000)
 
   test('default: answers data, and exports from the thread that makes them', async () => {
     const { data } = JSON.parse(await askText('/v1/btc/markets?limit=100'))
@@ -92,7 +92,7 @@ describe.each(['0', '2'])('a server with %s threads', (workers) => {
     expect(JSON.parse(await askText(`${market}/snapshots?limit=2`)).data).toHaveLength(2)
     const { status, body } = await ask(`${market}/export?format=parquet`)
     expect([status, new TextDecoder().decode(body.slice(-4))]).toEqual([200, 'PAR1'])
-  }, 120_000)
+  }, 300_000)
 
   test('default: verifies on a thread, as the operator asks', async () => {
     const jobs = `${server.origin}/admin/api/jobs`
@@ -101,7 +101,7 @@ describe.each(['0', '2'])('a server with %s threads', (workers) => {
     expect((await fetch(`${jobs}/run`, { method: 'POST', headers, body })).status).toBe(200)
     const isSound = async () => /Sound: [\d,]+ snapshots of/.test(await (await fetch(jobs)).text())
     while (!(await isSound())) await Bun.sleep(20)
-  }, 120_000)
+  }, 300_000)
 })
 
 describe.skipIf(!hasAnvil)('a server that sells', () => {
@@ -117,7 +117,7 @@ describe.skipIf(!hasAnvil)('a server that sells', () => {
       BOOKFEED_GAS_KEY: chain.facilitator.key,
       BOOKFEED_PAY_TO: chain.payee.address,
     })
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await server.kill()
     await chain.stop()
@@ -139,5 +139,5 @@ describe.skipIf(!hasAnvil)('a server that sells', () => {
     const keys = await fetch(`${server.origin}/v1/keys`, { headers })
     expect(await keys.json()).toMatchObject({ data: [{ isCurrent: true }] })
     expect((await run('c', 'payments', 'list')).output).toMatch(/^pay_\w+ .*provisioned/m)
-  }, 120_000)
+  }, 300_000)
 })

@@ -18,7 +18,7 @@ import {
   stateOf,
 } from '../support/paid-server.ts'
 
-const MS_MAX = 120_000
+const MS_MAX = 300_000
 const STARTER = 19_000_000n
 const PRO = 49_000_000n
 const ROUNDS = 4

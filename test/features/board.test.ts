@@ -650,7 +650,7 @@ describe('GET /v1/board/live', () => {
       await client.until(() => changesOf(client).at(-1)?.data[0]?.ask === null)
       expect(changesOf(client).at(-1)?.data).toMatchObject([{ ask: null }])
     }
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: when nothing changes, an event says which moment that is', async () => {
     const { follow, skip } = await live()
@@ -663,7 +663,7 @@ describe('GET /v1/board/live', () => {
       data: [],
       closed: [],
     })
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: is read twice a second, however long reading takes', async () => {
     let nowMs = 0
@@ -710,7 +710,7 @@ describe('GET /v1/board/live', () => {
     expect(client.events().at(-1)).toMatchObject({ name: 'end', data: { code: 'unauthenticated' } })
     const again = await send('/v1/board/live')
     expect(again.status).toBe(200)
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: the sample follows its coins, and a server that stops ends the stream', async () => {
     const { history, app, follow } = await live()

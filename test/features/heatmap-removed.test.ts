@@ -235,5 +235,5 @@ test.skipIf(!hasPython)(
     expect(pulled).toBeGreaterThan(500)
     expect(traded).toBeGreaterThan(40)
   },
-  120_000,
+  300_000,
 )

@@ -134,5 +134,5 @@ async function followBoth(random: Random): Promise<void> {
 describe('events in gzip', () => {
   test('behavior: inflated byte by byte they are the plain text, each whole with its last byte', async () => {
     for (let seed = 0; seed < SEEDS; seed++) await followBoth(createRandom(`live gzip ${seed}`))
-  }, 120_000)
+  }, 300_000)
 })

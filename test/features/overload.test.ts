@@ -148,7 +148,7 @@ describe('an account that asks for much', () => {
     }
     isDone = true
     await Promise.all(busy)
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: a flood is refused with 503 in time, while billing and health go on', async () => {
     const page = `/v1/btc/markets/${market}/snapshots?view=consolidated&limit=50`
@@ -177,7 +177,7 @@ describe('an account that asks for much', () => {
     await Promise.all(flood)
     expect([...statuses.keys()].sort()).toEqual([200, 503])
     expect((await send(unlimited, page))[0]).toBe(200)
-  }, 120_000)
+  }, 300_000)
 
   test('error: a long request without room is refused before anything of it is read', async () => {
     const own = openHistory(':memory:')
@@ -242,7 +242,7 @@ describe('an account that asks for much', () => {
       expect([path, reads.length]).not.toEqual([path, 0])
     }
     own.dispose()
-  }, 120_000)
+  }, 300_000)
 
   test('error: an export beyond those of the tier is refused before it is planned', async () => {
     const own = openHistory(':memory:')

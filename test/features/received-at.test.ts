@@ -174,7 +174,7 @@ describe('receivedAt', () => {
     await expectTimes(reopened, times)
     expect([...reopened.verify()]).toEqual([])
     reopened.dispose()
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: of two times of one state the earlier one is kept, and tags change', async () => {
     const history = aHistory()
@@ -200,7 +200,7 @@ describe('receivedAt', () => {
     const { rowsOf } = await readAll(history)
     const [row] = (await rowsOf('snapshots?fields=receivedAt')).slice(3)
     expect(row).toEqual({ receivedAt: iso(START_MS + 500) })
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: files that were imported before there were such times give them when imported again', async () => {
     const history = aHistory()

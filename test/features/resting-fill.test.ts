@@ -297,6 +297,6 @@ describe(`orders over recorded books${reason}`, () => {
       expect(counts.restingFilled).toBeGreaterThan(80)
       expect(counts.apart).toBeGreaterThan(10)
     },
-    120_000,
+    300_000,
   )
 })

@@ -77,6 +77,6 @@ describe('GET /v1/{coin}/settlements', () => {
         differences: [],
       })
     },
-    120_000,
+    300_000,
   )
 })

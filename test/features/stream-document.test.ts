@@ -97,7 +97,7 @@ describe('messages to GET /v1/stream', () => {
     }
     const seen = ['subscribed', 'unsubscribed', 'snapshot', 'replay_state']
     expect([...types]).toEqual(expect.arrayContaining([...seen, 'error']))
-  }, 120_000)
+  }, 300_000)
 })
 
 /** The first of the values of a member is one that is mostly sound. */

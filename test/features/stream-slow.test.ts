@@ -217,7 +217,7 @@ describe('slow readers of GET /v1/stream', () => {
     // What is held for it, and what the system takes for both sides.
     expect(rows * 20 * ROW_BYTES).toBeLessThan(HELD_BYTES_MAX + 64 * MIB)
     socket.destroy()
-  }, 120_000)
+  }, 300_000)
 
   test('error: what waits on connections is bounded by account, and the one with the most is closed', async () => {
     const server = await startWriting()

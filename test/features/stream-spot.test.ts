@@ -81,7 +81,7 @@ describe('prices of `spot` that come late', () => {
       const { got, held } = await followCutOff(random)
       expect(got.toSorted((a, b) => a - b)).toEqual(held.toSorted((a, b) => a - b))
     }
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: the cursor of a late price does not bring later ones again, nor in the route', async () => {
     const server = startLiveServer()

@@ -154,7 +154,7 @@ describe('importFiles and the venue’s hashes', () => {
     const wrong = Array.from({ length: 600 }, (_, second) => second)
     const report = await importText(history, someHashedLines(620, wrong))
     expect(report.hashes).toMatchObject({ held: 620, verified: 20, mismatched: 600 })
-  }, 120_000)
+  }, 300_000)
 
   test.skipIf(isAbsent)(
     `behavior: true rows replace rows whose best bid size was changed${reason}`,
@@ -185,7 +185,7 @@ describe('importFiles and the venue’s hashes', () => {
       expect(everythingIn(history, id)).toEqual(everythingIn(plain, id))
       expect([...history.verify()]).toEqual([])
     },
-    120_000,
+    300_000,
   )
 })
 
@@ -228,7 +228,7 @@ describe('importFiles of the states of a millisecond', () => {
     const rows = everythingIn(history).rows.slice(1999)
     expect(rows).toEqual(everythingIn(whole).rows)
     expect(rows).toHaveLength(3)
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: any split, order and repetition of the same lines gives the same answers', async () => {
     const unit = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 4 })
@@ -254,5 +254,5 @@ describe('importFiles of the states of a millisecond', () => {
       },
     )
     await fc.assert(property, { numRuns: 25 })
-  }, 120_000)
+  }, 300_000)
 })

@@ -45,7 +45,7 @@ describe('importFiles of recordings', () => {
       expect(history.listMarkets({ coin: 'hype', limit: 500 })).toHaveLength(1)
       expect(history.totals().markets).toBe(212)
     },
-    120_000,
+    300_000,
   )
 
   test.skipIf(isAbsent)(
@@ -77,7 +77,7 @@ describe('importFiles of recordings', () => {
       expect(row).toMatchObject({ isVerified: true, timestampMs: 1_776_333_600_956 })
       expect(row?.receivedMs).toBeGreaterThan(1_776_333_600_000)
     },
-    120_000,
+    300_000,
   )
 
   test.skipIf(isAbsent)(
@@ -133,6 +133,6 @@ describe('importFiles of recordings', () => {
       expect(await gapsAfter('messages', 'books')).toContainEqual(gap)
       expect(await gapsAfter('books', 'messages')).toContainEqual(gap)
     },
-    120_000,
+    300_000,
   )
 })

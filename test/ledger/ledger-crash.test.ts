@@ -11,7 +11,7 @@ const ROUNDS = 4
 /** Acknowledgements after which a process is killed. */
 const ACKNOWLEDGED_MAX = 40
 
-const ROUNDS_MS_MAX = 120_000
+const ROUNDS_MS_MAX = 300_000
 
 const script = new URL('../support/create-keys-process.ts', import.meta.url).pathname
 

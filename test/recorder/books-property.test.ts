@@ -189,7 +189,7 @@ describe('createMarketBooks', () => {
       }),
       { numRuns: 200 },
     )
-  }, 120_000)
+  }, 300_000)
 
   test('fuzz: states of both books come in order of time, whatever one of them waits for', () => {
     fc.assert(
@@ -200,7 +200,7 @@ describe('createMarketBooks', () => {
       }),
       { numRuns: 200 },
     )
-  }, 120_000)
+  }, 300_000)
 
   test('fuzz: where nothing goes wrong, every state is passed on and nothing is lost', () => {
     fc.assert(
@@ -220,7 +220,7 @@ describe('createMarketBooks', () => {
       }),
       { numRuns: 100 },
     )
-  }, 120_000)
+  }, 300_000)
 
   test('fuzz: without hashes every state is passed on too, where the venue agrees', () => {
     fc.assert(
@@ -236,7 +236,7 @@ describe('createMarketBooks', () => {
       }),
       { numRuns: 100 },
     )
-  }, 120_000)
+  }, 300_000)
 
   test('fuzz: with another recipe nothing false is passed on, and there is one alarm', () => {
     fc.assert(
@@ -250,7 +250,7 @@ describe('createMarketBooks', () => {
       }),
       { numRuns: 100 },
     )
-  }, 120_000)
+  }, 300_000)
 
   test('fuzz: a pace leaves states out, and says nothing false either', () => {
     fc.assert(
@@ -273,7 +273,7 @@ describe('createMarketBooks', () => {
       }),
       { numRuns: 60 },
     )
-  }, 120_000)
+  }, 300_000)
 
   test('fuzz: the same frames give the same states, however often the owner looks', () => {
     fc.assert(
@@ -291,5 +291,5 @@ describe('createMarketBooks', () => {
       }),
       { numRuns: 60 },
     )
-  }, 120_000)
+  }, 300_000)
 })

@@ -13,7 +13,7 @@ const reason = isAbsent ? ' (skipped: ../shared/data is not here)' : ''
 const { HOUR_MARKETS = '3' } = process.env
 const MARKETS = Number(HOUR_MARKETS)
 const WINDOW_MS = 300_000
-const MARKET_MS_MAX = 120_000
+const MARKET_MS_MAX = 300_000
 
 describe('startRecorder', () => {
   test.skipIf(isAbsent)(

@@ -134,6 +134,6 @@ describe('createMarketBooks', () => {
       expect([sum('verified'), sum('mismatched'), sum('stale')]).toEqual([58_123, 0, 0])
       expect(all.flatMap(({ log }) => log.filter(({ said }) => said === 'lost'))).toEqual([])
     },
-    120_000,
+    300_000,
   )
 })

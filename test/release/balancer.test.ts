@@ -119,7 +119,7 @@ describe.skipIf(lacking.length > 0)(
         stack.defer(balancer.stop)
         balancers.set(name, balancer)
       }
-    }, 120_000)
+    }, 300_000)
     afterAll(() => stack.disposeAsync(), 120_000)
 
     describe.each(names)('%s', (name) => {
@@ -266,7 +266,7 @@ describe.skipIf(lacking.length > 0)(
       }
       link.refuse(false)
       while ((await fetch(`${first.origin}/readyz`)).status !== 200) await Bun.sleep(RETRY_MS)
-    }, 120_000)
+    }, 300_000)
 
     test('behavior: keys of a server that ends begin a new window at the other one', async () => {
       const found = new Map<string, string>()
@@ -284,7 +284,7 @@ describe.skipIf(lacking.length > 0)(
         const path = `/v1/keys/${ids.get(key)}/rotate`
         expect(await left(name, bearer(key), { path, method: 'POST' })).toBe(LIMIT - 2)
       }
-    }, 120_000)
+    }, 300_000)
   },
 )
 

@@ -43,7 +43,7 @@ describe.each(tlsProxies)('$file', ({ name }) => {
       BOOKFEED_TRUSTED_PROXIES: '127.0.0.1',
     })
     proxy = await startTlsProxy(name, { folder, port, serverOrigin: server.origin })
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await Promise.all([proxy?.stop(), server.kill()])
     rmSync(folder, { recursive: true, force: true })
@@ -91,7 +91,7 @@ describe.each(tlsProxies)('$file', ({ name }) => {
     }
     stop.abort()
     expect(pieces).toBe(2)
-  }, 120_000)
+  }, 300_000)
 
   test('default: a WebSocket opens and is handed rows', async () => {
     const options = { tls, headers: { authorization } }
@@ -106,7 +106,7 @@ describe.each(tlsProxies)('$file', ({ name }) => {
     }
     expect(await seen.promise).toBe(3)
     socket.close()
-  }, 120_000)
+  }, 300_000)
 
   test.each(['/admin', '/admin/', '/%61dmin/api/overview', '//admin/api/overview', '/x/../admin'])(
     'error: %s is not there',

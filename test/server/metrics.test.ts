@@ -31,7 +31,7 @@ beforeAll(async () => {
     BOOKFEED_WORKERS: '2',
     BOOKFEED_METRICS: String(port),
   })
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   await server.kill()
   rmSync(folder, { recursive: true, force: true })
@@ -77,7 +77,7 @@ describe('GET /metrics', () => {
     expect(samples.get('bookfeed_payments{state="review"}')).toBe(0)
     for (const name of ['bookfeed_disk_free_bytes', 'process_heap_bytes', 'process_open_fds'])
       expect(samples.get(name)).toBeGreaterThan(0)
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: each thread says how late it is and what it keeps', async () => {
     const isThere = async () => {
@@ -88,7 +88,7 @@ describe('GET /metrics', () => {
       return loops.every((count = 0) => count > 10)
     }
     while (!(await isThere())) await Bun.sleep(50)
-  }, 120_000)
+  }, 300_000)
 
   test('error: a port that another server has is refused, and nothing is served', async () => {
     const port = new URL(metrics).port
@@ -100,7 +100,7 @@ describe('GET /metrics', () => {
     })
     const fault = `BOOKFEED_METRICS: cannot listen on 127.0.0.1:${port} (EADDRINUSE)`
     expect(await second.then(() => 'It serves.', messageOf)).toContain(fault)
-  }, 120_000)
+  }, 300_000)
 
   test('error: there is nothing else at that port', async () => {
     expect((await fetch(metrics.replace('metrics', 'v1/coins'))).status).toBe(404)

@@ -44,16 +44,16 @@ describe.skipIf(!hasOpenssl)('BOOKFEED_CA_FILE', () => {
   test('default: a bucket whose certificate it has signed is reached', async () => {
     const listed = await run({ BOOKFEED_CA_FILE: files.authority }, ...list)
     expect(listed).toMatchObject({ exitCode: 0 })
-  }, 120_000)
+  }, 300_000)
 
   test('error: without it the bucket is not trusted', async () => {
     const { errors, exitCode } = await run({}, ...list)
     expect([exitCode, errors]).toEqual([1, expect.stringContaining('set BOOKFEED_CA_FILE')])
-  }, 120_000)
+  }, 300_000)
 
   test('error: a file without certificates is refused by name', async () => {
     const { printed, exitCode } = await run({ BOOKFEED_CA_FILE: files.key }, 'doctor')
     expect(exitCode).not.toBe(0)
     expect(printed).toContain('BOOKFEED_CA_FILE')
-  }, 120_000)
+  }, 300_000)
 })

@@ -107,4 +107,4 @@ test('behavior: what a server says by itself has the form of its access log', as
   expect(lines).toContainEqual({ time, level: 'error', message })
   await server.kill()
   rmSync(folder, { recursive: true })
-}, 120_000)
+}, 300_000)

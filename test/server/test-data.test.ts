@@ -95,7 +95,7 @@ describe('the files of test mode', () => {
     expect(again.open('stale')?.totals().markets).toBe(5)
     data.dispose()
     again.dispose()
-  }, 120_000)
+  }, 300_000)
 
   test('default: the time that is left is measured, and falls to the end', async () => {
     const slow = join(folder, 'slow')
@@ -116,7 +116,7 @@ describe('the files of test mode', () => {
     expect(new Set(lefts.map(([day]) => day)).size).toBeGreaterThan(1)
     while (data.open('gap') === undefined) await data.hold('gap')
     data.dispose()
-  }, 120_000)
+  }, 300_000)
 
   test('error: where they cannot be made, callers hear at once, and a minute later it is tried again', async () => {
     const none = join(folder, 'none')
@@ -152,7 +152,7 @@ describe('the files of test mode', () => {
     } finally {
       await server.kill()
     }
-  }, 120_000)
+  }, 300_000)
 
   test('default: each thread of a server reads them, and the first one counts', async () => {
     const env = { BOOKFEED_DATA: folder, BOOKFEED_PORT: '0', BOOKFEED_LOG: 'off' }
@@ -173,7 +173,7 @@ describe('the files of test mode', () => {
     } finally {
       await server.kill()
     }
-  }, 120_000)
+  }, 300_000)
 
   test('behavior: the command makes nothing where they are', async () => {
     using line = createCommandLine({ BOOKFEED_DATA: folder })

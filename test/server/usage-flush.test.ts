@@ -18,7 +18,7 @@ import { addKey } from '../support/harness.ts'
 import { type KillableServer, startKillableServer } from '../support/killable-server.ts'
 import { systemClock } from '../support/venue/venue.ts'
 
-const MS_MAX = 120_000
+const MS_MAX = 300_000
 const TRIES_MAX = 2_000
 const TRY_MS = 50
 const PATH = '/v1/btc/markets?limit=1'

@@ -70,7 +70,7 @@ test('startCheckpoints: empties the logs of both files once writers rest, and wa
   } finally {
     remove(folder)
   }
-}, 120_000)
+}, 300_000)
 
 const prlimit = Bun.which('prlimit')
 /** The size that a file of this process may have stands in for the room on a disk. */

@@ -161,7 +161,7 @@ describe('openDatabase', () => {
   test('error: a file that another process does not let go of is refused after a while', async () => {
     expect(await locked.said).toMatch(/^AppError: .*locked by another process/)
     locked.release()
-  }, 120_000)
+  }, 300_000)
 })
 
 describe('dispose', () => {
@@ -352,7 +352,7 @@ describe('two handles on one file', () => {
     await child.exited
     history.dispose()
     expect(faults.slice(0, 3)).toEqual([])
-  }, 120_000)
+  }, 300_000)
 })
 
 /** Reads a market to its end in small pages; returns the ids. */

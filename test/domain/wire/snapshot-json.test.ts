@@ -147,7 +147,7 @@ describe('createSnapshotScanner', () => {
       const timestamp = new Date(dayMs).toISOString()
       if (scanRecord({ timestamp }).timestampMs !== dayMs) throw new Error(timestamp)
     }
-  }, 120_000)
+  }, 300_000)
 
   test.each(['0.1', '.48', '00.5', '0.500000', '0.5000000000', '0.000001', '0.999999', '0.123456'])(
     'behavior: price %s is exact, quoted or bare',
@@ -315,7 +315,7 @@ describe('scan', () => {
       const found = JSON.parse(new TextDecoder().decode(bytes))
       expect(JSON.parse(said).assetId).toBe(found.assetId)
     }
-  }, 120_000)
+  }, 300_000)
 })
 
 const recorded = '../shared/data/polymarket/snapshots-btc-5m-1hz-20260413-14.jsonl.gz'
@@ -338,7 +338,7 @@ describe('recorded lines', () => {
       }
       expect(count).toBe(16_767)
     },
-    120_000,
+    300_000,
   )
 })
 

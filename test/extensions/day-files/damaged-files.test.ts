@@ -180,7 +180,7 @@ describe('a damaged list of a day', () => {
       writeFileSync(day.listPath, sound)
       touch(day.listPath)
     }
-  }, 120_000)
+  }, 300_000)
 
   test('error: a lost entry is a fault of its file alone', async () => {
     const day = createDay()

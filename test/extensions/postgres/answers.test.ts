@@ -10,7 +10,7 @@ import { type Postgres, postgresPrograms, startPostgres } from '../../support/en
 import { openReplicatedHistory } from '../../support/replicated-history.ts'
 import { openHistoryIn } from '../../support/stores.ts'
 
-const START_MS_MAX = 120_000
+const START_MS_MAX = 300_000
 
 describe.skipIf(postgresPrograms === undefined)('answers of a server on PostgreSQL', () => {
   let postgres: Postgres

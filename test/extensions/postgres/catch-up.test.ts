@@ -18,7 +18,7 @@ import { usePostgres } from '../../support/engines/each.ts'
 import { postgresPrograms } from '../../support/engines/postgres.ts'
 import { openHistoryIn } from '../../support/stores.ts'
 
-const TEST_MS_MAX = 120_000
+const TEST_MS_MAX = 300_000
 const APPENDS = 20
 const ROWS_OF_EACH = 5
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-catch-up-'))

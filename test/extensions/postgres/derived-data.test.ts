@@ -26,7 +26,7 @@ import { postgresPrograms } from '../../support/engines/postgres.ts'
 import { openHistoryIn } from '../../support/stores.ts'
 import { until } from '../../support/until.ts'
 
-const TEST_MS_MAX = 120_000
+const TEST_MS_MAX = 300_000
 const NOW_MS = START_MS + 3 * DAY_MS
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-derived-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

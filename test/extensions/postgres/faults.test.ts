@@ -19,7 +19,7 @@ import { openReplicatedHistory, type ReplicatedHistory } from '../../support/rep
 import { runCommandUnder } from '../../support/run-command.ts'
 import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 
-const MS_MAX = 120_000
+const MS_MAX = 300_000
 const TRIES_MAX = 1_000
 const prlimit = Bun.which('prlimit')
 

@@ -13,7 +13,7 @@ import { startKillableServer } from '../../support/killable-server.ts'
 import { openHistoryIn } from '../../support/stores.ts'
 import { until } from '../../support/until.ts'
 
-const TEST_MS_MAX = 120_000
+const TEST_MS_MAX = 300_000
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-first-copy-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

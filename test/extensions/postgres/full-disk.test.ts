@@ -14,7 +14,7 @@ import { postgresPrograms, startPostgres } from '../../support/engines/postgres.
 import { createHarness, makeKey } from '../../support/harness.ts'
 import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 
-const MS_MAX = 120_000
+const MS_MAX = 300_000
 const MIB = 2 ** 20
 /** Twice the size of both databases with their logs. */
 const DISK_BYTES = 160 * MIB

@@ -17,7 +17,7 @@ import { postgresPrograms, startPostgres } from '../../support/engines/postgres.
 import { openProxy } from '../../support/proxy-thread.ts'
 import { openLedgerIn, toPlace } from '../../support/stores.ts'
 
-const MS_MAX = 120_000
+const MS_MAX = 300_000
 const TRIES_MAX = 600
 
 /** Cancels a commit that waits for its standby, `times` times, each so long after it was seen. */

@@ -14,7 +14,7 @@ import { usePostgres } from '../../support/engines/each.ts'
 import { postgresPrograms } from '../../support/engines/postgres.ts'
 import { openHistoryIn, openLedgerIn, toPlace } from '../../support/stores.ts'
 
-const MS_MAX = 120_000
+const MS_MAX = 300_000
 const ROUNDS = 24
 const ROWS = 6
 const WAITS_MS_MAX = 12

@@ -13,7 +13,7 @@ import { startKillableServer } from '../../support/killable-server.ts'
 import { openLedgerIn } from '../../support/stores.ts'
 import { systemClock } from '../../support/venue/venue.ts'
 
-const MS_MAX = 120_000
+const MS_MAX = 300_000
 const KEYS = 30
 
 describe.skipIf(postgresPrograms === undefined)('a key that was made by another process', () => {

@@ -30,7 +30,7 @@ describe.skipIf(postgresPrograms === undefined || !hasOpenssl)('BOOKFEED_CA_FILE
     await operator.unsafe(`ALTER SYSTEM SET ssl_key_file = '${made.key}'`)
     await operator.unsafe('ALTER SYSTEM SET ssl = on')
     await operator.unsafe('SELECT pg_reload_conf()')
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await postgres?.[Symbol.asyncDispose]()
     rmSync(folder, { recursive: true, force: true })
@@ -54,10 +54,10 @@ describe.skipIf(postgresPrograms === undefined || !hasOpenssl)('BOOKFEED_CA_FILE
   test('default: a PostgreSQL whose certificate it has signed is used', async () => {
     const { printed, errors } = await run({ BOOKFEED_CA_FILE: authority })
     expect([printed, errors]).toEqual([expect.stringMatching(/^bf_live_/), expect.any(String)])
-  }, 120_000)
+  }, 300_000)
 
   test('error: without it the PostgreSQL is not trusted', async () => {
     const { exitCode, errors } = await run({})
     expect([exitCode, errors]).toEqual([1, expect.stringContaining('set BOOKFEED_CA_FILE')])
-  }, 120_000)
+  }, 300_000)
 })

@@ -14,7 +14,7 @@ import { bookfeed } from '../../support/program.ts'
 import { generatedPlaybook } from '../../support/venue/generated.ts'
 import { startVenue, systemClock } from '../../support/venue/venue.ts'
 
-const MS_MAX = 120_000
+const MS_MAX = 300_000
 
 const tier: Tier = {
   tierId: 'elsewhere',

@@ -11,7 +11,7 @@ import { postgresPrograms } from '../../support/engines/postgres.ts'
 import { openProxy } from '../../support/proxy-thread.ts'
 import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 
-const MS_MAX = 120_000
+const MS_MAX = 300_000
 /** No answer comes before everything that is sent with its question. */
 const LAG_MS = 50
 const WAITS_MAX = 4

@@ -13,7 +13,7 @@ import { postgresPrograms } from '../../support/engines/postgres.ts'
 import { openProxy } from '../../support/proxy-thread.ts'
 import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 
-const MS_MAX = 120_000
+const MS_MAX = 300_000
 const TRIES_MAX = 2_000
 const TRY_MS = 50
 /** Longer than an answer is waited for. */

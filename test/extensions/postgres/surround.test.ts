@@ -23,7 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), 'bookfeed-surround-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 let files = 0
-const TEST_MS_MAX = 120_000
+const TEST_MS_MAX = 300_000
 
 describe.skipIf(postgresPrograms === undefined)('the surround of a verb', () => {
   const { server, placeOf } = usePostgres()

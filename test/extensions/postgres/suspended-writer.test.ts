@@ -18,7 +18,7 @@ import { postgresPrograms } from '../../support/engines/postgres.ts'
 import { openHistoryIn, openLedgerIn, toPlace } from '../../support/stores.ts'
 import { systemClock } from '../../support/venue/venue.ts'
 
-const MS_MAX = 120_000
+const MS_MAX = 300_000
 const TRIES_MAX = 500
 /** How long another writer may try. */
 const GOES_ON_MS_MAX = 60_000

@@ -28,7 +28,7 @@ import { type Postgres, postgresPrograms, startPostgres } from '../../support/en
 import { someTicks } from '../../support/market-history.ts'
 import { openHistoryIn, openLedgerIn } from '../../support/stores.ts'
 
-const START_MS_MAX = 120_000
+const START_MS_MAX = 300_000
 const TEST_MS_MAX = 240_000
 
 const folder = mkdtempSync(join(tmpdir(), 'bookfeed-tampering-'))

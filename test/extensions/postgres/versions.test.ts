@@ -61,7 +61,7 @@ test('behavior: a file whose store is at an address is not upgraded, and not bac
   } finally {
     rmSync(data, { recursive: true, force: true })
   }
-}, 120_000)
+}, 300_000)
 
 describe.skipIf(postgresPrograms === undefined)('tables of another version', () => {
   const { server, placeOf } = usePostgres()

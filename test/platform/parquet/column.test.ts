@@ -89,7 +89,7 @@ test('behavior: columns of any kind, spread and share of nulls come back', async
       { element: kinds.flag, values: draw(2, true) },
     ])
   }
-}, 120_000)
+}, 300_000)
 
 test('case only nulls, one row, and the largest and negative integers: come back', async () => {
   await expectBack([

@@ -48,7 +48,7 @@ beforeAll(async () => {
   origin = find(/http:[/\d.:]+\d/)
   key = find(/bf_live_\w+/)
   market = find(/0x[0-9a-f]{64}/)
-}, 120_000)
+}, 300_000)
 
 afterAll(async () => {
   server.kill('SIGKILL')
@@ -136,7 +136,7 @@ test('behavior: what one thread writes, streams of every thread show at once', a
     return promise.finally(() => socket.close())
   })
   for (const ids of await Promise.all(streams)) expect(new Set(ids).size).toBeGreaterThan(5)
-}, 120_000)
+}, 300_000)
 
 test('behavior: every connection lists the exports of all threads', async () => {
   const ids = new Set<string>()
@@ -153,7 +153,7 @@ test('behavior: every connection lists the exports of all threads', async () => 
   }
   await poll(async () => (await list()).length >= ids.size)
   for (let times = 0; times < 12; times++) expect(new Set(await list())).toEqual(ids)
-}, 120_000)
+}, 300_000)
 
 test('behavior: a thread that dies is replaced, and so is one that hangs; others answer', async () => {
   for (const order of ['die-1', 'hang-2']) {
@@ -164,7 +164,7 @@ test('behavior: a thread that dies is replaced, and so is one that hangs; others
     expect((await askMany('/healthz', 30))['200']).toBeGreaterThan(0)
     await poll(async () => (await askMany('/healthz', 30))['200'] === 30)
   }
-}, 120_000)
+}, 300_000)
 
 test('behavior: limits, usage and revoked keys are the same on every connection', async () => {
   using ledger = openLedger(join(folder, 'ledger.db'), { nowMs: NOW_MS })
@@ -194,7 +194,7 @@ test('behavior: limits, usage and revoked keys are the same on every connection'
   // Of the ten a minute of an address without a key; a minute may begin meanwhile. Each thread by
   // itself would let ten pass.
   expect(refused['401'] ?? 0).toBeWithin(0, 21)
-}, 120_000)
+}, 300_000)
 
 async function poll(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await Bun.sleep(20)
@@ -205,7 +205,7 @@ test('behavior: a stop ends every thread, and leaves the files whole', async () 
   expect(await server.exited).toBe(0)
   const log = (await new Response(server.stderr).text()).trimEnd().split('\n')
   for (const line of log) expect(line).toMatch(/^(\{.*\}|bookfeed: .*|Making .*)$/)
-}, 120_000)
+}, 300_000)
 
 test('behavior: a server one of whose threads hangs while it starts is not ready, and starts all the same', async () => {
   const data = mkdtempSync(join(tmpdir(), 'bookfeed-thread-start-'))
@@ -243,4 +243,4 @@ test('behavior: a server one of whose threads hangs while it starts is not ready
     await child.exited
     rmSync(data, { recursive: true, force: true })
   }
-}, 120_000)
+}, 300_000)

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'bun:test'
 import { hasS3, startS3 } from './s3.ts'
 
 const LIMIT_MS = 2_400_000
-const TEST_MS_MAX = 120_000
+const TEST_MS_MAX = 300_000
 // biome-ignore lint/style/noProcessEnv: which bucket is not for the product's settings.
 const { TEST_S3_CONTROL: control, TEST_S3_BUCKET: bucket, ...variables } = process.env
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { isChosen } from './chosen.ts'
 import { type Postgres, postgresPrograms, startPostgres } from './postgres.ts'
 
-const START_MS_MAX = 120_000
+const START_MS_MAX = 300_000
 
 export type OnEngine = {
   engine: 'SQLite' | 'PostgreSQL'

@@ -4,7 +4,7 @@ import { SQL } from 'bun'
 
 import { postgresPrograms, startPostgres } from './postgres.ts'
 
-const LIMIT_MS = 120_000
+const LIMIT_MS = 300_000
 const WRITERS = 4
 const BEFORE_THE_KILL = 200
 
