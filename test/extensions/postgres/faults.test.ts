@@ -154,7 +154,11 @@ describe.skipIf(postgresPrograms === undefined)('a history on a PostgreSQL with 
         await operator.unsafe('SELECT pg_reload_conf()')
         for (let tries = 0; tries < TRIES_MAX; tries++) {
           const [row] = await operator.unsafe('SHOW synchronous_standby_names').values()
-          if (row?.[0] === standby) return
+          const [waits] = await operator
+            .unsafe("SELECT count(*) FROM pg_stat_replication WHERE sync_state <> 'async'")
+            .values()
+          // The sender to the standby reads the setting a little later than this session.
+          if (row?.[0] === standby && (Number(waits?.[0]) === 0) === (standby === 'nobody')) return
           await Bun.sleep(10)
         }
       }

@@ -82,7 +82,15 @@ describe.skipIf(postgresPrograms === undefined)('two recorders on one database',
             const { markets } = status
             return markets.length > 0 && markets.every(({ unknown }) => unknown.length === 0)
           })
-        return { name, kill, records }
+        /** Resolves when it has stored what it received until now. */
+        const stored = () => {
+          const sinceMs = systemClock()
+          return until(() => {
+            const status = readRecorderStatus(dataPath, systemClock())
+            return (status?.sink.lastFlushMs ?? 0) > sinceMs
+          })
+        }
+        return { name, kill, records, stored }
       }
 
       const running = [start('one'), start('two')]
@@ -90,6 +98,8 @@ describe.skipIf(postgresPrograms === undefined)('two recorders on one database',
       const fromMs = systemClock()
       for (let kill = 0; kill < KILLS; kill++) {
         const dying = running.shift()
+        // What it has not stored is lost with it, and a true gap if the other began later.
+        await dying?.stored()
         await dying?.kill()
         const again = start(dying?.name ?? '')
         running.push(again)

@@ -62,6 +62,7 @@ async function fillHistory(place: string): Promise<void> {
   const prices = { winner: 'up', strike: '1', finalPrice: '2' } as const
   await history.putOutcomes([{ ...window, windowStartMs: 900_000, ...prices }])
   await history.putSpot(someTicks('btc', 8))
+  await history.putReceipts([{ tradeId: history.lastTradeId(), isSuccess: true }], 1)
   await history.manifests.add({ day: '2026-04-14', madeMs: 0, series: [], files: [] })
   await history.archive.pack(1, 0)
   history.dispose()
