@@ -53,7 +53,11 @@ const longTests = new RegExp(
  * else its text.
  */
 const reasons: [why: string, path: RegExp | undefined, text: RegExp | undefined][] = [
-  ['PostgreSQL or a bucket', /^test\/extensions\/(archive|postgres)\//, /\/engines\//],
+  [
+    'PostgreSQL or a bucket',
+    /^test\/(extensions\/(archive|postgres)|support\/engines)\//,
+    /\/engines\/|ledger-engines/,
+  ],
   ['pages in a browser', undefined, /support\/browser\.ts/],
   ['purchases, kills and faults of whole servers', /^test\/e2e\//, undefined],
   ['drills and fuzz', needsQuiet, undefined],
