@@ -58,7 +58,7 @@ export type PromisesOptions = {
   /** By the name of the route, such as `GET /v1/usage`. */
   routes: ReadonlyMap<string, CountedRoute>
   /** How requests without a route are counted. */
-  elsewhere: CountedRoute
+  unrouted: CountedRoute
   gate: Gate
   /** The ways to get access without a key; part of a 401. */
   waysIn?: (() => string) | undefined
@@ -80,19 +80,19 @@ export type PromisesOptions = {
 export type Promises = ReturnType<typeof createPromises>
 
 export function createPromises(options: PromisesOptions) {
-  const { app, readTarget, routes, elsewhere, gate, rounds, unread, meters, createId, timer } =
+  const { app, readTarget, routes, unrouted, gate, rounds, unread, meters, createId, timer } =
     options
   const { answerUnpaid, findPage } = options
   const record = createRecorder(options)
   /** Requests whose turn has come. */
   const waited = new WeakSet<Request>()
 
-  /** Makes the call of a request, and answers HEAD. Throws the reason of a refusal. */
+  /** Creates the call of a request, and answers HEAD. Returns undefined if a route answers. Throws why a request is refused. */
   function begin(request: Request): MaybePromise<Response> | undefined {
-    const call = findCall(request) ?? arrive(request)
+    const call = findCall(request) ?? openCall(request)
     if (call instanceof Promise) return call.then(() => app.fetch(request))
     if (call.isInner) return undefined
-    const later = waited.has(request) ? undefined : enter(request, call)
+    const later = waited.has(request) ? undefined : waitForTurn(request, call)
     if (later !== undefined) return later
     assertServable(request, call)
     if (!call.target.isUrgent) unread.assertRoom(holderOf(call))
@@ -100,7 +100,7 @@ export function createPromises(options: PromisesOptions) {
   }
 
   /** Answers a request in a later round of the event loop; undefined if it is answered now. */
-  function enter(request: Request, call: Call): Promise<Response> | undefined {
+  function waitForTurn(request: Request, call: Call): Promise<Response> | undefined {
     const turn = rounds.enter(holderOf(call), call.target.isUrgent)
     if (turn === undefined) return undefined
     waited.add(request)
@@ -110,7 +110,7 @@ export function createPromises(options: PromisesOptions) {
     )
   }
 
-  function arrive(request: Request): MaybePromise<Call> {
+  function openCall(request: Request): MaybePromise<Call> {
     const startedMs = timer()
     const target = readTarget(request.url)
     const peers = peersOf(request)
@@ -125,13 +125,13 @@ export function createPromises(options: PromisesOptions) {
   }
 
   const answerHead = async (request: Request): Promise<Response> =>
-    finish(request, await again(request, { isHead: true }))
+    finish(request, await fetchAgain(request, { isHead: true }))
 
   /**
-   * Answers a part of a request by the routes of the app, as another caller or as a rehearsal. Only
-   * the whole request is counted and logged.
+   * Sends a request through the routes of the app again, with changes of its call: another caller,
+   * or a rehearsal. Only the outer request is metered and logged.
    */
-  async function again(
+  async function fetchAgain(
     request: Request,
     changes: Partial<Call>,
     body: ArrayBuffer | null = null,
@@ -193,8 +193,8 @@ export function createPromises(options: PromisesOptions) {
     return response
   }
 
-  /** Puts the promised headers on a response. */
-  function mark(request: Request, response: Response): void {
+  /** Writes the headers that every response has. */
+  function writeHeaders(request: Request, response: Response): void {
     const { headers } = response
     const call = callOf(request)
     headers.set(REQUEST_ID_HEADER, call.requestId)
@@ -209,7 +209,7 @@ export function createPromises(options: PromisesOptions) {
     } else writeCorsHeaders(request, response)
   }
 
-  /** Ends a request: holds its bytes, writes the headers, counts it and logs it. */
+  /** Ends a request: counts its unread bytes, writes the headers, and meters and logs it. */
   function finish(
     request: Request,
     made: Response,
@@ -217,10 +217,10 @@ export function createPromises(options: PromisesOptions) {
   ): MaybePromise<Response> {
     const call = callOf(request)
     if (call.isInner) return withEnding(made, { route })
-    const counted = routes.get(route ?? '') ?? elsewhere
-    const response = hold(request, made, counted)
+    const counted = routes.get(route ?? '') ?? unrouted
+    const response = countUnread(request, made, counted)
     meters.request(counted.row, response.status, timer() - call.startedMs)
-    mark(request, response)
+    writeHeaders(request, response)
     if (request.method === 'HEAD') return finishHead(request, response, counted)
     record(request, response, counted)
     const { onSent } = endingOf(response)
@@ -246,8 +246,8 @@ export function createPromises(options: PromisesOptions) {
     return bare
   }
 
-  /** Counts the bytes that the client is to read, except those that are made while they are sent. */
-  function hold(request: Request, response: Response, { isShared }: CountedRoute): Response {
+  /** Counts the bytes that wait for the client to read them. A stream makes its bytes as they are read. */
+  function countUnread(request: Request, response: Response, { isShared }: CountedRoute): Response {
     const call = callOf(request)
     const { caller, address, peers } = call
     if (peers === undefined || request.method === 'HEAD' || isShared) return response
@@ -264,7 +264,7 @@ export function createPromises(options: PromisesOptions) {
     }
   }
 
-  /** Ends what a route returned, or what its promise resolves to. */
+  /** Finishes the value that a route returned, or that its promise resolves to. */
   function finishRouted(request: Request, route: string, value: unknown): MaybePromise<Response> {
     if (value instanceof Promise) {
       return value.then(
@@ -295,7 +295,7 @@ export function createPromises(options: PromisesOptions) {
       return (route as string | undefined) === undefined ? finish(request, response) : response
     })
 
-  return { plugin, again, mark, finish }
+  return { plugin, fetchAgain, writeHeaders, finish }
 }
 
 const toResponse = (value: unknown): Response =>
@@ -370,8 +370,8 @@ const ID_LENGTH = 16
 /** The caller's id if it is harmless in a log and a header, and no key; otherwise a new one. */
 export function requestIdOf(request: Request, createId: () => string): string {
   const sent = request.headers.get('x-request-id')
-  const isTaken = sent !== null && /^[\w.-]{1,64}$/.test(sent) && !sent.includes(KEY_PREFIX)
-  return isTaken ? sent : `req_${createId().slice(0, ID_LENGTH)}`
+  const isAccepted = sent !== null && /^[\w.-]{1,64}$/.test(sent) && !sent.includes(KEY_PREFIX)
+  return isAccepted ? sent : `req_${createId().slice(0, ID_LENGTH)}`
 }
 
 const TRACE_HEADER = 'traceparent'
@@ -411,10 +411,10 @@ export function continueTrace(
 
 const exposed =
   'Accept-Ranges, Bookfeed-Mode, Content-Disposition, Content-Encoding, Content-Range, ETag, Idempotent-Replayed, Location, PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, Repr-Digest, Retry-After, WWW-Authenticate, X-Coverage, X-Export-Id, X-Next-Cursor, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Resume-Cursor, traceparent'
-/** Those of a 402, whose headers must be short. */
-const exposedOfDemand =
+/** For a 402, whose headers must be short. */
+const exposedOf402 =
   'PAYMENT-REQUIRED, PAYMENT-RESPONSE, RateLimit, RateLimit-Policy, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, traceparent'
-/** Clients of x402 send `Access-Control-Expose-Headers` with a payment; X-PAYMENT is of its v1. */
+/** Clients of x402 send `Access-Control-Expose-Headers` with a payment; X-PAYMENT is the header of version 1. */
 const allowed =
   'Access-Control-Expose-Headers, Authorization, Bookfeed-Fault, Content-Type, Idempotency-Key, If-None-Match, If-Range, Last-Event-ID, MCP-Protocol-Version, PAYMENT-SIGNATURE, Range, X-PAYMENT, X-Request-Id, traceparent'
 const PREFLIGHT_SECONDS = '86400'
@@ -430,7 +430,7 @@ function writeCorsHeaders(
 ): void {
   if (!request.headers.has('origin')) return
   headers.set('Access-Control-Allow-Origin', '*')
-  headers.set('Access-Control-Expose-Headers', status === 402 ? exposedOfDemand : exposed)
+  headers.set('Access-Control-Expose-Headers', status === 402 ? exposedOf402 : exposed)
   // Without it, a cache could give a page the response to another origin.
   if (!headers.has('vary')) headers.set('Vary', 'Origin')
 }
@@ -445,7 +445,7 @@ function writePreflightHeaders(headers: Headers, methods: string): void {
   headers.set('Access-Control-Max-Age', PREFLIGHT_SECONDS)
 }
 
-/** Counts and logs requests: those with a stream when its body has ended, all others now. */
+/** Meters and logs a request: a stream when its body has ended, any other response now. */
 function createRecorder({ gate, logsAs, log, clock, timer }: PromisesOptions) {
   const toLine = createAccessLine(clock, logsAs === 'text')
 

@@ -271,7 +271,10 @@ export function createApp({
       callers,
       exports,
       extensions,
-      app: { fetch, again: (request, changes, body) => promises.again(request, changes, body) },
+      app: {
+        fetch,
+        fetchAgain: (request, changes, body) => promises.fetchAgain(request, changes, body),
+      },
       program: { createId, randomBytes, version },
       timer,
     })
@@ -283,7 +286,7 @@ export function createApp({
     app,
     readTarget: createTargetReader(declared, { get: kept.targetOf }),
     routes: countedRoutes,
-    elsewhere: { row: OTHER, usageOf: () => UNROUTED, isShared: false },
+    unrouted: { row: OTHER, usageOf: () => UNROUTED, isShared: false },
     gate: replaced.gate ?? gate,
     waysIn: () => describeWaysIn(config, firstThread?.isSignupOpen()),
     answerUnpaid: firstThread?.answerUnpaid,
@@ -300,7 +303,7 @@ export function createApp({
   // Their hooks of `onRequest` run in this order.
   app.use(promises.plugin)
   for (const plugin of firstThread?.hooks ?? []) app.use(plugin)
-  app.use(kept.plugin(promises.finish)).use(streamRoute(stream, promises.mark))
+  app.use(kept.plugin(promises.finish)).use(streamRoute(stream, promises.writeHeaders))
   for (const plugin of plugins) app.use(plugin)
 
   const refuse = (): void => firstThread?.refuse()

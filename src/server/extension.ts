@@ -216,8 +216,8 @@ export type AppServices = DataServices & {
   dataRoutes: () => readonly DeclaredRoute[]
   /** Answers a request of our own as one that came by itself. */
   fetch: (request: Request, peers: PeerSource) => Response | Promise<Response>
-  /** Answers a part of a request by the routes of the app, as another caller or as a rehearsal. */
-  again: Promises['again']
+  /** Sends a request through the routes again, as another caller or as a rehearsal. */
+  fetchAgain: Promises['fetchAgain']
   ledger: Ledger
   billing: Billing
   wallets: Wallets

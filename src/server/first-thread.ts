@@ -68,7 +68,7 @@ type AppAround = {
   callers: Callers
   exports: ExportRecords
   extensions: readonly ServerExtension[]
-  app: Pick<AppServices, 'fetch' | 'again'>
+  app: Pick<AppServices, 'fetch' | 'fetchAgain'>
   program: Pick<CliContext, 'createId' | 'randomBytes' | 'version'>
   timer: Clock
 }
@@ -90,7 +90,7 @@ export function createFirstThreadRoutes(
     ...data,
     dataRoutes: () => declaredRoutes(dataRoutes),
     fetch: first.fetch ?? app.fetch,
-    again: app.again,
+    fetchAgain: app.fetchAgain,
     ledger,
     billing,
     wallets,

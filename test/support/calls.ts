@@ -40,7 +40,7 @@ export function promisedApp(
     app,
     readTarget: createTargetReader([]),
     routes: new Map(),
-    elsewhere: { row: 0, usageOf: () => 'other', isShared: false },
+    unrouted: { row: 0, usageOf: () => 'other', isShared: false },
     rounds: { enter: () => undefined },
     unread: { assertRoom() {}, hold() {} },
     meters: { request() {}, problem() {} },

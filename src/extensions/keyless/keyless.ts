@@ -54,7 +54,7 @@ export type KeylessDeps = {
   listPacks: () => readonly Pack[]
   /** Charges the window of a caller that was identified late. Throws `rate_limited`. */
   chargeWindow: ChargeWindow
-  again: Promises['again']
+  fetchAgain: Promises['fetchAgain']
 }
 
 const URL_LENGTH_MAX = 200
@@ -432,7 +432,7 @@ export function createKeyless(deps: KeylessDeps, { sell, sellProduct, demand, fi
   async function repeatable(request: Request): Promise<Again> {
     const body = request.method === 'GET' ? null : await readBody(request)
     const rehearsed = new Map<string, unknown>()
-    return (changes) => deps.again(request, { rehearsed, ...changes }, body)
+    return (changes) => deps.fetchAgain(request, { rehearsed, ...changes }, body)
   }
 
   /** The response to a request that cannot succeed, before a payment is requested. */

@@ -24,7 +24,7 @@ export const keylessServer: ServerExtension = {
       listTiers,
       listPacks: () => packsOf(ledger),
       chargeWindow: services.chargeWindow,
-      again: services.again,
+      fetchAgain: services.fetchAgain,
     }
     const isSelling = services.sellsWithoutKey && billing.isOpen
     const seller = isSelling ? createSeller(deps) : undefined

@@ -10,12 +10,12 @@ import type { StreamService } from './service.ts'
 
 /**
  * `GET /v1/stream`: makes a WebSocket of the request. Its document is AsyncAPI; the API document does
- * not have it. `mark` puts the promised headers on its response.
+ * not have it. `writeHeaders` writes the headers that every response has.
  */
-export const streamRoute = (stream: StreamService, mark: Promises['mark']) =>
+export const streamRoute = (stream: StreamService, writeHeaders: Promises['writeHeaders']) =>
   new Elysia({ name: 'stream-socket' }).get(STREAM_PATH, ({ request }) => {
     const upgraded = new Response(null)
-    mark(request, upgraded)
+    writeHeaders(request, upgraded)
     // Bun answers with 101 and these headers.
     stream.upgrade(request, upgraded.headers)
     return upgraded
