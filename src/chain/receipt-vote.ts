@@ -1,5 +1,6 @@
 /** Final receipts of transactions, as nodes of different hosts agree on them. */
 import type { Clock } from '#src/domain/time.ts'
+import { backoffMs } from '#src/platform/backoff.ts'
 
 import type { Receipt, Rpc } from './rpc.ts'
 
@@ -8,20 +9,17 @@ const REST_MS = { min: 10_000, max: 600_000 }
 
 export type ReceiptNode = Pick<Rpc, 'chain' | 'getBlock' | 'getReceipt'>
 
-/** By transaction, how often nodes gave the same final receipt. */
+/** For each transaction, how many nodes gave the same final receipt. */
 type Votes = Map<string, Map<string, { receipt: Receipt; count: number }>>
 
 export type ReceiptVote = ReturnType<typeof createReceiptVote>
 
-/** With one node, its word counts for success alone; with more, always that of two. */
+/** One node alone can confirm a success; with more nodes, two must agree on either result. */
 export function createReceiptVote(rpcs: readonly ReceiptNode[], clock: Clock) {
   const nodes = rpcs.map((rpc) => ({ rpc, failures: 0, restsUntilMs: 0 }))
   const needed = Math.min(2, nodes.length)
 
-  const restOf = (failures: number): number =>
-    Math.min(REST_MS.max, REST_MS.min * 2 ** (failures - 1))
-
-  /** The final receipts of a node. Never rejects. A lost answer is a missing receipt. */
+  /** The final receipts of a node. Never rejects: a request that fails is a missing receipt. */
   async function receiptsOf(
     node: (typeof nodes)[number],
     hashes: readonly string[],
@@ -31,7 +29,7 @@ export function createReceiptVote(rpcs: readonly ReceiptNode[], clock: Clock) {
     const answers = final && (await Promise.allSettled(hashes.map((hash) => rpc.getReceipt(hash))))
     const isWhole = answers?.every(({ status }) => status === 'fulfilled') ?? false
     node.failures = isWhole ? 0 : node.failures + 1
-    node.restsUntilMs = isWhole ? 0 : clock() + restOf(node.failures)
+    node.restsUntilMs = isWhole ? 0 : clock() + backoffMs(node.failures, REST_MS)
     return (answers ?? []).flatMap((answer, at) => {
       const receipt = answer.status === 'fulfilled' ? answer.value : undefined
       const isOfIt = receipt?.txHash === hashes[at]

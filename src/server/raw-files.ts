@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { gzip, gzipSync } from 'node:zlib'
 
 import { type Clock, toIso } from '#src/domain/time.ts'
+import { backoffMs } from '#src/platform/backoff.ts'
 import type { Log } from '#src/platform/log.ts'
 import { messageOf } from '#src/platform/message.ts'
 import { type KeepHeard, toHeardLine } from '#src/recorder/journal.ts'
@@ -27,8 +28,7 @@ const FLUSH_MS = 1000
 /** The maximum text in memory, in characters; beyond it messages are dropped. */
 const WAITING_MAX = 64_000_000
 /** The pause after a loss, which doubles with each further loss. */
-const BACKOFF_MS = 1000
-const BACKOFF_MS_MAX = 60_000
+const RETRY_MS = { min: 1000, max: 60_000 }
 const FILE_BYTES_MAX = 256_000_000
 /** The minimum number of files that share `bytesMax`, so that little is deleted at a time. */
 const FILES_MIN = 8
@@ -67,7 +67,7 @@ export function createRawFiles(options: RawFilesOptions) {
   function lose(why: string, lines = 0): void {
     counts.dropped += lines + waiting.cut().lines
     reporter.report('raw', `raw messages are not kept: ${why}.`)
-    if (!isLosing) dueMs = clock() + Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** losses++)
+    if (!isLosing) dueMs = clock() + backoffMs(++losses, RETRY_MS)
     isLosing = true
   }
 

@@ -10,7 +10,7 @@ const SEAL_BYTES = 16
 const SEALED_BYTES = TIME_BYTES + RANDOM_BYTES
 const noncePattern = new RegExp(`^[0-9a-f]{${2 * (SEALED_BYTES + SEAL_BYTES)}}$`)
 
-/** Stands for a nonce that is not ours: issued in 1970. */
+/** The time of a nonce that this ledger did not issue: 1970. */
 export const NO_NONCE = '0'.repeat(2 * TIME_BYTES)
 
 /** `key` is a secret. `holder` is an address in any case. */

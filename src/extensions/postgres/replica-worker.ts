@@ -8,6 +8,7 @@ import { noteKnown } from '#src/database/copies.ts'
 import { storageError } from '#src/database/database.ts'
 import { formatOf } from '#src/database/migrations.ts'
 import type { Replicas, ReplicasOptions, SharedPlace, StoreName } from '#src/database/stores.ts'
+import { backoffMs } from '#src/platform/backoff.ts'
 import { isFault } from '#src/platform/fault.ts'
 import { messageOf, sentenceOf } from '#src/platform/message.ts'
 import { within } from '#src/platform/timeout.ts'
@@ -156,7 +157,7 @@ function follow(
         tell.say(
           `bookfeed: the ${store} at ${shownAddress(address)} cannot be read: ${textOf(error)}`,
         )
-      await Bun.sleep(Math.min(RETRY_MS.max, RETRY_MS.min * 2 ** (failures - 1)))
+      await Bun.sleep(backoffMs(failures, RETRY_MS))
     }
   }
 

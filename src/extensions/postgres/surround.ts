@@ -52,7 +52,7 @@ import { formats } from './formats.ts'
 import { openReplica } from './replica.ts'
 import { type Changed, sendChanged } from './sent-rows.ts'
 
-/** Timeouts of a response and of a lock, and the longest pause after a response did not come. */
+/** Timeouts of a query and of a lock, and the longest pause after a query without a response. */
 const timeouts = {
   /** No other caller waits. */
   usual: { answerMs: 60_000, lockMs: 30_000, pauseMsMax: 0 },
@@ -79,8 +79,6 @@ const FIND_HEAD: Query = {
   isBare: true,
 }
 
-export type Surround = SharedStore
-
 export type SurroundOptions = {
   /** The address of a store that has the format of this version. */
   place: string
@@ -94,7 +92,7 @@ export type SurroundOptions = {
 }
 
 /** Opens a store; resolves when its copy has caught up. Rejects with `storage_unavailable`. */
-export async function openSurround(options: SurroundOptions): Promise<Surround> {
+export async function openSurround(options: SurroundOptions): Promise<SharedStore> {
   const { place, store, path, isBrief = false, say } = options
   const format = formats[store]
   const version = formatOf(format.migrations)
@@ -138,7 +136,10 @@ export async function openSurround(options: SurroundOptions): Promise<Surround> 
   let pauseMs = 0
 
   /** Ends the transaction of a query that failed, and returns the error for the caller. */
-  async function failed(error: unknown, connection: ReservedSQL | undefined): Promise<Error> {
+  async function toCallerError(
+    error: unknown,
+    connection: ReservedSQL | undefined,
+  ): Promise<Error> {
     const failure = failureOf(error)
     if (failure.isLost) {
       // Exponential backoff.
@@ -245,7 +246,7 @@ export async function openSurround(options: SurroundOptions): Promise<Surround> 
       found = await begin(connection)
     } catch (error) {
       if (error instanceof Busy && connection) return letOthersWrite(connection)
-      throw await failed(error, connection)
+      throw await toCallerError(error, connection)
     }
     if (found === undefined) {
       await queryWithin(answerMs, connection, [ROLLBACK]).catch(() => link.end())
@@ -277,7 +278,7 @@ export async function openSurround(options: SurroundOptions): Promise<Surround> 
     } catch (error) {
       // The database may have committed: the next pull shows if it has.
       undo(writing)
-      throw await failed(error, connection)
+      throw await toCallerError(error, connection)
     }
     try {
       writing.run('COMMIT')

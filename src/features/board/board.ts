@@ -8,7 +8,7 @@ import type { BoardRow } from './rows.ts'
 
 /** The shortest time between two reads. */
 const REFRESH_MS = 250
-/** Closed windows are kept for so long, for slow readers that have not been told. */
+/** Closed windows are kept for so long, for slow subscribers that have not received the close yet. */
 const CLOSED_KEPT_MS = 600_000
 
 /** The coins of the caller's tier, and the length that the caller filters by. */

@@ -8,9 +8,10 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 
 import { isStorageError } from '#src/database/database.ts'
+import type { SharedStore } from '#src/database/stores.ts'
 import { formats } from '#src/extensions/postgres/formats.ts'
 import { prepareTables } from '#src/extensions/postgres/server-tables.ts'
-import { openSurround, type Surround } from '#src/extensions/postgres/surround.ts'
+import { openSurround } from '#src/extensions/postgres/surround.ts'
 import { createRandom } from '#src/platform/random.ts'
 
 import { aKey, by, createKeyOne, NOW_MS } from '../../ledger/ledger-records.ts'
@@ -46,7 +47,7 @@ describe.skipIf(postgresPrograms === undefined)('the surround of a verb', () => 
       row.map((cell) => (typeof cell === 'bigint' ? Number(cell) : cell)),
     )
   }
-  const put = ({ writing }: Surround, id: string, accepted: number) =>
+  const put = ({ writing }: SharedStore, id: string, accepted: number) =>
     writing
       .query<unknown, [string, number]>(
         `INSERT INTO batch (id, accepted, duplicates) VALUES ($1, $2, 0)
@@ -103,7 +104,7 @@ describe.skipIf(postgresPrograms === undefined)('the surround of a verb', () => 
     const shared = join(folder, 'shared.db')
     const two = await open('several', 'history', shared)
     const three = await open('several', 'history', shared)
-    const count = (store: Surround) =>
+    const count = (store: SharedStore) =>
       store.transact(() => {
         const row = store.writing
           .query<{ accepted: number }, []>("SELECT accepted FROM batch WHERE id = 'n'")
@@ -179,7 +180,7 @@ describe.skipIf(postgresPrograms === undefined)('the surround of a verb', () => 
   test('behavior: an id is not given again, also by another copy', async () => {
     const one = await open('ids')
     const two = await open('ids')
-    const add = (store: Surround) =>
+    const add = (store: SharedStore) =>
       store.transact(() => {
         store.writing.run(
           `INSERT INTO segment (name, bytes, sha256, made_ms, is_sealed, checksum) VALUES ('n', 1, 's', 1, 0, 1)`,
@@ -331,7 +332,7 @@ describe.skipIf(postgresPrograms === undefined)('a process that ends amid a verb
         store: 'history',
         path: join(folder, 'lost.db'),
       })
-      const read = (db: Surround['reading']) =>
+      const read = (db: SharedStore['reading']) =>
         db.query<{ accepted: number }, []>("SELECT accepted FROM batch WHERE id = 'n'").get()
           ?.accepted ?? 0
       const count = (): Promise<number> =>
